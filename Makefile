@@ -1,0 +1,42 @@
+# Everything happens in .venv, with the versions that constraints.txt pins.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check format bench storybook clean
+
+demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
+	$(BIN)/tellapart demo demo
+
+test: $(VENV)/.dev         ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev        ## lint, format, types, order of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev       ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
+	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files
+
+clean:                     ## take away what the commands above made
+	rm -rf $(VENV) demo
+
+$(VENV)/.core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e ".[dev,train]"
+	touch $@ $(VENV)/.core

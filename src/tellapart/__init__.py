@@ -1,0 +1,101 @@
+"""tellapart: can your vision-language model tell them apart?
+
+The verbs of the command line are functions here:
+
+    import tellapart as ta
+
+    corpus = ta.world("world", scenes=200)
+    bison = ta.build("bison", corpus, "bison", ta.BuildOptions(verifier="oracle"))
+    runs = ta.evaluate(["chance", "oracle"], on=bison, out="runs")
+    print(ta.measure(runs))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tellapart._version import __version__
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+    from tellapart.benchmark.showing import show
+    from tellapart.benchmark.validating import validate
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.corpus.reading import ReadOptions, read_corpus
+    from tellapart.corpus.world.world import world
+    from tellapart.demonstration import demo
+    from tellapart.errors import TellapartError
+    from tellapart.items import Image, Item
+    from tellapart.measures.estimate import Estimate
+    from tellapart.measures.scores import Scores, measure
+    from tellapart.mine.build import build
+    from tellapart.mine.building import BuildOptions
+    from tellapart.reports.report import report
+    from tellapart.score.evaluate import EvaluateOptions, evaluate
+    from tellapart.score.importing import import_scores
+    from tellapart.score.run import Run, load_run
+
+# Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
+_WHERE = {
+    "Benchmark": "benchmark.benchmark",
+    "BuildOptions": "mine.building",
+    "Corpus": "corpus.corpus",
+    "Estimate": "measures.estimate",
+    "EvaluateOptions": "score.evaluate",
+    "Image": "items",
+    "Item": "items",
+    "ReadOptions": "corpus.reading",
+    "Run": "score.run",
+    "Scores": "measures.scores",
+    "TellapartError": "errors",
+    "build": "mine.build",
+    "demo": "demonstration",
+    "evaluate": "score.evaluate",
+    "import_scores": "score.importing",
+    "load_benchmark": "benchmark.benchmark",
+    "load_run": "score.run",
+    "measure": "measures.scores",
+    "read_corpus": "corpus.reading",
+    "report": "reports.report",
+    "show": "benchmark.showing",
+    "validate": "benchmark.validating",
+    "world": "corpus.world.world",
+}
+
+__all__ = [
+    "Benchmark",
+    "BuildOptions",
+    "Corpus",
+    "Estimate",
+    "EvaluateOptions",
+    "Image",
+    "Item",
+    "ReadOptions",
+    "Run",
+    "Scores",
+    "TellapartError",
+    "__version__",
+    "build",
+    "demo",
+    "evaluate",
+    "import_scores",
+    "load_benchmark",
+    "load_run",
+    "measure",
+    "read_corpus",
+    "report",
+    "show",
+    "validate",
+    "world",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(f"tellapart.{_WHERE[name]}"), name)
+    raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

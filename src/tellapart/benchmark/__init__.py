@@ -1,0 +1,1 @@
+"""Benchmarks: items with a card, as folders that anyone can read."""

@@ -1,0 +1,245 @@
+"""A benchmark: a folder with a card, items and references to images.
+
+`benchmark.json` is the card, `items.parquet` the items, `images.parquet` the images (path or
+URI, sha256 and size where known). The card's `items_sha256` is a hash of what the items say,
+not of the file's bytes, so that it survives another Parquet writer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart._version import __version__
+from tellapart.benchmark.groups import groups
+from tellapart.benchmark.rows import ITEM_COLUMNS, from_frame, to_frame
+from tellapart.errors import BadInput, Problems, UnknownName
+from tellapart.items import Image, Item, check_item
+from tellapart.pictures import Picture, split_uri
+from tellapart.seeds import digest
+from tellapart.tables import read_json, require_columns, whole_folder, write_json, write_parquet
+
+SCHEMA = "tellapart-benchmark-1"
+IMAGE_COLUMNS = {
+    "id": pl.String, "uri": pl.String, "sha256": pl.String, "width": pl.Int32, "height": pl.Int32,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a benchmark says of itself.
+
+    `measures` are the names of those that it is scored by, the main one first. `verified` tells
+    who checked the items; empty means that nobody did.
+    """
+
+    name: str
+    version: str = "1"
+    about: str = ""
+    measures: tuple[str, ...] = ("accuracy",)
+    made: Mapping[str, Any] = field(default_factory=dict)
+    licence: str = ""
+    citation: str = ""
+    verified: str = ""
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Items and images with their card; `root` is the folder that paths are relative to."""
+
+    card: Card
+    root: Path
+    items: tuple[Item, ...]
+    images: Mapping[str, Image]
+
+    @property
+    def name(self) -> str:
+        """The card's name."""
+        return self.card.name
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the items, which runs and reports carry."""
+        return items_hash(self.items)
+
+    @cached_property
+    def by_id(self) -> dict[str, Item]:
+        """Items by their ids."""
+        return {item.id: item for item in self.items}
+
+    def picture(self, image_id: str) -> Picture:
+        """One image, ready to be opened."""
+        return Picture(self.images[image_id], self.root)
+
+    def pictures(self, item: Item) -> tuple[Picture, ...]:
+        """The images of an item."""
+        return tuple(self.picture(image_id) for image_id in item.images)
+
+    @property
+    def canary(self) -> str:
+        """A string that should never be in training data: it marks this benchmark's files."""
+        return f"tellapart-canary-{digest('canary', self.name, self.card.version)[:32]}"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {len(self.items):,} items, {len(self.images):,} images"
+
+
+def items_hash(items: Iterable[Item]) -> str:
+    """The hash of ids and contents, whatever the order of the items."""
+    return digest(sorted((item.id, item.content, item.kind) for item in items))
+
+
+def make_benchmark(
+    card: Card,
+    root: Path,
+    items: Iterable[Item],
+    images: Iterable[Image],
+    *,
+    problems: Problems | None = None,
+) -> Benchmark:
+    """Check items, put them into groups and make a benchmark of them."""
+    problems = Problems() if problems is None else problems
+    known = {image.id: image for image in images}
+    kept = _checked(items, known, problems)
+    problems.settle()
+    if not kept:
+        raise BadInput(
+            f"no item came out for {card.name}",
+            allowed="at least one item",
+            todo="give a larger corpus, or looser options (see --help)",
+        )
+    named = groups(kept)
+    grouped = tuple(replace(item, group=g) for item, g in zip(kept, named, strict=True))
+    used = {image for item in grouped for image in item.images}
+    card = replace(card, skipped=card.skipped + tuple(p.what for p in problems))
+    return Benchmark(card, root, grouped, {key: known[key] for key in sorted(used)})
+
+
+def _checked(items: Iterable[Item], images: Mapping[str, Image], problems: Problems) -> list[Item]:
+    kept: list[Item] = []
+    seen: set[str] = set()
+    for item in items:
+        try:
+            check_item(item)
+            missing = [image for image in item.images if image not in images]
+            if missing:
+                raise BadInput(f"item {item.id} uses image {missing[0]}, which is not listed")
+            if item.id in seen:
+                raise BadInput(f"the item id {item.id!r} is there twice", allowed="every id once")
+        except BadInput as problem:
+            problems.add(problem)
+            continue
+        seen.add(item.id)
+        kept.append(item)
+    return kept
+
+
+def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
+    """Write the three files into a folder that is being made (see `save_benchmark`)."""
+    rows = [
+        (image.id, _uri(image.uri, benchmark.root, folder), image.sha256, image.width, image.height)
+        for image in benchmark.images.values()
+    ]
+    write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
+    write_parquet(folder / "items.parquet", to_frame(benchmark.items))
+    write_json(folder / "benchmark.json", card_json(benchmark))
+
+
+def _uri(uri: str, root: Path, folder: Path) -> str:
+    if "://" in uri or (folder / split_uri(uri)[0]).exists():
+        return uri
+    return Path(os.path.relpath(root / uri, folder)).as_posix()
+
+
+def card_json(benchmark: Benchmark) -> dict[str, Any]:
+    """The card as it is written, with what is counted and hashed."""
+    card = asdict(benchmark.card)
+    kinds = Counter(item.kind for item in benchmark.items)
+    return {
+        "schema": SCHEMA,
+        **card,
+        "counts": {
+            "items": len(benchmark.items),
+            "images": len(benchmark.images),
+            "captions": len({c for item in benchmark.items for c in item.captions}),
+            "groups": len({item.group for item in benchmark.items}),
+            "kinds": dict(sorted(kinds.items())),
+        },
+        "items_sha256": benchmark.sha256,
+        "canary": benchmark.canary,
+        "tellapart": __version__,
+    }
+
+
+def save_benchmark(benchmark: Benchmark, out: Path, *, overwrite: bool = False) -> Benchmark:
+    """Write a benchmark, whole or not at all, and return it as it is read back."""
+    with whole_folder(out, overwrite=overwrite) as partial:
+        write_benchmark(benchmark, partial)
+    return load_benchmark(out)
+
+
+def load_benchmark(where: Path | str) -> Benchmark:
+    """Read a benchmark from its folder, or by its name under `TELLAPART_HOME`."""
+    folder = _folder(Path(where))
+    card = read_json(folder / "benchmark.json")
+    if not isinstance(card, dict) or card.get("schema") != SCHEMA:
+        raise BadInput(
+            f"{folder / 'benchmark.json'} is not a card of this version",
+            allowed=f"schema {SCHEMA}",
+            todo="build or import the benchmark again",
+        )
+    frames = {}
+    for name, columns in (("items", ITEM_COLUMNS), ("images", IMAGE_COLUMNS)):
+        path = folder / f"{name}.parquet"
+        if not path.exists():
+            raise BadInput(f"{folder.name} lacks its {path.name}", where=str(folder))
+        frames[name] = pl.read_parquet(path)
+        require_columns(frames[name], list(columns), path)
+    items = tuple(from_frame(frames["items"]))
+    images = (Image(*row) for row in frames["images"].select(list(IMAGE_COLUMNS)).iter_rows())
+    fields = {f: card[f] for f in Card.__dataclass_fields__ if f in card}
+    fields |= {"measures": tuple(card["measures"]), "skipped": tuple(card.get("skipped", ()))}
+    benchmark = Benchmark(Card(**fields), folder, items, {image.id: image for image in images})
+    if benchmark.sha256 != card["items_sha256"]:
+        raise BadInput(
+            f"the items of {benchmark.name} are not those that its card was written for",
+            where=str(folder),
+            allowed=f"items with sha256 {card['items_sha256'][:12]}..., "
+            f"these have {benchmark.sha256[:12]}...",
+            todo="build or import the benchmark again; items must not be changed by hand",
+        )
+    return benchmark
+
+
+def home() -> Path:
+    """Where benchmarks live that are called by name."""
+    return Path(os.environ.get("TELLAPART_HOME", "~/.tellapart")).expanduser()
+
+
+def _folder(where: Path) -> Path:
+    for folder in (where, home() / where):
+        if (folder / "benchmark.json").exists():
+            return folder
+    if where.exists():
+        raise BadInput(
+            f"{where} is not a benchmark",
+            allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
+            todo="make one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
+        )
+    raise UnknownName("benchmark", str(where), _names(where), todo="give a folder or a known name")
+
+
+def _names(where: Path) -> Sequence[str]:
+    """Benchmarks that could have been meant: under the home, and beside the path given."""
+    found = {p.parent.name for p in home().glob("*/benchmark.json")}
+    beside = where.parent
+    found |= {str(beside / p.parent.name) for p in beside.glob("*/benchmark.json")}
+    return sorted(found)

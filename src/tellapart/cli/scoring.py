@@ -1,0 +1,101 @@
+"""Verbs that make runs: `evaluate` and `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from tellapart.cli.output import (
+    Json,
+    Overwrite,
+    Seed,
+    SkipBad,
+    emit,
+    list_skipped,
+    note,
+    progress_bars,
+)  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command(epilog="Example: tellapart evaluate chance oracle --on my-bison --out runs")(
+        evaluate
+    )
+    app.command(
+        "import", epilog="Example: tellapart import my-bison scores.csv --name mine --out runs/mine"
+    )(import_)
+
+
+def evaluate(
+    models: Annotated[list[str], typer.Argument(help="Model strings; see: tellapart list models")],
+    on: Annotated[list[str], typer.Option(help="A benchmark's folder or name; may be repeated.")],
+    out: Annotated[Path, typer.Option(help="Folder for the runs: OUT/benchmark/model.")],
+    limit: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Only a random sample of so many items."),
+    ] = None,
+    seed: Seed = 0,
+    batch_size: Annotated[int, typer.Option(help="Items at a time.")] = 64,
+    trials: Annotated[int, typer.Option(help="Choosers: how often each question is asked.")] = 1,
+    skip_bad: SkipBad = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Put models through benchmarks."""
+    from tellapart.score.evaluate import EvaluateOptions
+    from tellapart.score.evaluate import evaluate as run_all
+
+    options = EvaluateOptions(
+        limit=limit,
+        seed=seed,
+        batch_size=batch_size,
+        trials=trials,
+        skip_bad=skip_bad,
+        overwrite=overwrite,
+    )
+    with progress_bars() as progress:
+        runs = run_all(models, on, out, options, progress)
+    for run in runs:
+        list_skipped(tuple(f"item {f.item}, {f.part}: {f.reason}" for f in run.failures))
+    _emit_runs(runs, as_json)
+
+
+def import_(
+    benchmark: Annotated[str, typer.Argument(help="A benchmark's folder, or its name.")],
+    table: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet, also .gz.")],
+    name: Annotated[str, typer.Option(help="What to call the model.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the run to.")],
+    skip_bad: SkipBad = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Make a run from answers that were computed elsewhere.
+
+    Columns: item, image, caption, score (a row for each cell) or item, question, choice.
+    """
+    from tellapart.score.importing import import_scores
+
+    run = import_scores(
+        benchmark, table, name=name, out=out, skip_bad=skip_bad, overwrite=overwrite
+    )
+    missing = len(run.benchmark.items) - len(run.covered)
+    if missing:
+        note(f"{missing:,} items of {run.benchmark.name} are not in the table")
+    _emit_runs([run], as_json)
+
+
+def _emit_runs(runs: list[Any], as_json: bool) -> None:
+    facts = [
+        {
+            "run": str(run.folder),
+            "model": run.model,
+            "benchmark": run.benchmark.name,
+            "items": len(run.covered),
+            "failures": len(run.failures),
+        }
+        for run in runs
+    ]
+    emit(facts, "\n".join(f"{run}  ->  {run.folder}" for run in runs), as_json)

@@ -1,0 +1,226 @@
+"""COCO captions, and the files that say which objects an image shows.
+
+The captions file is a JSON object with `images` (id, file_name) and `annotations` (id, image_id,
+caption); ids become text as COCO writes them (`139`, not `000000000139`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.corpus.reading import ReadOptions, head, name_of, picture_folder
+from tellapart.errors import BadInput, Problems
+from tellapart.tables import read_json, suffix
+
+USUAL_NAMES = ("{:012d}.jpg", "COCO_val2014_{:012d}.jpg", "COCO_train2014_{:012d}.jpg")
+"""What COCO's picture files are called, by image id, in its releases."""
+
+LARGEST_SIDE = 2**31 - 1
+
+OBJECT_FORMS = (
+    'COCO instances, {"images": [...], "annotations": [...], "categories": [...]}; '
+    '{image id: [category, ...]}; {image id: {"objects": [{"category": category}, ...]}}'
+)
+
+
+class CocoReader:
+    """Reads COCO captions, plain or gzipped."""
+
+    about = 'COCO captions: a JSON object with "images" and "annotations" (.json)'
+
+    def fits(self, path: Path) -> bool:
+        """Whether this is a JSON object that begins with COCO's keys."""
+        if suffix(path) != "json" or not path.is_file():
+            return False
+        start = head(path).lstrip()
+        return start.startswith("{") and ('"annotations"' in start or '"images"' in start)
+
+    def read(self, path: Path, options: ReadOptions) -> Corpus:
+        """The corpus in a captions file; pictures are looked up in `options.images`."""
+        problems = Problems(skip=options.skip_bad)
+        data = read_json(path)
+        images = _Rows(data, "images", ("id", "file_name"), path)
+        annotations = _Rows(data, "annotations", ("id", "image_id", "caption"), path)
+        root = picture_folder(path, options)
+        found = _listing(root) if options.images else {}
+        corpus = make_corpus(
+            name_of(path),
+            root,
+            [_image(row, where, found) for where, row in images.good(problems)],
+            (_caption(row, where) for where, row in annotations.good(problems)),
+            problems=problems,
+            about={"format": "coco", "file": path.name},
+        )
+        return with_objects(corpus, options.objects)
+
+
+def _image(row: Mapping[str, Any], where: str, found: Mapping[str, str]) -> dict[str, Any]:
+    file_name, image_id = row["file_name"], str(row["id"])
+    usual = [file_name, file_name.rpartition("/")[2]]
+    if image_id.isdecimal():
+        usual += [name.format(int(image_id)) for name in USUAL_NAMES]
+    return {
+        "id": image_id,
+        "uri": next((found[name] for name in usual if name in found), file_name),
+        "width": row.get("width") or None,
+        "height": row.get("height") or None,
+        "where": where,
+    }
+
+
+def _caption(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    return {
+        "id": str(row["id"]),
+        "image": str(row["image_id"]),
+        "text": row["caption"],
+        "where": where,
+    }
+
+
+def _listing(folder: Path) -> dict[str, str]:
+    """Where each file of a folder and of its subfolders lies, by its name and by its path."""
+    found: dict[str, str] = {}
+    inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    found.update((entry.name, entry.name) for entry in inside if not entry.is_dir())
+    for subfolder in (entry for entry in inside if entry.is_dir()):
+        for name in sorted(entry.name for entry in os.scandir(subfolder)):
+            path = f"{subfolder.name}/{name}"
+            found[path] = path
+            found.setdefault(name, path)
+    return found
+
+
+class _Rows:
+    """One list of a COCO file, its rows checked against the keys that they must have."""
+
+    def __init__(self, data: object, name: str, keys: tuple[str, ...], path: Path) -> None:
+        where, allowed = str(path), f'a JSON object with a list "{name}"'
+        if not isinstance(data, dict):
+            raise BadInput(
+                f"{path.name} holds {_kind(data)}, no object", where=where, allowed=allowed
+            )
+        if name not in data:
+            there = ", ".join(list(data)[:8]) or "none"
+            raise BadInput(
+                f'{path.name} has no "{name}"; its keys are: {there}', where=where, allowed=allowed
+            )
+        if not isinstance(data[name], list):
+            raise BadInput(
+                f'"{name}" in {path.name} is {_kind(data[name])}, no list',
+                where=where,
+                allowed=allowed,
+            )
+        self.name, self.keys, self.path = name, keys, path
+        self.rows: list[Any] = data[name]
+
+    def good(self, problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows that are as they must be, each with where it stands; the others are problems."""
+        place = f"{self.path}, {self.name}, row "
+        for number, row in enumerate(self.rows, 1):
+            wrong = self._wrong(row, number)
+            if wrong is None:
+                yield f"{place}{number}", row
+            else:
+                wrong.where = f"{place}{number}"
+                problems.add(wrong)
+
+    def _wrong(self, row: object, number: int) -> BadInput | None:
+        title = f'row {number} of "{self.name}"'
+        keys = ", ".join(f'"{key}"' for key in self.keys)
+        if not isinstance(row, dict):
+            return BadInput(f"{title} is {_kind(row)}, no object", allowed=f"an object with {keys}")
+        for key in self.keys:
+            if key not in row:
+                return BadInput(f'{title} has no "{key}"', allowed=f"an object with {keys}")
+            if key.endswith("id") and type(row[key]) not in (int, str):
+                allowed = "a whole number or text"
+                return BadInput(f'"{key}" in {title} is {_kind(row[key])}', allowed=allowed)
+        if not isinstance(row.get("file_name", ""), str):
+            return BadInput(f'"file_name" in {title} is {_kind(row["file_name"])}', allowed="text")
+        for key in ("width", "height"):
+            side = row.get(key)
+            if side is not None and not (type(side) is int and 0 <= side <= LARGEST_SIDE):
+                return BadInput(f'"{key}" in {title} is {side!r}', allowed="a number of pixels")
+        return None
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {dict: "an object", list: "a list", str: "text", bool: "a truth value"}
+    return names.get(type(value), f"the number {value}")
+
+
+def with_objects(corpus: Corpus, file: Path | None) -> Corpus:
+    """The corpus with the objects that a file names; images that it leaves out stay as they are."""
+    if file is None:
+        return corpus
+    named = read_objects(file)
+    ids = corpus.images["id"]
+    if not any(image_id in named for image_id in ids):
+        raise BadInput(
+            f"{file.name} names none of the images of {corpus.name}",
+            where=str(file),
+            allowed=f"image ids as the corpus has them, such as {ids[0]!r}",
+            todo="check that the two files belong together",
+        )
+    lists = [
+        named.get(image_id, known)
+        for image_id, known in corpus.images.select("id", "objects").iter_rows()
+    ]
+    column = pl.Series("objects", lists, dtype=pl.List(pl.String))
+    return replace(corpus, images=corpus.images.with_columns(column))
+
+
+def read_objects(file: Path) -> dict[str, list[str]]:
+    """The distinct names of what each image shows, sorted, by image id; see `OBJECT_FORMS`."""
+    data = read_json(file)
+    if not isinstance(data, dict):
+        raise BadInput(
+            f"{file.name} holds {_kind(data)}, no object", where=str(file), allowed=OBJECT_FORMS
+        )
+    if isinstance(data.get("annotations"), list) or "categories" in data:
+        return _instances(data, file)
+    return {image_id: _names(listed, image_id, file) for image_id, listed in data.items()}
+
+
+def _names(listed: object, image_id: str, file: Path) -> list[str]:
+    inner = listed.get("objects") if isinstance(listed, dict) else listed
+    if isinstance(inner, list):
+        names = [part.get("category") if isinstance(part, dict) else part for part in inner]
+        kept = {name for name in names if isinstance(name, str)}
+        if all(name in kept for name in names):
+            return sorted(kept)
+    raise BadInput(
+        f"the objects of image {image_id} in {file.name} are not a list of names",
+        where=f"{file}, key {image_id}",
+        allowed=OBJECT_FORMS,
+    )
+
+
+def _instances(data: dict[str, Any], file: Path) -> dict[str, list[str]]:
+    problems = Problems()
+    categories = _Rows(data, "categories", ("id", "name"), file).good(problems)
+    names = {row["id"]: str(row["name"]) for _, row in categories}
+    # An image that is listed and has no annotation shows none of the categories.
+    listed = _Rows(data, "images", ("id",), file).good(problems) if "images" in data else ()
+    shown: dict[str, set[str]] = {str(row["id"]): set() for _, row in listed}
+    for where, row in _Rows(data, "annotations", ("image_id", "category_id"), file).good(problems):
+        if row["category_id"] in names:
+            shown.setdefault(str(row["image_id"]), set()).add(names[row["category_id"]])
+        else:
+            what = f"the category {row['category_id']!r} is not among the categories"
+            problems.add(BadInput(what, where=where, allowed="ids that are listed"))
+    if len(problems):
+        raise next(iter(problems))
+    return {image_id: sorted(found) for image_id, found in shown.items()}
+
+
+READER = CocoReader()

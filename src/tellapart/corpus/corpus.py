@@ -1,0 +1,255 @@
+"""A corpus: images, their captions, and their objects where these are known.
+
+On disk the toolkit's own form is a folder: `corpus.json` (the card), `images.parquet` (id, uri,
+sha256, width, height, objects), `captions.parquet` (id, image, text). Every other form is read
+by a reader (see `reading.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart.errors import BadInput, Problems
+from tellapart.items import Image
+from tellapart.pictures import Picture, split_uri
+from tellapart.tables import (
+    read_json,
+    read_table,
+    require_columns,
+    whole_folder,
+    write_json,
+    write_parquet,
+)
+
+SCHEMA = "tellapart-corpus-1"
+IMAGE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "id": pl.String,
+    "uri": pl.String,
+    "sha256": pl.String,
+    "width": pl.Int32,
+    "height": pl.Int32,
+    "objects": pl.List(pl.String),
+}
+CAPTION_COLUMNS = {"id": pl.String, "image": pl.String, "text": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Images and captions as two tables; `root` is the folder that the uris are relative to.
+
+    `objects` is null for an image of which nobody said what it shows, and an empty list for one
+    that shows nothing of interest. `skipped` tells what `skip_bad` left out.
+    """
+
+    name: str
+    root: Path
+    images: pl.DataFrame
+    captions: pl.DataFrame
+    about: Mapping[str, Any] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+
+    def image(self, image_id: str) -> Image:
+        """One image by its id."""
+        row = self._image_rows[image_id]
+        return Image(*row[:5])
+
+    def picture(self, image_id: str) -> Picture:
+        """One image, ready to be opened."""
+        return Picture(self.image(image_id), self.root)
+
+    def objects(self, image_id: str) -> frozenset[str] | None:
+        """The categories that an image shows, or None where nobody said."""
+        listed = self._image_rows[image_id][5]
+        return None if listed is None else frozenset(listed)
+
+    @cached_property
+    def texts_by_image(self) -> dict[str, list[str]]:
+        """The captions of each image, in the corpus's order."""
+        together = self.captions.group_by("image", maintain_order=True).agg("text")
+        return dict(together.iter_rows())
+
+    @cached_property
+    def _image_rows(self) -> dict[str, tuple[Any, ...]]:
+        return {row[0]: row for row in self.images.select(list(IMAGE_COLUMNS)).iter_rows()}
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.images.height:,} images, {self.captions.height:,} captions"
+
+
+def make_corpus(
+    name: str,
+    root: Path,
+    images: Iterable[Mapping[str, Any]],
+    captions: Iterable[Mapping[str, Any]],
+    *,
+    problems: Problems | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Corpus:
+    """Check rows from any reader and make a corpus of them.
+
+    Image rows have `id`, `uri` and what else of `IMAGE_COLUMNS` is known; caption rows have
+    `id`, `image`, `text`, and `where` for messages. Bad rows are problems: a caption that is
+    empty or not text, an id that is there twice, a caption whose image is not in the corpus.
+    """
+    problems = Problems() if problems is None else problems
+    kept_images = _checked_images(images, problems)
+    kept_captions = _checked_captions(captions, kept_images, problems)
+    problems.settle()
+    if not kept_captions:
+        raise BadInput(
+            f"{name} has no captions" + (" left" if len(problems) else ""),
+            where=str(root),
+            allowed="at least one image with a caption",
+        )
+    return Corpus(
+        name,
+        root,
+        pl.DataFrame(list(kept_images.values()), schema=IMAGE_COLUMNS, orient="row"),
+        pl.DataFrame(kept_captions, schema=CAPTION_COLUMNS, orient="row"),
+        about or {},
+        tuple(problem.what for problem in problems),
+    )
+
+
+def _checked_images(
+    rows: Iterable[Mapping[str, Any]], problems: Problems
+) -> dict[str, tuple[Any, ...]]:
+    kept: dict[str, tuple[Any, ...]] = {}
+    for row in rows:
+        if row["id"] in kept:
+            problems.add(
+                BadInput(
+                    f"the image id {row['id']!r} is there twice",
+                    where=str(row.get("where", row["uri"])),
+                    allowed="one row an image",
+                )
+            )
+            continue
+        if not _can_be_written(row["id"], row["uri"]):
+            problems.add(
+                BadInput(
+                    f"the name of image {row['id']!a} is not Unicode text",
+                    where=ascii(row.get("where", row["uri"])),
+                    allowed="names that can be written as UTF-8",
+                    todo="rename the file",
+                )
+            )
+            continue
+        kept[row["id"]] = tuple(row.get(column) for column in IMAGE_COLUMNS)
+    return kept
+
+
+def _checked_captions(
+    rows: Iterable[Mapping[str, Any]], images: Mapping[str, Any], problems: Problems
+) -> list[tuple[str, str, str]]:
+    kept: list[tuple[str, str, str]] = []
+    seen: set[str] = set()
+    for row in rows:
+        caption_id, image_id, text = row["id"], row["image"], row["text"]
+        problem = _caption_problem(caption_id, image_id, text, images, seen)
+        if problem is None:
+            seen.add(caption_id)
+            kept.append((caption_id, image_id, text))
+        else:
+            problem.where = str(row.get("where", ""))
+            problems.add(problem)
+    return kept
+
+
+def _caption_problem(
+    caption_id: str, image_id: str, text: object, images: Mapping[str, Any], seen: set[str]
+) -> BadInput | None:
+    if not isinstance(text, str):
+        shown = "missing" if text is None else f"{type(text).__name__} ({text!r}), not text"
+        return BadInput(
+            f"caption {caption_id} is {shown}", allowed="text", todo="write the caption as text"
+        )
+    if not text.strip():
+        return BadInput(
+            f"caption {caption_id} is empty", allowed="text", todo="write it or take the row out"
+        )
+    if not _can_be_written(text, caption_id):
+        return BadInput(
+            f"caption {caption_id!a} has a character that is not Unicode: {text!a}",
+            allowed="text that can be written as UTF-8",
+            todo="write the caption again",
+        )
+    if caption_id in seen:
+        return BadInput(f"the caption id {caption_id!r} is there twice", allowed="every id once")
+    if image_id not in images:
+        return BadInput(
+            f"caption {caption_id} belongs to image {image_id}, which is not in the corpus",
+            allowed="captions of images that are listed",
+        )
+    return None
+
+
+def _can_be_written(*texts: str) -> bool:
+    """Whether there is no half of a surrogate pair (from broken JSON or a broken file name)."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def write_corpus(corpus: Corpus, out: Path) -> None:
+    """Write a corpus in the toolkit's own form into a folder that is being made.
+
+    Paths of pictures outside the folder are kept relative to it.
+    """
+
+    def moved(uri: str) -> str:
+        if "://" in uri or (out / split_uri(uri)[0]).exists():
+            return uri
+        return Path(os.path.relpath(corpus.root / uri, out)).as_posix()
+
+    uris = [moved(uri) for uri in corpus.images["uri"]]
+    write_parquet(out / "images.parquet", corpus.images.with_columns(uri=pl.Series(uris)))
+    write_parquet(out / "captions.parquet", corpus.captions)
+    card = {
+        "schema": SCHEMA,
+        "name": corpus.name,
+        "images": corpus.images.height,
+        "captions": corpus.captions.height,
+        "about": dict(corpus.about),
+        "skipped": list(corpus.skipped),
+    }
+    write_json(out / "corpus.json", card)
+
+
+def save_corpus(corpus: Corpus, out: Path, *, overwrite: bool = False) -> None:
+    """Write a corpus in the toolkit's own form, whole or not at all."""
+    with whole_folder(out, overwrite=overwrite) as partial:
+        write_corpus(corpus, partial)
+
+
+def load_corpus(folder: Path) -> Corpus:
+    """Read the toolkit's own form."""
+    card = read_json(folder / "corpus.json")
+    if not isinstance(card, dict) or card.get("schema") != SCHEMA:
+        raise BadInput(
+            "corpus.json is not the card of a corpus",
+            where=str(folder / "corpus.json"),
+            allowed=f'"schema": "{SCHEMA}"',
+            todo="write the corpus again with this version",
+        )
+    images = read_table(folder / "images.parquet")
+    captions = read_table(folder / "captions.parquet")
+    require_columns(images, list(IMAGE_COLUMNS), folder / "images.parquet")
+    require_columns(captions, list(CAPTION_COLUMNS), folder / "captions.parquet")
+    return Corpus(
+        str(card.get("name", folder.name)),
+        folder,
+        images,
+        captions,
+        card.get("about", {}),
+        tuple(card.get("skipped", ())),
+    )

@@ -1,0 +1,105 @@
+"""A folder of pictures, each with its captions in a text file of the same name beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tellapart.corpus.coco import with_objects
+from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.corpus.reading import ReadOptions, name_of
+from tellapart.errors import BadInput, Problems
+from tellapart.tables import read_text
+
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
+TEXTS = (".txt", ".txt.gz")
+
+
+class FolderReader:
+    """Reads pictures with NAME.txt beside them, subfolders too; a caption a line.
+
+    An image's id is its path in the folder; its captions are `ID#0`, `ID#1`, ...
+    """
+
+    about = "a folder of pictures with NAME.txt beside each (a caption a line)"
+
+    def fits(self, path: Path) -> bool:
+        """Whether this is a folder."""
+        return path.is_dir()
+
+    def read(self, path: Path, options: ReadOptions) -> Corpus:
+        """The corpus in a folder, in the order of the images' ids."""
+        if options.images is not None:
+            raise BadInput(
+                "in a folder of pictures the captions lie beside the pictures",
+                where=str(path),
+                allowed="no other folder of images",
+                todo="leave out --images (images=...), or name the file that has the captions",
+            )
+        problems = Problems(skip=options.skip_bad)
+        images: list[dict[str, Any]] = []
+        captions: list[dict[str, Any]] = []
+        files = _files(path)
+        for name in _pictures(files, path):
+            try:
+                captions += _captions(name, files, path)
+            except BadInput as problem:
+                problems.add(problem)
+            else:
+                images.append({"id": name, "uri": name})
+        about = {"format": "folder", "folder": name_of(path)}
+        corpus = make_corpus(name_of(path), path, images, captions, problems=problems, about=about)
+        return with_objects(corpus, options.objects)
+
+
+def _files(folder: Path) -> set[str]:
+    """The paths of all files inside, in posix form, hidden ones left out."""
+    found: set[str] = set()
+    for inside, subfolders, names in os.walk(folder):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        place = Path(inside).relative_to(folder)
+        found.update((place / name).as_posix() for name in names if not name.startswith("."))
+    return found
+
+
+def _pictures(files: set[str], folder: Path) -> list[str]:
+    pictures = sorted(name for name in files if name.lower().endswith(PICTURES))
+    if not pictures:
+        raise BadInput(
+            f"there is no picture in the folder {folder.name or folder}",
+            where=str(folder.absolute()),
+            allowed=" ".join(PICTURES) + ", each with NAME.txt beside it",
+            todo="name another folder, or the file that has the captions",
+        )
+    return pictures
+
+
+def _captions(picture: str, files: set[str], folder: Path) -> list[dict[str, Any]]:
+    stem = PurePosixPath(picture).with_suffix("").as_posix()
+    text = next((stem + ending for ending in TEXTS if stem + ending in files), None)
+    if text is None:
+        raise BadInput(
+            f"the picture {picture} has no {PurePosixPath(stem).name}.txt beside it",
+            where=str(folder / picture),
+            allowed="a text file with a caption a line, .txt or .txt.gz",
+            todo="write the captions into that file",
+        )
+    lines = [
+        (number, line.strip())
+        for number, line in enumerate(read_text(folder / text).split("\n"), 1)
+        if line.strip()
+    ]
+    # A file without any caption goes on as one empty caption, which is then the problem.
+    return [
+        {
+            "id": f"{picture}#{k}",
+            "image": picture,
+            "text": line,
+            "where": f"{folder / text}, row {number}",
+        }
+        for k, (number, line) in enumerate(lines or [(1, "")])
+    ]
+
+
+READER = FolderReader()

@@ -1,0 +1,269 @@
+"""Edits that change scene, caption and picture together: one for each kind of near miss.
+
+An edit is kept only if each caption, read back, is true of its own scene and false of the other.
+Adding to a caption makes it stronger, so the shorter one would stay true; therefore the captions
+of the two `add` kinds say that there is nothing else ("just a dog and a cat", "only the cat is
+red"), on both sides alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from tellapart.corpus.world.compose import arrange, part_of, true_relations
+from tellapart.corpus.world.drawing import Painter
+from tellapart.corpus.world.geometry import EDGE, holds, place_beside_all
+from tellapart.corpus.world.grammar import Style, sentence
+from tellapart.corpus.world.lexicon import CATEGORIES, COLOURS, RELATIONS, SIZES, SYMMETRIC
+from tellapart.corpus.world.reading import understand
+from tellapart.corpus.world.scene import Scene, Thing, group_size
+from tellapart.corpus.world.statement import Mention, OnlyClause, Relation, Statement, is_true
+
+ATTEMPTS = 60
+T = TypeVar("T")
+Edited = tuple[Statement, Statement, Scene]
+"""What is true of the scene, what is true of the edited scene instead, and the edited scene."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A caption of a scene, the scene with one detail changed, and that one's caption."""
+
+    kind: str
+    caption: str
+    negative_caption: str
+    negative_scene: Scene
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What an edit works with: a scene, chance, and the means to draw another scene."""
+
+    scene: Scene
+    rng: np.random.Generator
+    painter: Painter
+    categories: Sequence[str]
+
+    def choice(self, options: Sequence[T]) -> T:
+        """One of some options at random."""
+        return options[int(self.rng.integers(len(options)))]
+
+    def others(self, options: Sequence[str], *taken: str) -> str | None:
+        """One of some options that is not taken."""
+        left = [option for option in options if option not in taken]
+        return self.choice(left) if left else None
+
+    def new_category(self, old: str | None = None) -> str | None:
+        """A category that the scene lacks, mostly of the old one's supercategory."""
+        here = {thing.category for thing in self.scene.things}
+        free = [name for name in self.categories if name not in here]
+        known = CATEGORIES.get(old or "")
+        near = [n for n in free if known and CATEGORIES[n].supercategory == known.supercategory]
+        pool = near if near and self.rng.random() < 0.7 else free
+        return self.choice(pool) if pool else None
+
+    def statement(self, *, colours: bool = False, sizes: bool = False) -> Statement:
+        """Something true of one or two things; with their colours or sizes where these matter."""
+        order = [int(k) for k in self.rng.permutation(len(self.scene.things))][:2]
+        tell_colours = colours or self.rng.random() < 0.6
+        mentions = tuple(self._mention(k, tell_colours, sizes) for k in order)
+        relations: tuple[Relation, ...] = ()
+        if len(order) == 2 and (true := true_relations(self.scene, *order)):
+            relations = ((0, self.choice(true), 1),) if self.rng.random() < 0.85 else ()
+        background = self.scene.background if self.rng.random() < 0.4 else None
+        return Statement(mentions, relations, background)
+
+    def _mention(self, k: int, colour: bool, size: bool) -> Mention:
+        thing = self.scene.things[k]
+        tell_size = size or (thing.size != "medium" and self.rng.random() < 0.25)
+        return Mention(
+            thing.category, thing.count, thing.colour if colour else None,
+            thing.size if tell_size else None,
+        )  # fmt: skip
+
+    def index_of(self, mention: Mention) -> int:
+        """Which thing of the scene a mention is about (categories are distinct there)."""
+        return [thing.category for thing in self.scene.things].index(mention.category or "")
+
+    def with_things(self, changed: dict[int, Thing], *added: Thing) -> Scene:
+        """The scene with some things changed and some added."""
+        things = tuple(changed.get(k, thing) for k, thing in enumerate(self.scene.things))
+        return replace(self.scene, things=(*things, *added))
+
+    def in_place_of(self, thing: Thing, old: Thing) -> Thing:
+        """A thing with the feet where the other one's were."""
+        width, height = group_size(thing.size, thing.count, self.painter.extent(thing.category))
+        centre = (old.box[0] + old.box[2]) / 2
+        left = min(max(centre - width / 2, EDGE), max(EDGE, 1 - EDGE - width))
+        return thing.at((left, old.box[3] - height, left + width, old.box[3]))
+
+
+def _with_mention(statement: Statement, index: int, mention: Mention) -> Statement:
+    mentions = list(statement.mentions)
+    mentions[index] = mention
+    return replace(statement, mentions=tuple(mentions))
+
+
+def replace_object(desk: Desk) -> Edited | None:
+    """Another sort of thing in the place of one."""
+    before = desk.statement()
+    index = int(desk.rng.integers(len(before.mentions)))
+    mention = before.mentions[index]
+    category = desk.new_category(mention.category)
+    if category is None:
+        return None
+    k = desk.index_of(mention)
+    old = desk.scene.things[k]
+    new = desk.in_place_of(replace(old, category=category), old)
+    after = _with_mention(before, index, replace(mention, category=category))
+    return before, after, desk.with_things({k: new})
+
+
+def replace_attribute(desk: Desk) -> Edited | None:
+    """Another colour or size."""
+    by_size = bool(desk.rng.random() < 0.3)
+    before = desk.statement(colours=not by_size, sizes=by_size)
+    index = int(desk.rng.integers(len(before.mentions)))
+    mention = before.mentions[index]
+    k = desk.index_of(mention)
+    old = desk.scene.things[k]
+    if by_size:
+        size = {"small": "big", "big": "small"}.get(old.size)
+        if size is None:  # medium against big is no clear difference
+            return None
+        new = desk.in_place_of(replace(old, size=size), old)
+        return (
+            before,
+            _with_mention(before, index, replace(mention, size=size)),
+            (desk.with_things({k: new})),
+        )
+    colour = desk.others(list(COLOURS), old.colour)
+    after = _with_mention(before, index, replace(mention, colour=colour))
+    return before, after, desk.with_things({k: replace(old, colour=colour or old.colour)})
+
+
+def replace_relation(desk: Desk) -> Edited | None:
+    """The same things, arranged in another way."""
+    before = desk.statement()
+    if not before.relations:
+        return None
+    a, b = (desk.index_of(mention) for mention in before.mentions)
+    things = desk.scene.things
+    boxes = things[a].box, things[b].box
+    false = [name for name in RELATIONS if not holds(name, *boxes, a_in_front=a > b)]
+    relation = desk.choice(false)
+    rest = [thing for k, thing in enumerate(things) if k not in (a, b)]
+    scene = arrange(
+        desk.scene.background, [things[a], things[b], *rest], relation, desk.rng, desk.painter
+    )
+    if scene is None:
+        return None
+    return before, replace(before, relations=((0, relation, 1),)), scene
+
+
+def swap_object(desk: Desk) -> Edited | None:
+    """Two things change places."""
+    before = desk.statement()
+    if not before.relations or before.relations[0][1] in SYMMETRIC:
+        return None
+    a, b = (desk.index_of(mention) for mention in before.mentions)
+    first, second = desk.scene.things[a], desk.scene.things[b]
+    changed = {a: desk.in_place_of(second, first), b: desk.in_place_of(first, second)}
+    after = replace(before, mentions=before.mentions[::-1])
+    return before, after, desk.with_things(changed)
+
+
+def swap_attribute(desk: Desk) -> Edited | None:
+    """Two things exchange their colours, or their sizes."""
+    by_size = bool(desk.rng.random() < 0.25)
+    before = desk.statement(colours=not by_size, sizes=by_size)
+    if len(before.mentions) < 2:
+        return None
+    m, n = before.mentions
+    a, b = desk.index_of(m), desk.index_of(n)
+    first, second = desk.scene.things[a], desk.scene.things[b]
+    if by_size:
+        if {first.size, second.size} != {"small", "big"}:
+            return None
+        changed = {
+            a: desk.in_place_of(replace(first, size=second.size), first),
+            b: desk.in_place_of(replace(second, size=first.size), second),
+        }
+        swapped = replace(m, size=n.size), replace(n, size=m.size)
+    else:
+        if first.colour == second.colour:
+            return None
+        changed = {a: replace(first, colour=second.colour), b: replace(second, colour=first.colour)}
+        swapped = replace(m, colour=n.colour), replace(n, colour=m.colour)
+    return before, replace(before, mentions=swapped), desk.with_things(changed)
+
+
+def add_object(desk: Desk) -> Edited | None:
+    """One thing more, where the caption said that there is nothing else."""
+    if len(desk.scene.things) > 2:
+        return None
+    before = replace(desk.statement(), exhaustive=True)
+    category = desk.new_category()
+    if category is None:
+        return None
+    new = Thing(category, desk.choice(list(COLOURS)), desk.choice(list(SIZES)), 1)
+    size = group_size(new.size, 1, desk.painter.extent(category))
+    box = place_beside_all(size, [thing.box for thing in desk.scene.things], desk.rng)
+    if box is None:
+        return None
+    colour = new.colour if before.mentions[0].colour else None
+    after = replace(before, mentions=(*before.mentions, Mention(category, 1, colour)))
+    return before, after, desk.with_things({}, new.at(box))
+
+
+def add_attribute(desk: Desk) -> Edited | None:
+    """A colour that only one thing had is now another's too."""
+    before = desk.statement()
+    if len(before.mentions) < 2:
+        return None
+    bare = tuple(replace(mention, colour=None) for mention in before.mentions)
+    has, gets = (int(k) for k in desk.rng.permutation(2))
+    k = desk.index_of(before.mentions[gets])
+    colour = desk.scene.things[desk.index_of(before.mentions[has])].colour
+    before = replace(before, mentions=bare, only=OnlyClause("colour", colour, (has,)))
+    after = replace(before, only=OnlyClause("colour", colour, (0, 1)))
+    return before, after, desk.with_things({k: replace(desk.scene.things[k], colour=colour)})
+
+
+EDITS: dict[str, Callable[[Desk], Edited | None]] = {
+    "replace-object": replace_object,
+    "replace-attribute": replace_attribute,
+    "replace-relation": replace_relation,
+    "swap-object": swap_object,
+    "swap-attribute": swap_attribute,
+    "add-object": add_object,
+    "add-attribute": add_attribute,
+}
+
+
+def near_miss(kind: str, desk: Desk) -> NearMiss | None:
+    """A near miss of one kind, or None where the scene does not allow any."""
+    for _ in range(ATTEMPTS):
+        edited = EDITS[kind](desk)
+        if edited is None:
+            continue
+        before, after, scene = edited
+        style = Style.draw(desk.rng)
+        texts = sentence(before, style), sentence(after, style)
+        if part_of(scene) == part_of(desk.scene) and _tells_apart(texts, (desk.scene, scene)):
+            return NearMiss(kind, *texts, scene)
+    return None
+
+
+def _tells_apart(texts: tuple[str, str], scenes: tuple[Scene, Scene]) -> bool:
+    """Each caption, as a reader takes it, is true of its own scene alone."""
+    read = [understand(text) for text in texts]
+    return all(
+        statement is not None and is_true(statement, scene) == (i == j)
+        for i, statement in enumerate(read)
+        for j, scene in enumerate(scenes)
+    )

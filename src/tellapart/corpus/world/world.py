@@ -1,0 +1,100 @@
+"""Draw a corpus: scenes at random, their pictures and five captions each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus, load_corpus, make_corpus, write_corpus
+from tellapart.corpus.world.compose import captions, random_scene
+from tellapart.corpus.world.drawing import (
+    SCENE_KEY,
+    SIDE,
+    Painter,
+    StorybookPainter,
+    drawn_categories,
+    png_bytes,
+)  # fmt: skip
+from tellapart.corpus.world.scene import Scene
+from tellapart.errors import BadInput
+from tellapart.pictures import Picture
+from tellapart.tables import whole_folder
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many are done."""
+
+
+def silent(done: int, total: int) -> None:
+    """A progress that shows nothing."""
+
+
+def world(
+    out: Path | str,
+    *,
+    scenes: int = 500,
+    seed: int = 0,
+    part: str | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> Corpus:
+    """Draw a corpus into a folder and return it.
+
+    `part` keeps to one half of all possible scenes: `train` and `test` never share content.
+    """
+    if scenes < 1:
+        raise BadInput(f"a world of {scenes} scenes cannot be drawn", allowed="1 scene or more")
+    if part not in (None, "train", "test"):
+        raise BadInput(f"there is no part {part!r} of the world", allowed="train, test")
+    out, painter = Path(out), StorybookPainter()
+    made = list(random_scenes(scenes, seed, painter, part))
+    with whole_folder(out, overwrite=overwrite) as partial:
+        (partial / "images").mkdir()
+        names = [f"{number:06d}" for number in range(scenes)]
+        rows = []
+        for done, (name, data) in enumerate(zip(names, _drawn(made, painter), strict=True), 1):
+            uri = f"images/{name}.png"
+            (partial / uri).write_bytes(data)
+            sha256 = hashlib.sha256(data).hexdigest()
+            objects = sorted({thing.category for thing in made[done - 1].things})
+            rows.append(
+                {"id": name, "uri": uri, "sha256": sha256, "width": SIDE, "height": SIDE,
+                 "objects": objects}
+            )  # fmt: skip
+            progress(done, scenes)
+        texts = [
+            {"id": f"{name}-{k}", "image": name, "text": text}
+            for name, scene in zip(names, made, strict=True)
+            for k, text in enumerate(captions(scene, seeds.rng(seed, "captions", name)))
+        ]
+        about = {"world": "storybook", "seed": seed, "scenes": scenes, "part": part or "any"}
+        write_corpus(make_corpus("world", partial, rows, texts, about=about), partial)
+    return load_corpus(out)
+
+
+def random_scenes(
+    number: int, seed: int, painter: Painter, part: str | None = None
+) -> Iterator[Scene]:
+    """Scenes with distinct content."""
+    categories = drawn_categories()
+    seen: set[tuple[object, ...]] = set()
+    for index in range(number):
+        rng = seeds.rng(seed, "scene", index)
+        while (scene := random_scene(rng, painter, categories, part)).what() in seen:
+            pass
+        seen.add(scene.what())
+        yield scene
+
+
+def _drawn(scenes: Iterable[Scene], painter: Painter) -> Iterator[bytes]:
+    """The scenes' PNG files in order; drawing runs on all cores (the rasteriser is native)."""
+    with ThreadPoolExecutor() as pool:
+        yield from pool.map(lambda scene: png_bytes(painter.paint(scene), scene), scenes)
+
+
+def scene_of(picture: Picture) -> Scene | None:
+    """The scene that a picture of the world carries; None for any other picture."""
+    text = picture.metadata().get(SCENE_KEY)
+    return Scene.from_json(text) if isinstance(text, str) else None

@@ -1,0 +1,99 @@
+"""Errors that tell a person what was wrong, where, what is allowed and what to do next.
+
+Everything that a user can get wrong ends in a `TellapartError`; the command line prints it
+and stops with exit code 2, never with a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+
+class TellapartError(Exception):
+    """A mistake in the input, said in four parts; only `what` is always there.
+
+    >>> print(TellapartError("caption 3 is empty", where="a.csv, row 3", todo="write one"))
+    caption 3 is empty
+      where:   a.csv, row 3
+      to do:   write one
+    """
+
+    def __init__(self, what: str, *, where: str = "", allowed: str = "", todo: str = "") -> None:
+        self.what, self.where, self.allowed, self.todo = what, where, allowed, todo
+        super().__init__(what)
+
+    def parts(self) -> dict[str, str]:
+        """The parts that are there, by name, for `--json`."""
+        named = {
+            "what": self.what,
+            "where": self.where,
+            "allowed": self.allowed,
+            "todo": self.todo,
+        }
+        return {name: text for name, text in named.items() if text}
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        lines += [f"  where:   {self.where}"] if self.where else []
+        lines += [f"  allowed: {self.allowed}"] if self.allowed else []
+        lines += [f"  to do:   {self.todo}"] if self.todo else []
+        return "\n".join(lines)
+
+
+class BadInput(TellapartError):
+    """Something in a file that the user gave is not as it must be."""
+
+
+class BadImage(BadInput):
+    """A picture that is missing or cannot be read."""
+
+
+class UnknownName(TellapartError):
+    """A name that nothing is registered under; says which names are near."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], todo: str = "") -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        super().__init__(
+            f"there is no {kind} called {name!r}",
+            allowed=", ".join(names) or "none are installed",
+            todo=(meant + todo).strip(),
+        )
+
+
+class Problems:
+    """Collects what is wrong with the rows of an input, then stops or carries on.
+
+    With `skip=False` (the default) `settle` raises one error that shows the first problem and
+    counts the others; with `skip=True` (`--skip-bad`) the problems stay here to be listed.
+    """
+
+    def __init__(self, *, skip: bool = False) -> None:
+        self.skip = skip
+        self.found: list[BadInput] = []
+
+    def add(self, problem: BadInput) -> None:
+        """Note one bad row; the caller leaves the row out."""
+        self.found.append(problem)
+
+    def settle(self) -> None:
+        """Raise what was found, unless the user asked to carry on without it."""
+        if self.skip or not self.found:
+            return
+        first, others = self.found[0], len(self.found) - 1
+        if others:
+            more = "; ".join(p.what for p in self.found[1:4])
+            dots = "; ..." if others > 3 else ""
+            first.what += f" (and {others} more: {more}{dots})"
+        first.todo = (first.todo + "; " if first.todo else "") + (
+            "or carry on without the bad rows with --skip-bad (skip_bad=True)"
+        )
+        raise first
+
+    def __iter__(self) -> Iterator[BadInput]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)

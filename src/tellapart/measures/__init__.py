@@ -1,0 +1,1 @@
+"""Measures: they read runs and return estimates."""

@@ -1,0 +1,116 @@
+"""The verb `measure`: runs in, a table of estimates out that prints itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart.benchmark.benchmark import load_benchmark
+from tellapart.measures.estimate import Estimate, estimates, measures_of
+from tellapart.measures.ties import check_rule
+from tellapart.score.run import Run, find_runs, load_run
+from tellapart.stats.intervals import RESAMPLES
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Estimates, in the order benchmark, measure, kind, model."""
+
+    rows: tuple[Estimate, ...]
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row an estimate."""
+        return pl.DataFrame([asdict(row) for row in self.rows])
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """For `--json`."""
+        return [asdict(row) for row in self.rows]
+
+    def only(self, **wanted: str) -> Scores:
+        """The rows with the given fields.
+
+        For example `scores.only(model="chance?seed=0", kind="micro")`.
+        """
+        return Scores(
+            tuple(r for r in self.rows if all(getattr(r, k) == v for k, v in wanted.items()))
+        )
+
+    def value(self, **wanted: str) -> float:
+        """The value of the one row with the given fields."""
+        (row,) = self.only(**wanted).rows
+        return row.value
+
+    def __str__(self) -> str:
+        heads = ("benchmark", "measure", "kind", "model", "score", "95% interval", "chance",
+                 "ties", "failed", "n")  # fmt: skip
+        lines = [heads, *(_cells(row) for row in self.rows)]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if k < 4 else cell.rjust(width)
+                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
+
+def _cells(row: Estimate) -> tuple[str, ...]:
+    return (
+        row.benchmark,
+        row.measure,
+        row.kind,
+        row.model,
+        f"{100 * row.value:.2f}",
+        f"{100 * row.low:.1f} - {100 * row.high:.1f}",
+        f"{100 * row.chance:.2f}",
+        f"{row.ties:,}",
+        f"{row.failed:,}",
+        f"{row.n:,}",
+    )
+
+
+def measure(
+    runs: Run | Path | str | Sequence[Run | Path | str],
+    *,
+    measures: list[str] | None = None,
+    ties: str = "wrong",
+    by_kind: bool = True,
+    on: Path | str | None = None,
+    resamples: int = RESAMPLES,
+) -> Scores:
+    """Measure runs (or folders of runs).
+
+    `ties` is `wrong` (strict, as the papers define it), `half` (the expectation under random
+    breaking), `right` or `drop`. Where `measures` is left out, each benchmark's own are taken.
+    """
+    rule = check_rule(ties)
+    found: list[Estimate] = []
+    for run in read_runs(runs, on):
+        for one in measures_of(run, measures):
+            found += estimates(run, one, rule, by_kind=by_kind, resamples=resamples)
+    return Scores(tuple(_ordered(found)))
+
+
+def read_runs(
+    runs: Run | Path | str | Sequence[Run | Path | str], on: Path | str | None = None
+) -> list[Run]:
+    """Runs, from runs or paths; `on` names the benchmark where it is not where it was."""
+    given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+    benchmark = load_benchmark(on) if on is not None else None
+    ready = [one for one in given if isinstance(one, Run)]
+    paths = [one for one in given if not isinstance(one, Run)]
+    return ready + [load_run(path, benchmark) for path in find_runs(paths)] if paths else ready
+
+
+def _ordered(found: Iterable[Estimate]) -> list[Estimate]:
+    """Models side by side: within a benchmark by measure, then kind, as they came."""
+    rows = list(found)
+    places = {
+        name: {value: k for k, value in enumerate(dict.fromkeys(getattr(r, name) for r in rows))}
+        for name in ("benchmark", "measure", "kind", "model")
+    }
+    return sorted(rows, key=lambda r: tuple(places[name][getattr(r, name)] for name in places))

@@ -1,0 +1,1 @@
+"""Builders: near-miss benchmarks from a corpus."""

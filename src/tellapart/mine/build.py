@@ -1,0 +1,28 @@
+"""The verb `build`: a benchmark from a corpus, by the builder's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tellapart import registry
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.errors import BadInput
+from tellapart.mine.building import BuildOptions
+
+
+def build(
+    what: str,
+    corpus: Corpus | Path | str,
+    out: Path | str,
+    options: BuildOptions = BuildOptions(),  # noqa: B008 (frozen)
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+) -> Benchmark:
+    """Build a benchmark (`bison`, `mcic`, `foil`, `bivlc`) into a folder and return it."""
+    builder = registry.builders.get(what)
+    if options.items is not None and options.items < 1:
+        raise BadInput(f"{options.items} items are none", allowed="1 or more")
+    ready = corpus if isinstance(corpus, Corpus) else read_corpus(corpus, reading)
+    made: Benchmark = builder(ready, Path(out), options)
+    return made

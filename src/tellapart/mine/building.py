@@ -1,0 +1,92 @@
+"""What all builders share: their options, the check of captions by a verifier, the save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.items import Item
+from tellapart.models.model import PairScorer
+from tellapart.models.names import load
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What every builder understands; `more` holds a builder's own options by name.
+
+    `verifier` is a model that says whether a caption is true of an image (a score above 0.5):
+    `oracle` for the built-in world. Without one the benchmark is marked as not verified.
+    """
+
+    name: str = ""
+    seed: int = 0
+    items: int | None = None
+    verifier: str = ""
+    overwrite: bool = False
+    progress: Progress = lambda done, total: None
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+class Verifier:
+    """Answers "is this caption true of this image?", or "nobody knows"."""
+
+    def __init__(self, corpus: Corpus, name: str) -> None:
+        self.name = name
+        self._corpus = corpus
+        self._model: PairScorer | None = load(name) if name else None
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def may_be_true(self, image: str, caption: str) -> bool:
+        """False only where the verifier says so (with no verifier nothing is known to be true)."""
+        return self._model is not None and self._says(image, caption)
+
+    def may_be_false(self, image: str, caption: str) -> bool:
+        """False only where the verifier says that the caption is true."""
+        return self._model is None or not self._says(image, caption)
+
+    def may_fit(self, image: str, caption: str) -> bool:
+        """False only where the verifier says that the caption is false."""
+        return self._model is None or self._says(image, caption)
+
+    def _says(self, image: str, caption: str) -> bool:
+        assert self._model is not None
+        key = (image, caption)
+        if key not in self._known:
+            score = self._model.score_pairs([self._corpus.picture(image)], [caption])[0]
+            self._known[key] = bool(score > 0.5)
+        return self._known[key]
+
+
+def finish(
+    maker: str,
+    corpus: Corpus,
+    items: Iterable[Item],
+    out: Path,
+    options: BuildOptions,
+    measures: tuple[str, ...],
+    how: dict[str, Any],
+) -> Benchmark:
+    """Write what a builder made as a benchmark with its card."""
+    card = Card(
+        name=options.name or maker,
+        about=f"{maker} items built from {corpus.name}",
+        measures=measures,
+        made={
+            "by": f"tellapart build {maker}",
+            "corpus": corpus.name,
+            "corpus_about": dict(corpus.about),
+            "seed": options.seed,
+            **how,
+        },
+        verified=f"by the model {options.verifier}" if options.verifier else "",
+        skipped=corpus.skipped,
+    )
+    images = (corpus.image(image_id) for image_id in corpus.images["id"])
+    benchmark = make_benchmark(card, corpus.root, items, images)
+    return save_benchmark(benchmark, out, overwrite=options.overwrite)

@@ -1,0 +1,1 @@
+"""Models: the protocols that a model meets, and the built-in ones."""

@@ -1,0 +1,139 @@
+"""What a model is to the toolkit: one of three small protocols.
+
+A dual encoder embeds pictures and texts, a pair scorer scores (picture, text) pairs, a chooser
+answers questions. A model may also define `prepare(shown)`, called once for each benchmark before
+anything is scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart.items import Item
+from tellapart.pictures import Picture
+from tellapart.questions import Question
+
+Floats = npt.NDArray[np.floating[Any]]
+ModelKind = Literal["scorer", "chooser"]
+"""Scorers give numbers to cells; choosers pick options. The chance level depends on which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a run records of a model, so that the same answers can be had again."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    weights: str = ""
+    preprocessing: str = ""
+    dtype: str = "float64"
+
+
+class Model(Protocol):
+    """What every model has."""
+
+    @property
+    def facts(self) -> Facts:
+        """Name in full (it builds the model again) and fingerprints."""
+        ...
+
+
+@runtime_checkable
+class DualEncoder(Protocol):
+    """Embeds both sides; a score is the inner product of two rows."""
+
+    @property
+    def facts(self) -> Facts:
+        """Name in full and fingerprints."""
+        ...
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+        """One row a picture, shape (n, d)."""
+        ...
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        """One row a text, shape (n, d)."""
+        ...
+
+
+@runtime_checkable
+class PairScorer(Protocol):
+    """Scores pairs; higher means that the text fits the picture better."""
+
+    @property
+    def facts(self) -> Facts:
+        """Name in full and fingerprints."""
+        ...
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+        """One score a pair, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as a chooser sees it: the options in the order in which they are shown."""
+
+    question: Question
+    pictures: tuple[Picture, ...]
+    order: tuple[int, ...]
+    trial: int
+
+    @property
+    def item(self) -> Item:
+        """The item that the question is about."""
+        return self.question.item
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A chooser's answer: a position among the options as shown, or why there is none."""
+
+    shown: int | None
+    text: str = ""
+    failure: str = ""
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """Is shown questions and picks."""
+
+    @property
+    def facts(self) -> Facts:
+        """Name in full and fingerprints."""
+        ...
+
+    def choose(self, asked: Sequence[Asked]) -> list[Reply]:
+        """One reply a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an item shows, without its truth; `group` is its cluster of shared images."""
+
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    group: str
+
+
+class Prepares(Protocol):
+    """A model that wants to see a benchmark's captions before it scores any."""
+
+    def prepare(self, shown: Sequence[Shown]) -> None:
+        """Called once for each benchmark."""
+        ...
+
+
+def kind_of(model: object) -> ModelKind:
+    """Whether a model scores or chooses."""
+    if isinstance(model, Chooser):
+        return "chooser"
+    if isinstance(model, DualEncoder | PairScorer):
+        return "scorer"
+    raise TypeError(f"{model!r} is neither a dual encoder, a pair scorer nor a chooser")

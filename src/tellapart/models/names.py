@@ -1,0 +1,113 @@
+"""Model strings: `name`, `name:rest`, `name:rest?option=value&option=value`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from tellapart import registry
+from tellapart.errors import BadInput, UnknownName
+from tellapart.models.model import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model string taken apart.
+
+    >>> str(ModelName.parse("oracle?seed=1&error=0.2"))
+    'oracle?error=0.2&seed=1'
+    """
+
+    scheme: str
+    rest: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> ModelName:
+        """Take a model string apart; options come out sorted by name."""
+        head, _, query = text.partition("?")
+        scheme, _, rest = head.partition(":")
+        options = tuple(sorted(parse_qsl(query, keep_blank_values=True)))
+        names = [name for name, _ in options]
+        if len(set(names)) < len(names):
+            raise BadInput(f"an option is given twice in {text!r}", todo="give it once")
+        return cls(scheme, rest, options)
+
+    def __str__(self) -> str:
+        query = "&".join(f"{name}={value}" for name, value in self.options)
+        return self.scheme + (f":{self.rest}" if self.rest else "") + (f"?{query}" if query else "")
+
+
+def load(text: str) -> Any:
+    """The model that a string names, with its options converted and checked.
+
+    A factory takes what stands behind the colon as its first positional argument (if it has
+    one) and the options as keyword arguments with defaults.
+    """
+    name = ModelName.parse(text)
+    factory = registry.models.get(name.scheme)
+    positional, keywords = _parameters(factory)
+    given: dict[str, Any] = {}
+    for option, value in name.options:
+        if option not in keywords:
+            error = UnknownName(f"option of {name.scheme}", option, keywords)
+            error.where = text
+            raise error
+        given[option] = _convert(option, value, keywords[option].default, text)
+    if positional and not name.rest:
+        raise BadInput(
+            f"{name.scheme!r} alone does not name a model",
+            allowed=f"{name.scheme}:{positional[0].upper()}",
+            todo="see: tellapart list models",
+        )
+    if name.rest and not positional:
+        raise BadInput(
+            f"{name.scheme!r} takes nothing behind a colon, but {name.rest!r} stands there",
+            allowed=name.scheme,
+        )
+    return factory(name.rest, **given) if positional else factory(**given)
+
+
+def canonical(scheme: str, options: Mapping[str, Any], rest: str = "") -> str:
+    """The string that builds a model again: the options that are not at their defaults, sorted.
+
+    >>> canonical("oracle", {"error": 0.2, "seed": 0})
+    'oracle?error=0.2'
+    """
+    _, keywords = _parameters(registry.models.get(scheme))
+    told = {k: v for k, v in options.items() if k not in keywords or v != keywords[k].default}
+    return str(ModelName(scheme, rest, tuple(sorted((k, _spell(v)) for k, v in told.items()))))
+
+
+def facts(scheme: str, **options: Any) -> Facts:
+    """What a model without weights says of itself."""
+    return Facts(canonical(scheme, options), options)
+
+
+def _parameters(factory: Callable[..., Any]) -> tuple[list[str], dict[str, inspect.Parameter]]:
+    parameters = inspect.signature(factory).parameters.values()
+    positional = [
+        p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY
+    ]
+    return positional, {p.name: p for p in parameters if p.default is not p.empty}
+
+
+def _spell(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _convert(option: str, text: str, default: Any, where: str) -> Any:
+    """An option's text as the type of its default."""
+    if isinstance(default, bool):
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise BadInput(f"{option}={text} is neither true nor false", where=where)
+    try:
+        return type(default)(text) if isinstance(default, int | float) else text
+    except ValueError:
+        raise BadInput(
+            f"{option}={text} is not a number", where=where, allowed=f"such as {option}={default}"
+        ) from None

@@ -1,0 +1,166 @@
+"""Opening pictures: from files and from bytes inside Parquet tables, with clear errors."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from tellapart.errors import BadImage
+from tellapart.items import Image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+
+MAX_PIXELS = 100_000_000
+"""A picture that would unpack to more than this is refused."""
+
+BLOCK = 64
+"""How many pictures inside a table are read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image together with the folder that its path is relative to; what models are given."""
+
+    image: Image
+    root: Path
+
+    @property
+    def id(self) -> str:
+        """The image's id."""
+        return self.image.id
+
+    @property
+    def path(self) -> Path:
+        """The file that holds the picture (or the table that does)."""
+        return Path(os.path.normpath(self.root / split_uri(self.image.uri)[0]))
+
+    def read(self) -> bytes:
+        """The picture's bytes as they are stored."""
+        uri, fragment = split_uri(self.image.uri)
+        if "://" in uri:
+            raise BadImage(
+                f"image {self.id} is not on this machine",
+                where=uri,
+                todo="download the images and name their folder with --images",
+            )
+        if fragment:
+            return _bytes_in_table(self.path, fragment, self.id)
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            raise BadImage(
+                f"the file of image {self.id} is missing",
+                where=str(self.path),
+                todo="put the file there, or name the folder that holds it with --images",
+            ) from None
+        except OSError as error:
+            raise BadImage(
+                f"the file of image {self.id} cannot be read: {error.strerror}",
+                where=str(self.path),
+            ) from None
+
+    def stored_sha256(self) -> str:
+        """The hash of the bytes as they are now."""
+        return hashlib.sha256(self.read()).hexdigest()
+
+    def open(self) -> PILImage:
+        """The pixels, as RGB, the whole picture decoded (a truncated file is an error)."""
+        return self._decode().convert("RGB")
+
+    def metadata(self) -> dict[str, Any]:
+        """What a PNG file carries beside its pixels (the world writes its scenes there)."""
+        return {str(key): value for key, value in self._opened().info.items()}
+
+    def _decode(self) -> PILImage:
+        picture = self._opened()
+        try:
+            picture.load()
+        except Exception as error:  # Pillow raises many kinds for broken files
+            raise self._broken(error) from None
+        return picture
+
+    def _opened(self) -> PILImage:
+        from PIL import Image as Pillow
+
+        try:
+            picture = Pillow.open(io.BytesIO(self.read()))
+        except BadImage:
+            raise
+        except Exception as error:
+            raise self._broken(error) from None
+        if picture.width * picture.height > MAX_PIXELS:
+            raise BadImage(
+                f"image {self.id} has {picture.width} x {picture.height} pixels",
+                where=str(self.path),
+                allowed=f"at most {MAX_PIXELS:,} pixels",
+            )
+        return picture
+
+    def _broken(self, error: Exception) -> BadImage:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if "cannot identify" in reason:
+            reason = "not a picture that Pillow knows"
+        return BadImage(
+            f"image {self.id} is broken: {reason}",
+            where=str(self.path),
+            allowed="a whole picture file (JPEG, PNG, WebP, GIF, BMP, TIFF)",
+            todo="fetch the file again, or carry on without it with --skip-bad",
+        )
+
+
+def split_uri(uri: str) -> tuple[str, str]:
+    """A path, and what stands behind it where it is that of a table with pictures inside.
+
+    >>> split_uri("train.parquet#column=image&row=3"), split_uri("pair #2.jpg")
+    (('train.parquet', 'column=image&row=3'), ('pair #2.jpg', ''))
+    """
+    path, mark, rest = uri.partition("#column=")
+    return path, mark[1:] + rest
+
+
+def _bytes_in_table(path: Path, fragment: str, image_id: str) -> bytes:
+    wanted = parse_qs(fragment)
+    column, row = wanted["column"][0], int(wanted["row"][0])
+    block = _block(path, column, row // BLOCK)
+    value = block[row % BLOCK] if row % BLOCK < len(block) else None
+    if isinstance(value, dict):  # how Hugging Face datasets store images
+        value = value.get("bytes")
+    if not isinstance(value, bytes):
+        raise BadImage(
+            f"image {image_id} has no bytes in the table",
+            where=f"{path}, column {column}, row {row}",
+        )
+    return value
+
+
+@lru_cache(maxsize=4)
+def _block(path: Path, column: str, number: int) -> list[Any]:
+    """`BLOCK` rows of a column: a whole column of pictures may be larger than the memory."""
+    import polars as pl
+
+    try:
+        packed = path.suffix.lower() == ".gz"
+        scan = pl.scan_parquet(io.BytesIO(_unpacked(path)) if packed else path)
+        block = scan.select(column).slice(number * BLOCK, BLOCK).collect()
+    except FileNotFoundError:
+        raise BadImage("the table with the images is missing", where=str(path)) from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise BadImage(
+            f"the table with the images cannot be read: {reason}", where=f"{path}, column {column}"
+        ) from None
+    return block[column].to_list()
+
+
+@lru_cache(maxsize=1)
+def _unpacked(path: Path) -> bytes:
+    from tellapart.tables import read_bytes
+
+    return read_bytes(path)

@@ -1,0 +1,101 @@
+"""What is asked of a grid: questions with options, of which some are right.
+
+A chooser (a chat model, a person) answers questions; a scorer's answers follow from the scores
+of the texts behind the options. A question that has no wrong option, or no right one, is not
+asked: there is nothing to tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tellapart.items import Item
+
+
+class Ask(StrEnum):
+    """The six questions.
+
+    `caption`: which caption fits this image? `image`: which image fits this caption? `judge`:
+    is this caption true of this image (FOIL T1)? `noun`, `word`: which noun, which content word
+    of the foil caption is wrong (T2)? `mend`: which word mends it (T3)?
+    """
+
+    CAPTION = "caption"
+    IMAGE = "image"
+    JUDGE = "judge"
+    NOUN = "noun"
+    WORD = "word"
+    MEND = "mend"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about an item.
+
+    `image` and `caption` are what is shown, -1 for what is chosen among. `options` are what can
+    be answered: indices of captions, images or of the slot's words, or candidate words;
+    "yes"/"no" for `judge`. `right` holds the positions in `options` that are right.
+    """
+
+    item: Item
+    ask: Ask
+    image: int
+    caption: int
+    options: tuple[int | str, ...]
+    right: frozenset[int]
+
+    @property
+    def id(self) -> str:
+        """The question's name within its item, such as `caption@0` or `judge@0,1`."""
+        shown = [str(place) for place in (self.image, self.caption) if place >= 0]
+        return f"{self.ask}@{','.join(shown)}"
+
+
+def questions(item: Item, asks: frozenset[Ask]) -> Iterator[Question]:
+    """All questions of the given sorts that an item allows, in a fixed order."""
+    made: list[Question] = []
+    if Ask.CAPTION in asks:
+        for i in range(len(item.images)):
+            right = frozenset(j for j in range(len(item.captions)) if (i, j) in item.true)
+            made.append(Question(item, Ask.CAPTION, i, -1, _places(item.captions), right))
+    if Ask.IMAGE in asks:
+        for j in range(len(item.captions)):
+            right = frozenset(i for i in range(len(item.images)) if (i, j) in item.true)
+            made.append(Question(item, Ask.IMAGE, -1, j, _places(item.images), right))
+    if Ask.JUDGE in asks:
+        for i in range(len(item.images)):
+            for j in range(len(item.captions)):
+                right = frozenset([0 if (i, j) in item.true else 1])
+                made.append(Question(item, Ask.JUDGE, i, j, ("yes", "no"), right))
+    if item.slot is not None:
+        made += [
+            q for ask in (Ask.NOUN, Ask.WORD, Ask.MEND) if ask in asks for q in _foil(item, ask)
+        ]
+    for question in made:
+        if question.right and len(question.right) < len(question.options):
+            yield question
+
+
+def _places(things: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(range(len(things)))
+
+
+def _foil(item: Item, ask: Ask) -> Iterator[Question]:
+    """T2 or T3 of the foil caption, once for each image of which it is false."""
+    slot = item.slot
+    assert slot is not None
+    for i in range(len(item.images)):
+        if (i, slot.caption) in item.true:
+            continue
+        options: tuple[int | str, ...]
+        if ask is Ask.MEND:
+            options = slot.candidates
+            right = frozenset(k for k, word in enumerate(options) if word == slot.target)
+        else:
+            options = tuple(k for k, w in enumerate(slot.words) if w.noun or ask is Ask.WORD)
+            right = frozenset(
+                place for place, k in enumerate(options) if slot.words[int(k)].start == slot.start
+            )
+        yield Question(item, ask, i, slot.caption, options, right)

@@ -1,0 +1,62 @@
+"""Names become objects here, and nowhere else: built-ins and plugins through entry points.
+
+A plugin adds a model, measure, builder or corpus reader by naming one object in its
+`pyproject.toml`; the built-ins of this package are named in its own in the same way:
+
+    [project.entry-points."tellapart.models"]
+    mine = "my_package.my_module:MyModel"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from tellapart.errors import TellapartError, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """All objects of one sort, by name, imported only when asked for."""
+
+    group: str
+    noun: str
+
+    def names(self) -> list[str]:
+        """Every name that is installed, sorted."""
+        return sorted(_found(self.group))
+
+    def get(self, name: str) -> Any:
+        """The object registered under a name; near names are suggested where there is none."""
+        points = _found(self.group)
+        if name not in points:
+            plural = self.noun + "s"
+            raise UnknownName(
+                self.noun, name, points, todo=f"list them with: tellapart list {plural}"
+            )
+        try:
+            return points[name].load()
+        except ImportError as error:
+            raise TellapartError(
+                f"the {self.noun} {name!r} needs a package that is not installed: {error.name}",
+                todo="install it, or the extra of tellapart that brings it (see the README)",
+            ) from error
+
+    def describe(self, name: str) -> str:
+        """The first line of what the object says of itself."""
+        found = self.get(name)
+        doc = (found.__doc__ or "") if callable(found) else getattr(found, "about", "")
+        return doc.strip().splitlines()[0] if doc.strip() else ""
+
+
+@cache
+def _found(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=group)}
+
+
+models = Registry("tellapart.models", "model")
+measures = Registry("tellapart.measures", "measure")
+builders = Registry("tellapart.builders", "builder")
+readers = Registry("tellapart.readers", "reader")

@@ -1,0 +1,183 @@
+"""A run: what one model answered on one benchmark, as a folder.
+
+`run.json` says which model, which benchmark and what failed; `scores.parquet` holds the cells of
+scorers (item, image, caption, edit, score), `answers.parquet` the answers of choosers (item,
+question, trial, order, choice, status, reply); `timings.json` is kept apart from all hashes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.errors import BadInput
+from tellapart.models.model import ModelKind
+from tellapart.tables import read_json, require_columns, whole_folder, write_json, write_parquet
+
+SCHEMA = "tellapart-run-1"
+SCORE_COLUMNS: dict[str, Any] = {
+    "item": pl.String, "image": pl.Int32, "caption": pl.Int32, "edit": pl.String,
+    "score": pl.Float64,
+}  # fmt: skip
+ANSWER_COLUMNS: dict[str, Any] = {
+    "item": pl.String, "question": pl.String, "trial": pl.Int32, "order": pl.List(pl.Int32),
+    "choice": pl.Int32, "status": pl.String, "reply": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that a model could not answer; `part` is a cell (0,1,edit) or a question."""
+
+    item: str
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunCard:
+    """What a run says of itself."""
+
+    model: str
+    kind: ModelKind
+    benchmark: str
+    benchmark_sha256: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    made_by: str = "evaluate"
+    weights: str = ""
+    preprocessing: str = ""
+    dtype: str = ""
+    seed: int = 0
+    asks: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A model's answers to a benchmark, or to a part of it."""
+
+    card: RunCard
+    benchmark: Benchmark
+    scores: pl.DataFrame
+    answers: pl.DataFrame
+    failures: tuple[Failure, ...] = ()
+    folder: Path | None = None
+
+    @property
+    def model(self) -> str:
+        """The model's string in full."""
+        return self.card.model
+
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """The items that the model was given; a failure counts as covered."""
+        tables = (self.scores, self.answers)
+        found = {item for table in tables for item in table["item"].unique()}
+        return frozenset(found | {failure.item for failure in self.failures})
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.benchmark.name}: {len(self.covered):,} items"
+
+
+def scores_frame(rows: list[tuple[str, int, int, str, float]]) -> pl.DataFrame:
+    """Rows as the table of scores."""
+    return pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row")
+
+
+def answers_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Rows as the table of answers."""
+    return pl.DataFrame(rows, schema=ANSWER_COLUMNS, orient="row")
+
+
+def save_run(
+    run: Run, out: Path, *, timings: Mapping[str, float] | None = None, overwrite: bool = False
+) -> Run:
+    """Write a run, whole or not at all."""
+    with whole_folder(out, overwrite=overwrite) as partial:
+        if run.scores.height:
+            write_parquet(partial / "scores.parquet", run.scores)
+        if run.answers.height:
+            write_parquet(partial / "answers.parquet", run.answers)
+        where = Path(os.path.relpath(run.benchmark.root.resolve(), out.resolve())).as_posix()
+        card = {
+            "schema": SCHEMA,
+            **asdict(run.card),
+            "benchmark_folder": where,
+            "items": len(run.covered),
+            "failures": [asdict(failure) for failure in run.failures],
+        }
+        write_json(partial / "run.json", card)
+        if timings is not None:
+            write_json(partial / "timings.json", dict(timings))
+    return load_run(out, run.benchmark)
+
+
+def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
+    """Read a run; its benchmark is where it was when the run was made, unless one is given."""
+    folder = Path(folder)
+    if not (folder / "run.json").exists():
+        raise BadInput(
+            f"{folder} is not a run",
+            allowed="a folder with a run.json",
+            todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
+        )
+    data = read_json(folder / "run.json")
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise BadInput(f"{folder / 'run.json'} is not of this version", allowed=f"schema {SCHEMA}")
+    benchmark = benchmark or load_benchmark(folder / data["benchmark_folder"])
+    fields = {name: data[name] for name in RunCard.__dataclass_fields__ if name in data}
+    card = RunCard(**{**fields, "asks": tuple(data.get("asks", ()))})
+    _check_version(card, benchmark, folder)
+    failures = tuple(Failure(**row) for row in data.get("failures", ()))
+    return Run(
+        card,
+        benchmark,
+        _table(folder / "scores.parquet", SCORE_COLUMNS),
+        _table(folder / "answers.parquet", ANSWER_COLUMNS),
+        failures,
+        folder,
+    )
+
+
+def _table(path: Path, columns: dict[str, Any]) -> pl.DataFrame:
+    if not path.exists():
+        return pl.DataFrame(schema=columns)
+    table = pl.read_parquet(path)
+    require_columns(table, list(columns), path)
+    return table.select(list(columns))
+
+
+def _check_version(card: RunCard, benchmark: Benchmark, folder: Path) -> None:
+    if card.benchmark_sha256 != benchmark.sha256:
+        raise BadInput(
+            f"the run {folder} belongs to another version of {card.benchmark}",
+            where=f"run: items {card.benchmark_sha256[:12]}..., "
+            f"benchmark in {benchmark.root}: items {benchmark.sha256[:12]}...",
+            allowed="a run and a benchmark with the same items",
+            todo="evaluate the model again on this version, or name the run's own with --on",
+        )
+
+
+def find_runs(paths: list[Path | str]) -> list[Path]:
+    """Runs at the paths given, and all below those that are folders of runs."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if (path / "run.json").exists():
+            found.append(path)
+            continue
+        below = sorted(p.parent for p in path.glob("**/run.json"))
+        if not below:
+            raise BadInput(
+                f"there is no run in {path}",
+                allowed="a folder with a run.json, or a folder of such folders",
+                todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
+            )
+        found += below
+    return list(dict.fromkeys(found))

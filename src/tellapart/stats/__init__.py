@@ -1,0 +1,1 @@
+"""Intervals and tests that know about clusters; every one cites its source."""

@@ -1,0 +1,116 @@
+"""Intervals at 95% for means over clustered units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+RESAMPLES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Both ends, and how they were got."""
+
+    low: float
+    high: float
+    method: str
+
+
+def cluster_sums(
+    values: Floats, strata: Ints, clusters: Ints, n_strata: int
+) -> tuple[Floats, Floats]:
+    """Sums and counts by cluster and stratum, shapes (clusters, strata)."""
+    n_clusters = int(clusters.max()) + 1 if clusters.size else 0
+    flat = clusters * n_strata + strata
+    sums = np.bincount(flat, values, n_clusters * n_strata).astype(float)
+    counts = np.bincount(flat, minlength=n_clusters * n_strata).astype(float)
+    return sums.reshape(n_clusters, n_strata), counts.reshape(n_clusters, n_strata)
+
+
+def bootstrap_totals(
+    sums: Floats, counts: Floats, rng: np.random.Generator, resamples: int
+) -> tuple[Floats, Floats]:
+    """Sums and counts by stratum of resampled clusters, shapes (resamples, strata).
+
+    Whole clusters are drawn with replacement (Davison & Hinkley 1997, section 3.8). Clusters with
+    equal sums and counts are interchangeable, so how often each *sort* is drawn follows one
+    multinomial draw: the same distribution, far fewer numbers.
+    """
+    table = np.concatenate([sums, counts], axis=1)
+    sorts, how_many = np.unique(table, axis=0, return_counts=True)
+    total = int(how_many.sum())
+    totals = np.empty((resamples, table.shape[1]))
+    step = max(1, 20_000_000 // len(sorts))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        drawn = rng.multinomial(total, how_many / total, size=size)
+        totals[start : start + size] = drawn @ sorts
+    strata = sums.shape[1]
+    return totals[:, :strata], totals[:, strata:]
+
+
+def percentile_interval(values: Floats, level: float = 0.95) -> tuple[float, float]:
+    """The middle `level` of resampled values."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def effective_size(counts: npt.NDArray[Any]) -> float:
+    """Kish's effective sample size if units of a cluster were all alike (Kish 1965, ch. 8)."""
+    counts = np.asarray(counts, float)
+    return float(counts.sum() ** 2 / (counts**2).sum())
+
+
+def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval (Wilson 1927); `n` may be an effective sample size."""
+    z = float(norm.ppf(1 - (1 - level) / 2))
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low = 0.0 if share == 0 else max(0.0, float(centre - half))
+    high = 1.0 if share == 1 else min(1.0, float(centre + half))
+    return low, high
+
+
+def mean_interval(
+    values: Floats, clusters: Ints, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Interval:
+    """For the mean over units: bootstrap over clusters; at 0 and 1 Wilson with design effect.
+
+    Where all units agree a bootstrap has nothing to resample, so Wilson's interval is taken with
+    the sample size that is left if the units of a cluster are all alike (the largest possible
+    design effect). The same is done where fewer than two clusters are there.
+    """
+    _, clusters = np.unique(clusters, return_inverse=True)
+    strata = np.zeros(len(values), dtype=np.intp)
+    return strata_interval(values, strata, clusters, rng, resamples)
+
+
+def strata_interval(
+    values: Floats,
+    strata: Ints,
+    clusters: Ints,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """For the mean of the strata's means (macro average); with one stratum, the plain mean."""
+    _, clusters = np.unique(clusters, return_inverse=True)
+    n_strata = int(strata.max()) + 1
+    sums, counts = cluster_sums(values, strata, clusters, n_strata)
+    mean = float(np.mean(sums.sum(0) / counts.sum(0)))
+    if mean in (0.0, 1.0) or len(sums) < 2:
+        low, high = wilson(mean, effective_size(counts.sum(1)))
+        return Interval(low, high, "Wilson, clusters as units")
+    sum_totals, count_totals = bootstrap_totals(sums, counts, rng, resamples)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sum_totals / count_totals
+    drawn = np.nanmean(means, axis=1) if n_strata > 1 else means[:, 0]
+    low, high = percentile_interval(drawn[np.isfinite(drawn)])
+    return Interval(low, high, f"bootstrap over clusters, {resamples:,} resamples")

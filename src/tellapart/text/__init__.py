@@ -1,0 +1,1 @@
+"""Words, n-grams, inflection: what is known of captions as text."""

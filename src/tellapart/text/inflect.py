@@ -1,0 +1,78 @@
+"""Enough English to put one noun in another's place: plurals, a/an, capitals."""
+
+from __future__ import annotations
+
+import re
+
+IRREGULAR = {
+    "person": "people", "man": "men", "woman": "women", "child": "children", "foot": "feet",
+    "tooth": "teeth", "mouse": "mice", "goose": "geese", "knife": "knives", "wife": "wives",
+    "loaf": "loaves", "leaf": "leaves", "shelf": "shelves", "calf": "calves", "wolf": "wolves",
+    "sheep": "sheep", "fish": "fish", "deer": "deer", "skis": "skis", "scissors": "scissors",
+    "broccoli": "broccoli", "bus": "buses",
+}  # fmt: skip
+SINGULAR = {plural: word for word, plural in IRREGULAR.items()}
+# Words whose first letter does not tell the sound that they begin with.
+VOWEL_SOUND = re.compile(r"(?!uni|use|eu|one\b|ukulele|u\b)[aeiou]|hour|honest|heir", re.I)
+
+
+def plural(word: str) -> str:
+    """The plural of a noun.
+
+    >>> plural("bus"), plural("knife"), plural("toy"), plural("toothbrush"), plural("puppy")
+    ('buses', 'knives', 'toys', 'toothbrushes', 'puppies')
+    """
+    head, _, last = word.rpartition(" ")
+    if last in IRREGULAR:
+        changed = IRREGULAR[last]
+    elif re.search(r"(s|x|z|ch|sh)$", last):
+        changed = last + "es"
+    elif re.search(r"[^aeiou]y$", last):
+        changed = last[:-1] + "ies"
+    elif last in ("potato", "tomato"):
+        changed = last + "es"
+    else:
+        changed = last + "s"
+    return f"{head} {changed}" if head else changed
+
+
+def article(word: str) -> str:
+    """`a` or `an`, by the sound that the word begins with.
+
+    >>> article("orange"), article("umbrella"), article("unicorn"), article("hour")
+    ('an', 'an', 'a', 'an')
+    """
+    return "an" if VOWEL_SOUND.match(word) else "a"
+
+
+def put(caption: str, start: int, end: int, word: str) -> str:
+    """The caption with `word` at [start, end); a/an before it and a capital stay right.
+
+    >>> put("An apple on a plate.", 3, 8, "banana")
+    'A banana on a plate.'
+    >>> put("Dogs run.", 0, 4, "cats")
+    'Cats run.'
+    """
+    before, old, after = caption[:start], caption[start:end], caption[end:]
+    if old[:1].isupper():
+        word = word[:1].upper() + word[1:]
+    match = re.search(r"\b(an?)(\s+)$", before, re.I)
+    if match:
+        right = article(word)
+        right = right.capitalize() if match.group(1)[0].isupper() else right
+        before = before[: match.start()] + right + match.group(2)
+    return before + word + after
+
+
+def drop(caption: str, start: int, end: int) -> str:
+    """The caption without the word at [start, end) and with one space where it stood.
+
+    >>> drop("A red dog runs.", 6, 9)
+    'A red runs.'
+    """
+    before, after = caption[:start], caption[end:]
+    if before.endswith(" ") and after[:1] in ("", " ", ".", ",", ";"):
+        before = before[:-1]
+    elif not before:
+        after = after.lstrip()
+    return before + after

@@ -1,0 +1,110 @@
+"""Benchmarks: round trip, groups, hashes, and what `validate` finds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+from PIL import Image as Pillow
+from tests.conftest import benchmark_of, grid_item
+
+import tellapart as ta
+from tellapart.benchmark.benchmark import save_benchmark
+from tellapart.benchmark.groups import groups
+from tellapart.errors import BadInput, UnknownName
+
+
+def test_a_benchmark_reads_back_as_it_was_written(benchmarks, tmp_path):
+    for name, benchmark in benchmarks.items():
+        copy = save_benchmark(benchmark, tmp_path / name)
+        assert copy.items == benchmark.items
+        assert copy.sha256 == benchmark.sha256
+        picture = copy.picture(copy.items[0].images[0])
+        assert picture.open().size == (224, 224)
+
+
+def test_items_load_with_plain_polars(benchmarks):
+    table = pl.read_parquet(benchmarks["bivlc"].root / "items.parquet")
+    assert {"id", "images", "captions", "true_cells", "kind", "group"} <= set(table.columns)
+    assert table["true_cells"].list.len().to_list() == [2] * table.height
+
+
+def test_items_that_share_images_even_through_others_are_one_group():
+    items = [
+        grid_item("1", 2, 1, {(0, 0)}, image_ids=["a", "b"]),
+        grid_item("2", 2, 1, {(0, 0)}, image_ids=["c", "d"]),
+        grid_item("3", 2, 1, {(0, 0)}, image_ids=["b", "e"]),
+        grid_item("4", 1, 1, {(0, 0)}, image_ids=["e"]),
+    ]
+    assert groups(items) == ["a", "c", "a", "a"]
+
+
+def test_the_hash_changes_with_what_is_asked_and_not_with_the_order():
+    items = [grid_item(str(k), 2, 1, {(0, 0)}) for k in range(3)]
+    other = [*items[:2], grid_item("2", 2, 1, {(1, 0)})]
+    assert benchmark_of(items).sha256 == benchmark_of(items[::-1]).sha256
+    assert benchmark_of(items).sha256 != benchmark_of(other).sha256
+
+
+def test_duplicate_ids_are_refused():
+    with pytest.raises(BadInput, match="the item id 'test:x' is there twice"):
+        benchmark_of([grid_item("x", 2, 1, {(0, 0)}), grid_item("x", 2, 1, {(0, 0)})])
+
+
+def test_the_card_counts_and_names_who_verified(benchmarks):
+    card = json.loads((benchmarks["bison"].root / "benchmark.json").read_text())
+    assert card["counts"]["items"] == len(benchmarks["bison"].items)
+    assert card["verified"] == "by the model oracle"
+    assert card["canary"].startswith("tellapart-canary-")
+    assert card["made"]["seed"] == 1
+
+
+def test_items_changed_by_hand_are_found_out(benchmarks, tmp_path):
+    shutil.copytree(benchmarks["bison"].root, tmp_path / "bison")
+    table = pl.read_parquet(tmp_path / "bison" / "items.parquet")
+    changed = table.with_columns(content=pl.lit("0" * 64))
+    changed.write_parquet(tmp_path / "bison" / "items.parquet")
+    with pytest.raises(BadInput, match="not those that its card was written for"):
+        ta.load_benchmark(tmp_path / "bison")
+
+
+def test_an_unknown_benchmark_suggests_near_names(benchmarks):
+    with pytest.raises(UnknownName, match="no benchmark called") as caught:
+        ta.load_benchmark(benchmarks["bison"].root.parent / "bisson")
+    assert "did you mean" in caught.value.todo and "bison" in caught.value.todo
+
+
+def test_a_folder_that_is_no_benchmark_says_what_one_is(tmp_path):
+    with pytest.raises(BadInput, match="is not a benchmark") as caught:
+        ta.load_benchmark(tmp_path)
+    assert "benchmark.json" in caught.value.allowed
+
+
+def test_validate_finds_nothing_wrong_with_what_was_built(benchmarks):
+    for benchmark in benchmarks.values():
+        verdict = ta.validate(benchmark)
+        assert verdict.good, str(verdict)
+
+
+def test_validate_names_missing_changed_and_truncated_pictures(world, tmp_path):
+    shutil.copytree(world.root, tmp_path / "world")
+    corpus = ta.read_corpus(tmp_path / "world")
+    benchmark = ta.build("bison", corpus, tmp_path / "bison", ta.BuildOptions(verifier="oracle"))
+    first, second, third = sorted(benchmark.images)[:3]
+    benchmark.picture(first).path.unlink()
+    Pillow.new("RGB", (9, 9)).save(benchmark.picture(second).path)
+    whole = benchmark.picture(third).path.read_bytes()
+    benchmark.picture(third).path.write_bytes(whole[: len(whole) // 2])
+    verdict = ta.validate(tmp_path / "bison")
+    said = {problem.what.split(":")[0]: problem for problem in verdict.problems}
+    assert not verdict.good
+    assert f"the file of image {first} is missing" in said
+    assert f"image {second} is not the file that the benchmark was made with" in said
+    assert f"image {third} is broken" in said
+
+
+def test_show_prints_truth_and_questions(benchmarks):
+    text = str(ta.show(benchmarks["foil"], items=1))
+    assert "foil word:" in text and "true of image 0" in text and "mend@0," in text

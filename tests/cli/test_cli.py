@@ -1,0 +1,163 @@
+"""The command line, as a person uses it: real processes, real files, real messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TELLAPART = str(Path(sys.executable).with_name("tellapart"))
+
+
+def tellapart(*words: object, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [TELLAPART, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False,
+        env={**os.environ, "COLUMNS": "200", **env}, timeout=120,
+    )  # fmt: skip
+
+
+def fails(*words: object) -> str:
+    done = tellapart(*words)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A world, a benchmark and two runs, made by commands."""
+    folder = tmp_path_factory.mktemp("cli")
+    for words in (
+        ("world", folder / "world", "--scenes", 30, "--part", "test"),
+        ("build", "bison", folder / "world", folder / "bison", "--verifier", "oracle"),
+        ("evaluate", "chance", "constant", "--on", folder / "bison", "--out", folder / "runs"),
+    ):
+        done = tellapart(*words)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_verbs_read_as_a_story(place):
+    shown = tellapart("show", place / "bison", "--items", 1)
+    assert "30 items" in shown.stdout and "true of image" in shown.stdout
+    assert "good" in tellapart("validate", place / "bison").stdout
+    table = tellapart("measure", place / "runs").stdout
+    assert "chance" in table and "constant" in table and "95% interval" in table
+    half = tellapart("measure", place / "runs", "--ties", "half", "--json")
+    rows = {row["model"]: row for row in json.loads(half.stdout)}
+    assert rows["constant"]["value"] == 0.5 and rows["constant"]["ties"] == 30
+
+
+def test_every_verb_has_help_with_an_example():
+    verbs = ("demo", "world", "build", "show", "validate", "evaluate", "import", "measure",
+             "report", "list")  # fmt: skip
+    listed = tellapart("--help").stdout
+    for verb in verbs:
+        assert f"  {verb} " in listed
+        text = tellapart(verb, "--help").stdout
+        assert "Example: tellapart" in text and "--json" in text, verb
+
+
+def test_help_and_listings_are_quick_and_import_nothing_heavy():
+    best = 9.0
+    for _ in range(3):
+        started = time.perf_counter()
+        assert tellapart("--help").returncode == 0
+        best = min(best, time.perf_counter() - started)
+    assert best < 0.5
+    code = (
+        "import sys, tellapart.cli.main as m\n"
+        "try: m.app(['--help'], standalone_mode=False)\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'polars', 'scipy', 'numpy', 'onnxruntime', 'vl_convert', 'PIL'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )
+    for what in ("models", "measures", "builders", "readers", "benchmarks"):
+        assert tellapart("list", what).returncode == 0
+
+
+def test_listing_explains_every_model():
+    found = json.loads(tellapart("list", "models", "--json").stdout)
+    assert {"oracle", "chance", "constant", "blind"} <= set(found)
+    assert all(found.values())
+
+
+def test_json_errors_have_parts(place):
+    done = tellapart("evaluate", "oracel", "--on", place / "bison", "--out", place / "x", "--json")
+    error = json.loads(done.stdout)["error"]
+    assert "oracel" in error["what"] and "did you mean oracle" in error["todo"]
+
+
+def test_an_unknown_model_suggests_near_names(place):
+    said = fails("evaluate", "oracel", "--on", place / "bison", "--out", place / "x")
+    assert "there is no model called 'oracel'" in said and "did you mean oracle?" in said
+
+
+def test_an_unknown_benchmark_suggests_near_names(place):
+    said = fails("evaluate", "chance", "--on", place / "bizon", "--out", place / "x")
+    assert "there is no benchmark called" in said and "did you mean" in said and "bison" in said
+
+
+def test_unknown_builders_lists_measures_and_rules_are_named(place):
+    assert "there is no builder called 'bisson'" in fails(
+        "build", "bisson", place / "world", place / "q"
+    )
+    assert "there is no list called 'model'" in fails("list", "model")
+    assert "no measure called 'Grupp'" in fails("measure", place / "runs", "--measure", "Grupp")
+    assert "no rule for ties called 'maybe'" in fails("measure", place / "runs", "--ties", "maybe")
+
+
+def test_a_missing_corpus_column_or_caption_is_named(tmp_path):
+    table = tmp_path / "pictures.csv"
+    table.write_text("image,text\na.jpg,A dog.\n")
+    said = fails("build", "bison", table, tmp_path / "out")
+    assert "no column called 'caption'" in said and "image, text" in said and "pictures.csv" in said
+    table.write_text("image,caption\na.jpg,A dog.\nb.jpg,\n")
+    said = fails("build", "bison", table, tmp_path / "out")
+    assert "caption" in said and ("empty" in said or "missing" in said) and "--skip-bad" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_skip_bad_carries_on_and_lists_what_was_skipped(tmp_path):
+    table = tmp_path / "pictures.csv"
+    rows = "".join(f"{k}.jpg,A {w} on the grass.\n" for k, w in enumerate(["dog", "cat", "cow"]))
+    table.write_text("image,caption\n" + rows + "d.jpg,\n")
+    done = tellapart("build", "bison", table, tmp_path / "out", "--skip-bad")
+    assert done.returncode == 0, done.stderr
+    assert "skipped: caption" in done.stderr
+    assert "bison: 3 items" in done.stdout
+
+
+def test_a_missing_picture_is_named(place, tmp_path):
+    table = tmp_path / "pictures.csv"
+    table.write_text("image,caption\na.jpg,A red dog.\nb.jpg,A blue cat.\n")
+    assert tellapart("build", "bison", table, tmp_path / "bison").returncode == 0
+    said = fails("evaluate", "oracle", "--on", tmp_path / "bison", "--out", tmp_path / "runs")
+    assert "is missing" in said and ".jpg" in said and "to do:" in said
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").rglob("run.json"))
+
+
+def test_a_path_without_runs_says_how_to_make_one(tmp_path):
+    said = fails("measure", tmp_path)
+    assert "there is no run in" in said and "tellapart evaluate" in said
+
+
+def test_a_folder_in_the_way_is_left_alone(place):
+    said = fails("world", place / "world", "--scenes", 3)
+    assert "is there already" in said and "--overwrite" in said
+
+
+def test_home_makes_benchmarks_known_by_name(place):
+    listed = tellapart("list", "benchmarks", TELLAPART_HOME=str(place))
+    assert "bison" in listed.stdout
+    shown = tellapart("show", "bison", TELLAPART_HOME=str(place), cwd=place / "world")
+    assert shown.returncode == 0

@@ -1,0 +1,75 @@
+"""What the tests share: a small world with its four benchmarks, built once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tellapart as ta
+from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
+from tellapart.items import Image, Item, Origin
+from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+
+WHERE_TRUE = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> ta.Corpus:
+    """Sixty scenes."""
+    return ta.world(tmp_path_factory.mktemp("world") / "world", scenes=60, seed=3, part="test")
+
+
+@pytest.fixture(scope="session")
+def benchmarks(world: ta.Corpus, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Benchmark]:
+    """BISON, FOIL, MCIC and BiVLC on the sixty scenes."""
+    out = tmp_path_factory.mktemp("benchmarks")
+    return {
+        what: ta.build(what, world, out / what, ta.BuildOptions(verifier=verifier, seed=1))
+        for what, verifier in WHERE_TRUE.items()
+    }
+
+
+def grid_item(
+    name: str, images: int, captions: int, true: set[tuple[int, int]], **more: object
+) -> Item:
+    """An item of the given shape whose images are its own."""
+    return Item.imported(
+        "test",
+        name,
+        images=tuple(more.pop("image_ids", [f"{name}-i{i}" for i in range(images)])),  # type: ignore[arg-type]
+        captions=tuple(f"caption {j} of {name}" for j in range(captions)),
+        true=frozenset(true),
+        kind=more.pop("kind", "replace-object"),
+        origin=Origin("test"),
+        **more,
+    )
+
+
+def benchmark_of(items: list[Item], measures: tuple[str, ...] = ("accuracy",)) -> Benchmark:
+    """A benchmark in memory; its pictures do not exist."""
+    images = [Image(name, f"{name}.png") for item in items for name in item.images]
+    unique = {image.id: image for image in images}.values()
+    return make_benchmark(Card("hand-made", measures=measures), Path(), items, unique)
+
+
+def run_of(benchmark: Benchmark, grids: dict[str, list[list[float]]]) -> Run:
+    """A scorer's run with the given grids, by the item's source id."""
+    rows = [
+        (f"test:{name}", i, j, "", float(score))
+        for name, grid in grids.items()
+        for i, line in enumerate(grid)
+        for j, score in enumerate(line)
+    ]
+    card = RunCard("by-hand", "scorer", benchmark.name, benchmark.sha256)
+    return Run(card, benchmark, scores_frame(rows), answers_frame([]))
+
+
+def choices_of(benchmark: Benchmark, answers: list[tuple[str, str, int | None]]) -> Run:
+    """A chooser's run: (source id, question, choice)."""
+    rows = [
+        (f"test:{name}", question, 0, [0, 1], choice, "answered", "")
+        for name, question, choice in answers
+    ]
+    card = RunCard("by-hand", "chooser", benchmark.name, benchmark.sha256)
+    return Run(card, benchmark, scores_frame([]), answers_frame(rows))

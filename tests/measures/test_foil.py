@@ -1,0 +1,134 @@
+"""FOIL's T1, T2 and T3 against tables computed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.conftest import benchmark_of
+
+from tellapart.items import Item, Origin, Slot, Word
+from tellapart.measures.foil import Cells, crossfitted_thresholds, fitted_threshold
+from tellapart.measures.scores import measure
+from tellapart.score.cells import cells
+from tellapart.score.evaluate import asks_of
+from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+from tellapart.stats.roc import auc
+
+FOIL = ("T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy")
+CAPTION = "A red cat sees a ball."
+WORDS = (Word(2, 5, False), Word(6, 9, True), Word(10, 14, False), Word(17, 21, True))
+
+
+def foil_item(name: str) -> Item:
+    slot = Slot(1, 6, 9, "dog", "cat", words=WORDS, candidates=("dog", "cow", "owl"))
+    return Item.imported(
+        "test", name, images=(name,), captions=("A red dog sees a ball.", CAPTION),
+        true=frozenset({(0, 0)}), original=(0, 0), kind="animal", slot=slot, origin=Origin("test"),
+    )  # fmt: skip
+
+
+def foil_run(grids: dict[str, tuple[float, float]], edits: dict[str, dict[str, float]]) -> Run:
+    benchmark = benchmark_of([foil_item(name) for name in grids], FOIL)
+    rows = [(f"test:{n}", 0, j, "", s) for n, grid in grids.items() for j, s in enumerate(grid)]
+    rows += [(f"test:{n}", 0, 1, edit, s) for n, by in edits.items() for edit, s in by.items()]
+    card = RunCard("by-hand", "scorer", benchmark.name, benchmark.sha256)
+    return Run(card, benchmark, scores_frame(rows), answers_frame([]))
+
+
+def values(run: Run, rule: str = "wrong") -> dict[str, float]:
+    return {row.measure: row.value for row in measure(run, ties=rule).rows}
+
+
+def test_captions_for_t2_and_t3_are_expanded_only_when_scored():
+    item = foil_item("x")
+    made = {cell.edit: cell.text for cell in cells(item, asks_of(FOIL))}
+    assert made == {
+        "": CAPTION,  # the last of the two plain cells
+        "-0": "A cat sees a ball.",
+        "-1": "A red sees a ball.",
+        "-2": "A red cat a ball.",
+        "-3": "A red cat sees a.",
+        "=dog": "A red dog sees a ball.",
+        "=cow": "A red cow sees a ball.",
+        "=owl": "A red owl sees a ball.",
+    }
+    assert "owl" not in " ".join(item.captions)
+
+
+def test_t1_t2_t3_by_hand():
+    # T1: scores of true captions 5 6 7 1, of foils 2 3 0 4: a threshold between 3 and 4 or so.
+    grids = {"a": (5.0, 2.0), "b": (6.0, 3.0), "c": (7.0, 0.0), "d": (1.0, 4.0)}
+    edits = {
+        "a": {"-0": 1, "-1": 9, "-2": 2, "-3": 3, "=dog": 5, "=cow": 4, "=owl": 1},  # all right
+        "b": {"-0": 8, "-1": 7, "-2": 2, "-3": 3, "=dog": 5, "=cow": 6, "=owl": 1},
+        "c": {"-0": 1, "-1": 7, "-2": 2, "-3": 7, "=dog": 5, "=cow": 5, "=owl": 5},  # ties
+        "d": {"-0": 1, "-1": 2, "-2": 0, "-3": 9, "=dog": 3, "=cow": 1, "=owl": 2},
+    }
+    run = foil_run(grids, {n: {k: float(v) for k, v in by.items()} for n, by in edits.items()})
+    got = values(run)
+    assert got["T2-nouns"] == 0.5  # a and b (7 against 3); c ties, d is wrong
+    assert got["T2-content"] == 0.25  # b is beaten by the adjective
+    assert got["T3"] == 0.5  # a and d
+    assert got["accuracy"] == 0.75
+    assert got["T1-AUC"] == pytest.approx((4 + 4 + 4 + 1) / 16)
+    half = values(run, "half")
+    assert half["T2-nouns"] == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
+    assert half["T2-content"] == pytest.approx((1 + 0 + 1 / 2 + 0) / 4)
+    assert half["T3"] == pytest.approx((1 + 0 + 1 / 3 + 1) / 4)
+    assert values(run, "right")["T3"] == 0.75
+    chances = {row.measure: row.chance for row in measure(run).rows}
+    assert (chances["T2-nouns"], chances["T2-content"], chances["T3"]) == (1 / 2, 1 / 4, 1 / 3)
+
+
+def test_t1_counts_true_captions_and_foils_apart():
+    grids = {str(k): (10.0 + k, float(k)) for k in range(5)} | {"x": (0.5, 12.5)}
+    got = values(foil_run(grids, {}))
+    assert (got["T1"], got["T1-correct"], got["T1-foil"]) == (10 / 12, 5 / 6, 5 / 6)
+
+
+def test_a_threshold_says_true_as_often_as_captions_are_true():
+    scores = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    true = np.array([False, False, True, False, True, False])
+    assert fitted_threshold(scores, true) == 4.5
+    assert fitted_threshold(np.zeros(6), true) == 0.0
+
+
+def test_the_threshold_of_a_cell_never_saw_its_own_group():
+    # Nine groups agree; in the tenth everything is 1000 higher. Had its own scores been used,
+    # the threshold would have moved up there.
+    groups = np.repeat(np.arange(10), 2)
+    true = np.tile([True, False], 10)
+    score = np.where(true, 1.0, 0.0) + 1000.0 * (groups == 9)
+    thresholds = crossfitted_thresholds(Cells(groups, score, true, groups))
+    assert set(thresholds[groups == 9]) == {0.5}
+
+
+def test_a_constant_scorer_ties_on_all_of_t1():
+    run = foil_run({str(k): (1.0, 1.0) for k in range(6)}, {})
+    rows = {row.measure: row for row in measure(run).rows}
+    assert (rows["T1"].value, rows["T1"].ties, rows["T1"].n) == (0.0, 12, 12)
+    assert values(run, "half")["T1"] == values(run, "half")["T1-AUC"] == 0.5
+
+
+def test_missing_edits_are_failures():
+    run = foil_run({"a": (5.0, 2.0)}, {"a": {"-0": 1.0, "-1": 2.0}})
+    rows = {row.measure: row for row in measure(run, ties="right").rows}
+    assert (rows["T2-nouns"].failed, rows["T2-nouns"].value) == (1, 0.0)
+    assert (rows["T3"].failed, rows["T3"].value) == (1, 0.0)
+
+
+def test_auc_equals_the_obvious_count_and_its_interval_the_bootstrap():
+    rng = np.random.default_rng(5)
+    groups = np.repeat(np.arange(150), 2)
+    shift = rng.normal(size=150)[groups]
+    yes, no = rng.normal(size=300) + shift + 0.8, rng.normal(size=300) + shift
+    area, interval = auc(yes, no, groups, groups)
+    assert area == pytest.approx(np.mean(yes[:, None] > no[None, :]))
+    drawn = []
+    for _ in range(400):
+        picked = rng.integers(150, size=150)
+        places = np.concatenate([[2 * g, 2 * g + 1] for g in picked])
+        drawn.append(np.mean(yes[places][:, None] > no[places][None, :]))
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert interval.low == pytest.approx(low, abs=0.012)
+    assert interval.high == pytest.approx(high, abs=0.012)

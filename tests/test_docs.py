@@ -1,0 +1,45 @@
+"""The documentation keeps up with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tellapart import registry
+from tellapart.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = "\n".join(p.read_text(encoding="utf-8") for p in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
+
+
+def test_every_verb_is_in_the_documentation():
+    names = [c.name or c.callback.__name__ for c in app.registered_commands]
+    missing = [name for name in names if not re.search(rf"tellapart {name}\b|verbs?.*{name}|`{name}`|make {name}", PAGES)]
+    assert len(names) >= 10 and not missing
+
+
+@pytest.mark.parametrize("sort", ["models", "measures", "builders", "readers"])
+def test_every_registered_name_is_in_the_documentation(sort):
+    words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
+    for name in getattr(registry, sort).names():
+        assert re.search(re.escape(words.get(name, name)), PAGES, re.IGNORECASE), name
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), (page.name, target)
+
+
+def test_the_model_in_the_documentation_works(tmp_path, benchmarks):
+    import tellapart as ta
+
+    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)
+    space: dict = {}
+    exec(code, space)
+    (run,) = ta.evaluate([space["Brightness"]()], on=benchmarks["bison"], out=tmp_path)
+    assert not run.failures
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
