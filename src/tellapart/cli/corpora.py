@@ -26,6 +26,10 @@ def world(
         Optional[str],  # noqa: UP045
         typer.Option(help="Keep to one half of all scenes: train or test (they share nothing)."),
     ] = None,
+    sprites: Annotated[
+        OptionalPath,
+        typer.Option(help="Draw with the cut-outs NAME.png (and NAME.txt) of this folder."),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -34,7 +38,13 @@ def world(
 
     with progress_bar("drawing") as progress:
         corpus = draw(
-            out, scenes=scenes, seed=seed, part=part, overwrite=overwrite, progress=progress
+            out,
+            scenes=scenes,
+            seed=seed,
+            part=part,
+            sprites=sprites,
+            overwrite=overwrite,
+            progress=progress,
         )
     counts = {"images": corpus.images.height, "captions": corpus.captions.height}
     emit({"corpus": str(out), **counts}, f"{corpus}  ->  {out}", as_json)

@@ -20,10 +20,10 @@ from tellapart.benchmark.benchmark import (
     write_benchmark,
 )  # fmt: skip
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.world.drawing import SIDE, StorybookPainter, drawn_categories, png_bytes
+from tellapart.corpus.world.drawing import SIDE, png_bytes
 from tellapart.corpus.world.edits import Desk, NearMiss, near_miss
 from tellapart.corpus.world.scene import Scene
-from tellapart.corpus.world.world import scene_of
+from tellapart.corpus.world.world import painter_of, scene_of
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS, Image, Item, Origin
 from tellapart.mine.building import BuildOptions
@@ -35,7 +35,7 @@ MEASURES = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     """One near miss an image, of the kinds in turn; negative images are drawn into OUT."""
     kinds = _kinds(options)
-    painter = StorybookPainter()
+    painter = painter_of(corpus.about)
     items: list[Item] = []
     images = {image_id: corpus.image(image_id) for image_id in corpus.images["id"]}
     with whole_folder(out, overwrite=options.overwrite) as partial:
@@ -90,7 +90,8 @@ def _near_misses(
     corpus: Corpus, kinds: tuple[str, ...], options: BuildOptions
 ) -> Iterator[tuple[str, NearMiss]]:
     """For each image in turn a near miss of the kind that there are fewest of so far."""
-    painter, categories = StorybookPainter(), drawn_categories()
+    painter = painter_of(corpus.about)
+    categories = sorted(painter.categories)
     made = dict.fromkeys(kinds, 0)
     images = corpus.images["id"].to_list()
     for done, image_id in enumerate(images, 1):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.world.lexicon import BACKGROUNDS, CATEGORIES
+from tellapart.corpus.world.lexicon import BACKGROUNDS
+from tellapart.corpus.world.world import painter_of
 from tellapart.errors import BadInput
 from tellapart.text.inflect import plural
 from tellapart.text.words import spans
@@ -38,8 +39,9 @@ class Categories:
 def categories_for(corpus: Corpus) -> Categories:
     """The table that fits a corpus; the built-in world has its own."""
     if corpus.about.get("world"):
-        table = {name: category.supercategory for name, category in CATEGORIES.items()}
-        synonyms = tuple(s for c in CATEGORIES.values() for s in c.synonyms)
+        known = painter_of(corpus.about).categories
+        table = {name: c.supercategory for name, c in known.items() if " " not in name}
+        synonyms = tuple(s for c in known.values() for s in c.synonyms)
         return Categories("world", table, (*table, *synonyms, *WORLD_NOUNS))
     raise BadInput(
         f"there is no table of categories for {corpus.name}",

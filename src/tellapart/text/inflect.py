@@ -8,10 +8,9 @@ IRREGULAR = {
     "person": "people", "man": "men", "woman": "women", "child": "children", "foot": "feet",
     "tooth": "teeth", "mouse": "mice", "goose": "geese", "knife": "knives", "wife": "wives",
     "loaf": "loaves", "leaf": "leaves", "shelf": "shelves", "calf": "calves", "wolf": "wolves",
-    "sheep": "sheep", "fish": "fish", "deer": "deer", "skis": "skis", "scissors": "scissors",
-    "broccoli": "broccoli", "bus": "buses",
+    "sheep": "sheep", "bison": "bison", "fish": "fish", "deer": "deer", "skis": "skis",
+    "scissors": "scissors", "broccoli": "broccoli", "bus": "buses",
 }  # fmt: skip
-SINGULAR = {plural: word for word, plural in IRREGULAR.items()}
 # Words whose first letter does not tell the sound that they begin with.
 VOWEL_SOUND = re.compile(r"(?!uni|use|eu|one\b|ukulele|u\b)[aeiou]|hour|honest|heir", re.I)
 
@@ -19,12 +18,14 @@ VOWEL_SOUND = re.compile(r"(?!uni|use|eu|one\b|ukulele|u\b)[aeiou]|hour|honest|h
 def plural(word: str) -> str:
     """The plural of a noun.
 
-    >>> plural("bus"), plural("knife"), plural("toy"), plural("toothbrush"), plural("puppy")
-    ('buses', 'knives', 'toys', 'toothbrushes', 'puppies')
+    >>> [plural(word) for word in ("bus", "knife", "toy", "toothbrush", "puppy", "fireman")]
+    ['buses', 'knives', 'toys', 'toothbrushes', 'puppies', 'firemen']
     """
     head, _, last = word.rpartition(" ")
     if last in IRREGULAR:
         changed = IRREGULAR[last]
+    elif re.search(r"(?<!hu)(?<!ger)man$", last):
+        changed = last[:-3] + "men"
     elif re.search(r"(s|x|z|ch|sh)$", last):
         changed = last + "es"
     elif re.search(r"[^aeiou]y$", last):

@@ -10,7 +10,7 @@ from tellapart import seeds
 from tellapart.corpus.world.drawing import Painter
 from tellapart.corpus.world.geometry import holds, place_beside_all, place_pair, place_single
 from tellapart.corpus.world.grammar import Style, sentence
-from tellapart.corpus.world.lexicon import BACKGROUNDS, CATEGORIES, COLOURS, RELATIONS
+from tellapart.corpus.world.lexicon import BACKGROUNDS, RELATIONS
 from tellapart.corpus.world.scene import Scene, Thing, group_size
 from tellapart.corpus.world.statement import Mention, Statement, is_true
 
@@ -38,14 +38,14 @@ def _try_scene(
 ) -> Scene | None:
     number = int(rng.choice([1, 2, 3], p=[0.1, 0.6, 0.3]))
     names = [str(name) for name in rng.choice(categories, size=number, replace=False)]
-    things = [_random_thing(rng, name) for name in names]
+    things = [_random_thing(rng, painter, name) for name in names]
     background = str(rng.choice(list(BACKGROUNDS)))
     relation = str(rng.choice(list(RELATIONS)))
     return arrange(background, things, relation, rng, painter)
 
 
-def _random_thing(rng: np.random.Generator, category: str) -> Thing:
-    colour = str(rng.choice(list(COLOURS)))
+def _random_thing(rng: np.random.Generator, painter: Painter, category: str) -> Thing:
+    colour = str(rng.choice(painter.colours))
     size = str(rng.choice(list(SIZE_SHARES), p=list(SIZE_SHARES.values())))
     count = int(rng.choice(list(COUNT_SHARES), p=list(COUNT_SHARES.values())))
     return Thing(category, colour, size, count)
@@ -66,7 +66,9 @@ def arrange(
     if len(things) == 1:
         return Scene(background, (things[0].at(place_single(sizes[0], rng)),))
     carrier = {"on": things[1], "under": things[0]}.get(relation)
-    if carrier is not None and not _can_carry(carrier):
+    if carrier is not None and not (
+        carrier.count == 1 and painter.categories[carrier.category].supports
+    ):
         return None
     pair = place_pair(relation, sizes[0], sizes[1], rng)
     if pair is None:
@@ -80,10 +82,6 @@ def arrange(
     if relation == "front":  # what is drawn later is in front
         placed[0], placed[1] = placed[1], placed[0]
     return Scene(background, tuple(placed))
-
-
-def _can_carry(thing: Thing) -> bool:
-    return thing.count == 1 and thing.category in CATEGORIES and CATEGORIES[thing.category].supports
 
 
 def describe(
@@ -104,7 +102,7 @@ def describe(
 def _mention(thing: Thing, rng: np.random.Generator, detail: float) -> Mention:
     colour = thing.colour if rng.random() < 0.3 + 0.65 * detail else None
     tell_size = thing.size != "medium" and rng.random() < 0.1 + 0.5 * detail
-    return Mention(thing.category, thing.count, colour, thing.size if tell_size else None)
+    return Mention(thing.category, thing.count, colour or None, thing.size if tell_size else None)
 
 
 def true_relations(scene: Scene, a: int, b: int) -> list[str]:

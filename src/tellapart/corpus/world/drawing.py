@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Protocol
 
-from tellapart.corpus.world.lexicon import COLOURS, SIZES
+from tellapart.corpus.world.lexicon import CATEGORIES, COLOURS, SIZES, Category
 from tellapart.corpus.world.scene import Box, Scene, copies
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ SCENE_KEY = "tellapart-scene"
 class Painter(Protocol):
     """Draws things; `extent` says which part of its unit square a category fills."""
 
+    @property
+    def categories(self) -> Mapping[str, Category]:
+        """What can be drawn, by name."""
+        ...
+
+    @property
+    def colours(self) -> Sequence[str]:
+        """The colours that things come in; "" where they have their own."""
+        ...
+
     def extent(self, category: str) -> Box:
         """(left, top, right, bottom) within the unit square."""
         ...
@@ -36,6 +47,16 @@ class Painter(Protocol):
 
 class StorybookPainter:
     """Draws with the project's own vector drawings."""
+
+    @property
+    def categories(self) -> dict[str, Category]:
+        """Every category that has a drawing."""
+        return {name: CATEGORIES[name] for name in drawn_categories()}
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """All colours."""
+        return tuple(COLOURS)
 
     def extent(self, category: str) -> Box:
         """The drawing's bounding box, read off its pixels."""
@@ -57,6 +78,12 @@ class StorybookPainter:
                     f'<g transform="translate({x:.2f} {y:.2f}) scale({scale:.4f})">{body}</g>'
                 )
         return rasterise("".join(parts), SIDE).convert("RGB")
+
+
+@cache
+def background(name: str) -> PILImage:
+    """The picture of a background alone."""
+    return rasterise(_inner(f"background-{name}"), SIDE, 224).convert("RGB")
 
 
 def rasterise(inner: str, side: int, view: int | None = None) -> PILImage:

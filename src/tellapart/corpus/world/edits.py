@@ -18,7 +18,7 @@ from tellapart.corpus.world.compose import arrange, part_of, true_relations
 from tellapart.corpus.world.drawing import Painter
 from tellapart.corpus.world.geometry import EDGE, holds, place_beside_all
 from tellapart.corpus.world.grammar import Style, sentence
-from tellapart.corpus.world.lexicon import CATEGORIES, COLOURS, RELATIONS, SIZES, SYMMETRIC
+from tellapart.corpus.world.lexicon import RELATIONS, SIZES, SYMMETRIC
 from tellapart.corpus.world.reading import understand
 from tellapart.corpus.world.scene import Scene, Thing, group_size
 from tellapart.corpus.world.statement import Mention, OnlyClause, Relation, Statement, is_true
@@ -48,6 +48,11 @@ class Desk:
     painter: Painter
     categories: Sequence[str]
 
+    @property
+    def coloured(self) -> bool:
+        """Whether things have a colour that captions can tell."""
+        return len(self.painter.colours) > 1
+
     def choice(self, options: Sequence[T]) -> T:
         """One of some options at random."""
         return options[int(self.rng.integers(len(options)))]
@@ -61,8 +66,9 @@ class Desk:
         """A category that the scene lacks, mostly of the old one's supercategory."""
         here = {thing.category for thing in self.scene.things}
         free = [name for name in self.categories if name not in here]
-        known = CATEGORIES.get(old or "")
-        near = [n for n in free if known and CATEGORIES[n].supercategory == known.supercategory]
+        known = self.painter.categories
+        group = known[old].supercategory if old else ""
+        near = [name for name in free if known[name].supercategory == group]
         pool = near if near and self.rng.random() < 0.7 else free
         return self.choice(pool) if pool else None
 
@@ -80,10 +86,8 @@ class Desk:
     def _mention(self, k: int, colour: bool, size: bool) -> Mention:
         thing = self.scene.things[k]
         tell_size = size or (thing.size != "medium" and self.rng.random() < 0.25)
-        return Mention(
-            thing.category, thing.count, thing.colour if colour else None,
-            thing.size if tell_size else None,
-        )  # fmt: skip
+        told = thing.colour if colour else ""
+        return Mention(thing.category, thing.count, told or None, thing.size if tell_size else None)
 
     def index_of(self, mention: Mention) -> int:
         """Which thing of the scene a mention is about (categories are distinct there)."""
@@ -125,7 +129,7 @@ def replace_object(desk: Desk) -> Edited | None:
 
 def replace_attribute(desk: Desk) -> Edited | None:
     """Another colour or size."""
-    by_size = bool(desk.rng.random() < 0.3)
+    by_size = bool(desk.rng.random() < 0.3) or not desk.coloured
     before = desk.statement(colours=not by_size, sizes=by_size)
     index = int(desk.rng.integers(len(before.mentions)))
     mention = before.mentions[index]
@@ -141,7 +145,7 @@ def replace_attribute(desk: Desk) -> Edited | None:
             _with_mention(before, index, replace(mention, size=size)),
             (desk.with_things({k: new})),
         )
-    colour = desk.others(list(COLOURS), old.colour)
+    colour = desk.others(desk.painter.colours, old.colour)
     after = _with_mention(before, index, replace(mention, colour=colour))
     return before, after, desk.with_things({k: replace(old, colour=colour or old.colour)})
 
@@ -179,7 +183,7 @@ def swap_object(desk: Desk) -> Edited | None:
 
 def swap_attribute(desk: Desk) -> Edited | None:
     """Two things exchange their colours, or their sizes."""
-    by_size = bool(desk.rng.random() < 0.25)
+    by_size = bool(desk.rng.random() < 0.25) or not desk.coloured
     before = desk.statement(colours=not by_size, sizes=by_size)
     if len(before.mentions) < 2:
         return None
@@ -210,28 +214,36 @@ def add_object(desk: Desk) -> Edited | None:
     category = desk.new_category()
     if category is None:
         return None
-    new = Thing(category, desk.choice(list(COLOURS)), desk.choice(list(SIZES)), 1)
+    new = Thing(category, desk.choice(desk.painter.colours), desk.choice(list(SIZES)), 1)
     size = group_size(new.size, 1, desk.painter.extent(category))
     box = place_beside_all(size, [thing.box for thing in desk.scene.things], desk.rng)
     if box is None:
         return None
-    colour = new.colour if before.mentions[0].colour else None
-    after = replace(before, mentions=(*before.mentions, Mention(category, 1, colour)))
+    colour = new.colour if before.mentions[0].colour else ""
+    after = replace(before, mentions=(*before.mentions, Mention(category, 1, colour or None)))
     return before, after, desk.with_things({}, new.at(box))
 
 
 def add_attribute(desk: Desk) -> Edited | None:
-    """A colour that only one thing had is now another's too."""
+    """A colour (or size) that only one thing had is now another's too."""
     before = desk.statement()
     if len(before.mentions) < 2:
         return None
-    bare = tuple(replace(mention, colour=None) for mention in before.mentions)
     has, gets = (int(k) for k in desk.rng.permutation(2))
     k = desk.index_of(before.mentions[gets])
-    colour = desk.scene.things[desk.index_of(before.mentions[has])].colour
-    before = replace(before, mentions=bare, only=OnlyClause("colour", colour, (has,)))
-    after = replace(before, only=OnlyClause("colour", colour, (0, 1)))
-    return before, after, desk.with_things({k: replace(desk.scene.things[k], colour=colour)})
+    model, old = desk.scene.things[desk.index_of(before.mentions[has])], desk.scene.things[k]
+    if desk.coloured:
+        bare = tuple(replace(mention, colour=None) for mention in before.mentions)
+        clause, new = OnlyClause("colour", model.colour, (has,)), replace(old, colour=model.colour)
+    else:
+        if {model.size, old.size} != {"small", "big"}:
+            return None
+        bare = tuple(replace(mention, size=None) for mention in before.mentions)
+        clause = OnlyClause("size", model.size, (has,))
+        new = desk.in_place_of(replace(old, size=model.size), old)
+    before = replace(before, mentions=bare, only=clause)
+    after = replace(before, only=replace(clause, mentions=(0, 1)))
+    return before, after, desk.with_things({k: new})
 
 
 EDITS: dict[str, Callable[[Desk], Edited | None]] = {

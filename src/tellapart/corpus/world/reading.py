@@ -13,7 +13,7 @@ from typing import Any
 from tellapart.corpus.world import lexicon
 from tellapart.corpus.world.grammar import PICTURES
 from tellapart.corpus.world.statement import Mention, OnlyClause, Relation, Statement
-from tellapart.text.inflect import IRREGULAR, SINGULAR, plural
+from tellapart.text.inflect import plural
 from tellapart.text.words import tokens
 
 SILENT = frozenset("and with is are there can be seen of in at to the on".split())
@@ -46,6 +46,8 @@ class _Reader:
     _pending: tuple[int, str] | None = None
     _only_mentions: list[int] | None = None
     _begun: bool = False
+    _unknown: bool = False
+    _only_name: str = ""
 
     def take(self, kind: str, value: object) -> None:
         """One part of the sentence."""
@@ -66,20 +68,28 @@ class _Reader:
         elif kind == "background":
             self._close()
             self.background = str(value)
-        elif kind == "word" and self._open is not None and self._open.category is None:
-            # An unknown noun is a category that the scene may or may not have.
-            self._extend("category", SINGULAR.get(str(value), _singular(str(value))))
+        elif kind == "word" and self._open is not None and self._takes_name():
+            # Unknown words are the name of a category that the scene may or may not have.
+            name = f"{self._open.category} {value}" if self._unknown else str(value)
+            self._open, self._unknown = replace(self._open, category=name), True
         else:
             self._close()
         self._begun = self._begun or kind not in ("background", "silent")
 
     def _take_in_only_clause(self, kind: str, value: object) -> None:
         assert self._only_mentions is not None
-        if kind == "category":
-            names = [m.category for m in self.mentions]
-            self._only_mentions += [names.index(str(value))] if value in names else []
-        elif kind in ("colour", "size") and self._only_mentions:
+        if kind in ("category", "word"):
+            self._only_name = f"{self._only_name} {value}".strip()
+            for k, mention in enumerate(self.mentions):
+                if self._only_name in (mention.category, plural(mention.category or "")):
+                    self._only_mentions.append(k)
+            return
+        self._only_name = ""
+        if kind in ("colour", "size") and self._only_mentions:
             self.only = OnlyClause(kind, str(value), tuple(self._only_mentions))
+
+    def _takes_name(self) -> bool:
+        return self._unknown or (self._open is not None and self._open.category is None)
 
     def _extend(self, part: str, value: object) -> None:
         if self._open is None or self._open.category is not None or part == "count":
@@ -92,7 +102,7 @@ class _Reader:
         if self._open is None:
             return
         self.mentions.append(self._open)
-        self._open = None
+        self._open, self._unknown = None, False
         if self._pending is not None:
             subject, relation = self._pending
             self.relations.append((subject, relation, len(self.mentions) - 1))
@@ -159,10 +169,6 @@ def _phrases() -> dict[tuple[str, ...], tuple[str, object]]:
     return known
 
 
-def _singular(word: str) -> str:
-    if word in IRREGULAR:
-        return word
-    for ending, put in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
-        if word.endswith(ending) and not word.endswith("ss"):
-            return word.removesuffix(ending) + put
-    return word
+def is_known_word(word: str) -> bool:
+    """Whether the grammar uses a word in any of its phrases."""
+    return word in SILENT or any(word in phrase for phrase in _phrases())

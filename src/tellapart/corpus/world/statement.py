@@ -7,6 +7,7 @@ from itertools import permutations
 
 from tellapart.corpus.world.geometry import holds
 from tellapart.corpus.world.scene import Scene, Thing
+from tellapart.text.inflect import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,10 @@ class Mention:
 
     def fits(self, thing: Thing) -> bool:
         """Whether the phrase describes these things."""
-        said = (self.category, self.count, self.colour, self.size)
-        are = (thing.category, thing.count, thing.colour, thing.size)
+        if self.category not in (None, thing.category, plural(thing.category)):
+            return False
+        said = (self.count, self.colour, self.size)
+        are = (thing.count, thing.colour, thing.size)
         return all(s is None or s == a for s, a in zip(said, are, strict=True))
 
 

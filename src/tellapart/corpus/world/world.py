@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus, load_corpus, make_corpus, write_corpus
@@ -15,10 +16,10 @@ from tellapart.corpus.world.drawing import (
     SIDE,
     Painter,
     StorybookPainter,
-    drawn_categories,
     png_bytes,
 )  # fmt: skip
 from tellapart.corpus.world.scene import Scene
+from tellapart.corpus.world.sprites import SpritePainter
 from tellapart.errors import BadInput
 from tellapart.pictures import Picture
 from tellapart.tables import whole_folder
@@ -37,18 +38,21 @@ def world(
     scenes: int = 500,
     seed: int = 0,
     part: str | None = None,
+    sprites: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Corpus:
     """Draw a corpus into a folder and return it.
 
     `part` keeps to one half of all possible scenes: `train` and `test` never share content.
+    `sprites` is a folder of cut-out pictures to draw with (see `sprites.py`).
     """
     if scenes < 1:
         raise BadInput(f"a world of {scenes} scenes cannot be drawn", allowed="1 scene or more")
     if part not in (None, "train", "test"):
         raise BadInput(f"there is no part {part!r} of the world", allowed="train, test")
-    out, painter = Path(out), StorybookPainter()
+    out = Path(out)
+    painter = painter_of({"sprites": str(sprites)} if sprites else {})
     made = list(random_scenes(scenes, seed, painter, part))
     with whole_folder(out, overwrite=overwrite) as partial:
         (partial / "images").mkdir()
@@ -69,16 +73,27 @@ def world(
             for name, scene in zip(names, made, strict=True)
             for k, text in enumerate(captions(scene, seeds.rng(seed, "captions", name)))
         ]
-        about = {"world": "storybook", "seed": seed, "scenes": scenes, "part": part or "any"}
+        about = {
+            "world": "sprites" if sprites else "storybook",
+            "seed": seed,
+            "scenes": scenes,
+            "part": part or "any",
+            **({"sprites": str(Path(sprites).resolve())} if sprites else {}),
+        }
         write_corpus(make_corpus("world", partial, rows, texts, about=about), partial)
     return load_corpus(out)
+
+
+def painter_of(about: Mapping[str, Any]) -> Painter:
+    """The painter that a world's card speaks of: our drawings, or a folder of cut-outs."""
+    return SpritePainter(Path(about["sprites"])) if about.get("sprites") else StorybookPainter()
 
 
 def random_scenes(
     number: int, seed: int, painter: Painter, part: str | None = None
 ) -> Iterator[Scene]:
     """Scenes with distinct content."""
-    categories = drawn_categories()
+    categories = sorted(painter.categories)
     seen: set[tuple[object, ...]] = set()
     for index in range(number):
         rng = seeds.rng(seed, "scene", index)
