@@ -19,6 +19,8 @@ from tellapart._version import __version__
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+    from tellapart.benchmark.exporting import export
+    from tellapart.benchmark.handling import Choice, diff, merge, subset
     from tellapart.benchmark.showing import show
     from tellapart.benchmark.validating import validate
     from tellapart.corpus.corpus import Corpus
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Benchmark": "benchmark.benchmark",
     "BuildOptions": "mine.building",
+    "Choice": "benchmark.handling",
     "Corpus": "corpus.corpus",
     "Estimate": "measures.estimate",
     "EvaluateOptions": "score.evaluate",
@@ -51,14 +54,18 @@ _WHERE = {
     "TellapartError": "errors",
     "build": "mine.build",
     "demo": "demonstration",
+    "diff": "benchmark.handling",
     "evaluate": "score.evaluate",
+    "export": "benchmark.exporting",
     "import_scores": "score.importing",
     "load_benchmark": "benchmark.benchmark",
     "load_run": "score.run",
     "measure": "measures.scores",
+    "merge": "benchmark.handling",
     "read_corpus": "corpus.reading",
     "report": "reports.report",
     "show": "benchmark.showing",
+    "subset": "benchmark.handling",
     "validate": "benchmark.validating",
     "world": "corpus.world.world",
 }
@@ -66,6 +73,7 @@ _WHERE = {
 __all__ = [
     "Benchmark",
     "BuildOptions",
+    "Choice",
     "Corpus",
     "Estimate",
     "EvaluateOptions",
@@ -78,14 +86,18 @@ __all__ = [
     "__version__",
     "build",
     "demo",
+    "diff",
     "evaluate",
+    "export",
     "import_scores",
     "load_benchmark",
     "load_run",
     "measure",
+    "merge",
     "read_corpus",
     "report",
     "show",
+    "subset",
     "validate",
     "world",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,12 @@ MAX_PIXELS = 100_000_000
 
 BLOCK = 64
 """How many pictures inside a table are read at a time."""
+
+FRAGMENTS = ("#column=", "#crop=")
+CROP = re.compile(r"crop=(\d+),(\d+),(\d+),(\d+)")
+
+Box = tuple[int, int, int, int]
+"""Part of a picture: left, top, width, height in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class Picture:
                 where=uri,
                 todo="download the images and name their folder with --images",
             )
-        if fragment:
+        if fragment.startswith("column="):
             return _bytes_in_table(self.path, fragment, self.id)
         try:
             return self.path.read_bytes()
@@ -72,7 +79,20 @@ class Picture:
 
     def open(self) -> PILImage:
         """The pixels, as RGB, the whole picture decoded (a truncated file is an error)."""
-        return self._decode().convert("RGB")
+        picture = self._decode().convert("RGB")
+        box = crop_box(split_uri(self.image.uri)[1])
+        return picture if box is None else self._cropped(picture, box)
+
+    def _cropped(self, picture: PILImage, box: Box) -> PILImage:
+        x, y, width, height = box
+        kept = (x, y, min(x + width, picture.width), min(y + height, picture.height))
+        if kept[0] >= kept[2] or kept[1] >= kept[3]:
+            raise BadImage(
+                f"the box of image {self.id} lies outside the picture",
+                where=str(self.path),
+                allowed=f"a box within {picture.width} x {picture.height} pixels",
+            )
+        return picture.crop(kept)
 
     def metadata(self) -> dict[str, Any]:
         """What a PNG file carries beside its pixels (the world writes its scenes there)."""
@@ -116,13 +136,27 @@ class Picture:
 
 
 def split_uri(uri: str) -> tuple[str, str]:
-    """A path, and what stands behind it where it is that of a table with pictures inside.
+    """A path, and what stands behind it: a place in a table with pictures inside, or a box.
 
     >>> split_uri("train.parquet#column=image&row=3"), split_uri("pair #2.jpg")
     (('train.parquet', 'column=image&row=3'), ('pair #2.jpg', ''))
+    >>> split_uri("7.jpg#crop=10,20,64,48")
+    ('7.jpg', 'crop=10,20,64,48')
     """
-    path, mark, rest = uri.partition("#column=")
-    return path, mark[1:] + rest
+    for mark in FRAGMENTS:
+        path, found, rest = uri.partition(mark)
+        if found:
+            return path, found[1:] + rest
+    return uri, ""
+
+
+def crop_box(fragment: str) -> Box | None:
+    """The part of the picture that is meant; None for all of it."""
+    match = CROP.fullmatch(fragment)
+    if match is None:
+        return None
+    x, y, width, height = (int(number) for number in match.groups())
+    return x, y, width, height
 
 
 def _bytes_in_table(path: Path, fragment: str, image_id: str) -> bytes:

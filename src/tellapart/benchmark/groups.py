@@ -15,14 +15,15 @@ def groups(items: Sequence[Item]) -> list[str]:
     """The name of each item's cluster: the smallest image id that it is connected to.
 
     Items that share an image are not independent, nor are two that are linked by a chain of
-    others (Winoground pairs, BISON's neighbours); statistics resample whole clusters.
+    others (Winoground pairs, BISON's neighbours); statistics resample whole clusters. Two parts
+    of one picture (`7#crop=0,0,64,48` and another) share it.
     """
     if not items:
         return []
-    names = sorted({image for item in items for image in item.images})
+    names = sorted({_picture(image) for item in items for image in item.images})
     place = {name: index for index, name in enumerate(names)}
     rows = [index for index, item in enumerate(items) for _ in item.images]
-    columns = [place[image] for item in items for image in item.images]
+    columns = [place[_picture(image)] for item in items for image in item.images]
     shape = (len(items) + len(names),) * 2
     links = coo_matrix((np.ones(len(rows)), (rows, np.add(columns, len(items)))), shape=shape)
     _, labels = connected_components(links, directed=False)
@@ -30,3 +31,8 @@ def groups(items: Sequence[Item]) -> list[str]:
     for name, label in zip(names, labels[len(items) :], strict=True):
         smallest.setdefault(int(label), name)
     return [smallest[int(label)] for label in labels[: len(items)]]
+
+
+def _picture(image: str) -> str:
+    """The id of the whole picture that an image is, or is a part of."""
+    return image.partition("#crop=")[0]

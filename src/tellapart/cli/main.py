@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tellapart._version import __version__
-from tellapart.cli import benchmarks, corpora, listing, results, scoring, showcase
+from tellapart.cli import benchmarks, corpora, handling, listing, results, scoring, showcase
 from tellapart.errors import TellapartError
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (showcase, corpora, benchmarks, scoring, results, listing):
+for module in (showcase, corpora, benchmarks, handling, scoring, results, listing):
     module.register(app)
 
 

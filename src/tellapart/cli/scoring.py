@@ -68,18 +68,33 @@ def import_(
     table: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet, also .gz.")],
     name: Annotated[str, typer.Option(help="What to call the model.")],
     out: Annotated[Path, typer.Option(help="Folder to write the run to.")],
+    scored_cells: Annotated[
+        bool,
+        typer.Option(
+            "--scored-cells",
+            help="Choices and outcomes follow from scores of cells (chance level).",
+        ),
+    ] = False,
     skip_bad: SkipBad = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Make a run from answers that were computed elsewhere.
 
-    Columns: item, image, caption, score (a row for each cell) or item, question, choice.
+    Columns: item, image, caption, score (a row a cell); or item and a column a cell (0,0 0,1 ...);
+    or item, question, choice; or item (or caption, negative_caption) and a column of true and false
+    for each question (caption@0 or Ipos2T ... or correct); or BISON's predictions file.
     """
     from tellapart.score.importing import import_scores
 
     run = import_scores(
-        benchmark, table, name=name, out=out, skip_bad=skip_bad, overwrite=overwrite
+        benchmark,
+        table,
+        name=name,
+        out=out,
+        scored_cells=scored_cells,
+        skip_bad=skip_bad,
+        overwrite=overwrite,
     )
     missing = len(run.benchmark.items) - len(run.covered)
     if missing:

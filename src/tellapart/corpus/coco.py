@@ -6,7 +6,6 @@ caption); ids become text as COCO writes them (`139`, not `000000000139`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,10 @@ from typing import Any
 import polars as pl
 
 from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.corpus.finding import find, listing
 from tellapart.corpus.reading import ReadOptions, head, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_json, suffix
-
-USUAL_NAMES = ("{:012d}.jpg", "COCO_val2014_{:012d}.jpg", "COCO_train2014_{:012d}.jpg")
-"""What COCO's picture files are called, by image id, in its releases."""
 
 LARGEST_SIDE = 2**31 - 1
 
@@ -49,7 +46,7 @@ class CocoReader:
         images = _Rows(data, "images", ("id", "file_name"), path)
         annotations = _Rows(data, "annotations", ("id", "image_id", "caption"), path)
         root = picture_folder(path, options)
-        found = _listing(root) if options.images else {}
+        found = listing(root) if options.images else {}
         corpus = make_corpus(
             name_of(path),
             root,
@@ -63,12 +60,9 @@ class CocoReader:
 
 def _image(row: Mapping[str, Any], where: str, found: Mapping[str, str]) -> dict[str, Any]:
     file_name, image_id = row["file_name"], str(row["id"])
-    usual = [file_name, file_name.rpartition("/")[2]]
-    if image_id.isdecimal():
-        usual += [name.format(int(image_id)) for name in USUAL_NAMES]
     return {
         "id": image_id,
-        "uri": next((found[name] for name in usual if name in found), file_name),
+        "uri": find(file_name, image_id, found) or file_name,
         "width": row.get("width") or None,
         "height": row.get("height") or None,
         "where": where,
@@ -82,19 +76,6 @@ def _caption(row: Mapping[str, Any], where: str) -> dict[str, Any]:
         "text": row["caption"],
         "where": where,
     }
-
-
-def _listing(folder: Path) -> dict[str, str]:
-    """Where each file of a folder and of its subfolders lies, by its name and by its path."""
-    found: dict[str, str] = {}
-    inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    found.update((entry.name, entry.name) for entry in inside if not entry.is_dir())
-    for subfolder in (entry for entry in inside if entry.is_dir()):
-        for name in sorted(entry.name for entry in os.scandir(subfolder)):
-            path = f"{subfolder.name}/{name}"
-            found[path] = path
-            found.setdefault(name, path)
-    return found
 
 
 class _Rows:

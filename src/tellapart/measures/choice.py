@@ -118,7 +118,8 @@ def _chosen(run: Run, pattern: Pattern, group: list[Question]) -> Outcomes:
         if trials:
             value[row] = np.mean(np.logical_and.reduce(rights))
     columns = _choices(pattern, group)
-    chance = np.full(len(value), chance_for_chooser(columns))
+    level = chance_for_scorer if run.card.scored_cells else chance_for_chooser
+    chance = np.full(len(value), level(columns))
     no_ties = np.zeros(len(value), dtype=bool)
     return Outcomes(pattern.items, value, no_ties, failed, chance, no_ties)
 

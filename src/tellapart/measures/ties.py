@@ -105,7 +105,7 @@ def chance_for_scorer(choices: tuple[Choice, ...]) -> float:
     return float(expectation(np.zeros((1, cells)), choices)[0])
 
 
-def chance_for_chooser(choices: Sequence[Choice]) -> float:
+def chance_for_chooser(choices: tuple[Choice, ...]) -> float:
     """The probability that independent random picks are all right (2 x 2 Group: 1/16)."""
     shares = [len(choice.right) / (len(choice.right) + len(choice.wrong)) for choice in choices]
     return float(np.prod(shares))

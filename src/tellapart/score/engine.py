@@ -60,6 +60,7 @@ def run_model(
         dtype=model.facts.dtype,
         seed=settings.seed,
         asks=tuple(sorted(settings.asks)),
+        scored_cells=kind == "scorer",
         versions=versions(),
     )
     failures: list[Failure] = []

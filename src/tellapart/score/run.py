@@ -43,7 +43,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RunCard:
-    """What a run says of itself."""
+    """What a run says of itself.
+
+    `scored_cells`: the answers follow from scores of cells, also where only the answers are known;
+    the chance level of joint measures depends on it.
+    """
 
     model: str
     kind: ModelKind
@@ -56,6 +60,7 @@ class RunCard:
     dtype: str = ""
     seed: int = 0
     asks: tuple[str, ...] = ()
+    scored_cells: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,0 +1,162 @@
+"""The verb `export`: a folder that the Hugging Face hub and Croissant readers understand.
+
+`data/test.parquet` holds one row an item with its pictures inside (as `datasets` stores images),
+`README.md` is the dataset card, `croissant.json` the Croissant 1.0 description (JSON-LD).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart.benchmark.benchmark import Benchmark, card_json, load_benchmark
+from tellapart.benchmark.rows import to_frame
+from tellapart.errors import BadImage
+from tellapart.tables import whole_folder, write_json, write_parquet, write_text
+
+DATA = "data/test.parquet"
+FIELDS = {
+    "id": ("sc:Text", "Stable name of the item"),
+    "kind": ("sc:Text", "Kind of near miss"),
+    "group": ("sc:Text", "Cluster of items that share images"),
+    "captions": ("sc:Text", "Captions of the grid"),
+    "true_cells": ("sc:Integer", "Pairs of image and caption index that are true"),
+    "image_ids": ("sc:Text", "Names of the images"),
+    "images": ("sc:ImageObject", "Pictures of the grid"),
+}
+_TERMS = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
+    "samplingRate separator source subField transform"
+).split()
+CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+"""The terms of Croissant 1.0, which its readers expect in full."""
+
+
+def export(
+    benchmark: Benchmark | Path | str,
+    out: Path | str,
+    *,
+    images: bool = True,
+    overwrite: bool = False,
+) -> Path:
+    """Write the folder; a picture that is missing is an error unless `images` is False."""
+    bench = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+    with whole_folder(Path(out), overwrite=overwrite) as folder:
+        write_parquet(folder / DATA, _table(bench, images))
+        data = (folder / DATA).read_bytes()
+        write_json(folder / "croissant.json", croissant(bench, hashlib.sha256(data).hexdigest()))
+        write_text(folder / "README.md", dataset_card(bench))
+    return Path(out)
+
+
+def _table(bench: Benchmark, images: bool) -> pl.DataFrame:
+    table = to_frame(bench.items).rename({"images": "image_ids"})
+    if not images:
+        return table
+    pictures = [[_stored(bench, image) for image in item.images] for item in bench.items]
+    kind = pl.List(pl.Struct({"bytes": pl.Binary, "path": pl.String}))
+    return table.with_columns(pl.Series("images", pictures, dtype=kind))
+
+
+def _stored(bench: Benchmark, image: str) -> dict[str, Any]:
+    picture = bench.picture(image)
+    try:
+        return {"bytes": picture.read(), "path": picture.path.name}
+    except BadImage as error:
+        error.todo = "put the picture there, or export without pictures: --no-images"
+        raise
+
+
+def croissant(bench: Benchmark, data_sha256: str) -> dict[str, Any]:
+    """The description after the Croissant 1.0 format (MLCommons 2024)."""
+    card = bench.card
+    source = {"@id": "items-file"}
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": bench.name,
+        "description": card.about,
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": card.licence or "unknown",
+        "citeAs": card.citation,
+        "version": card.version,
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": "items-file",
+                "name": "items-file",
+                "contentUrl": DATA,
+                "encodingFormat": "application/x-parquet",
+                "sha256": data_sha256,
+            }
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": "items",
+                "name": "items",
+                "field": [
+                    {
+                        "@type": "cr:Field",
+                        "@id": f"items/{name}",
+                        "name": name,
+                        "description": about,
+                        "dataType": kind,
+                        "repeated": name in ("captions", "true_cells", "image_ids", "images"),
+                        "source": {"fileObject": source, "extract": {"column": name}},
+                    }
+                    for name, (kind, about) in FIELDS.items()
+                ],
+            }
+        ],
+    }
+
+
+def dataset_card(bench: Benchmark) -> str:
+    """The hub's README: its head in YAML (JSON strings are YAML strings), then the facts."""
+    facts = card_json(bench)
+    counts = facts["counts"]
+    head = [
+        "---",
+        f"pretty_name: {json.dumps(bench.name)}",
+        f"license: {json.dumps(bench.card.licence or 'unknown')}",
+        "task_categories:",
+        "- zero-shot-image-classification",
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        "  - split: test",
+        f"    path: {DATA}",
+        "---",
+    ]
+    body = [
+        f"# {bench.name}",
+        "",
+        bench.card.about + ".",
+        "",
+        f"{counts['items']:,} items, {counts['images']:,} images, {counts['captions']:,} captions.",
+        f"Measured by: {', '.join(bench.card.measures)}.",
+        f"Verified: {bench.card.verified or 'by nobody'}.",
+        f"Citation: {bench.card.citation or 'none'}.",
+        f"Items sha256: `{facts['items_sha256']}`.",
+        "",
+        f"Not for training. Canary: `{facts['canary']}`",
+    ]
+    return "\n".join([*head, "", *body]) + "\n"

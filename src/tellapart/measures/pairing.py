@@ -1,0 +1,95 @@
+"""The same units side by side: what several runs made of each unit of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.outcomes import Ints, Measure, Outcomes
+from tellapart.measures.ties import Bools, Floats, TieRule
+from tellapart.score.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """All units that any of the runs covers: one row a unit, one column a run.
+
+    A unit is an item and a place within it (its first question, its second, ...). A failed unit is
+    covered and worth 0. `kind` and `cluster` are codes from 0, `kinds` the names of the kinds.
+    """
+
+    kind: Ints
+    kinds: tuple[str, ...]
+    cluster: Ints
+    value: Floats
+    covered: Bools
+    left_out: Bools
+    tied: Bools
+    failed: Bools
+    chance: Floats
+
+
+def aligned(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[int], Units]:
+    """The places of those runs that the measure applies to, and their units side by side."""
+    reference = runs[0].benchmark
+    found = [_in_order_of(reference, run, measure.outcomes(run, ties)) for run in runs]
+    places = [k for k, outcomes in enumerate(found) if len(outcomes.item)]
+    found = [found[k] for k in places]
+    within = [_place_in_item(outcomes.item) for outcomes in found]
+    width = 1 + max((int(place.max()) for place in within), default=0)
+    keys = [o.item * width + place for o, place in zip(found, within, strict=True)]
+    every = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.intp)
+    rows = [np.searchsorted(every, key) for key in keys]
+
+    def side_by_side(name: str) -> np.typing.NDArray[np.float64]:
+        table = np.zeros((len(every), len(found)))
+        for column, (outcomes, row) in enumerate(zip(found, rows, strict=True)):
+            table[row, column] = 1.0 if name == "covered" else getattr(outcomes, name)
+        return table
+
+    items = [reference.items[k] for k in every // width]
+    kinds, kind = np.unique(np.array([i.kind for i in items], dtype=str), return_inverse=True)
+    clusters = np.unique(np.array([i.group for i in items], dtype=str), return_inverse=True)[1]
+    return places, Units(
+        kind=kind.astype(np.intp),
+        kinds=tuple(str(name) for name in kinds),
+        cluster=clusters.astype(np.intp),
+        value=side_by_side("value"),
+        covered=side_by_side("covered") > 0,
+        left_out=side_by_side("left_out") > 0,
+        tied=side_by_side("tied") > 0,
+        failed=side_by_side("failed") > 0,
+        chance=side_by_side("chance"),
+    )
+
+
+def item_places(reference: Benchmark, benchmark: Benchmark) -> Ints | None:
+    """Where a benchmark's items stand in another with the same items; None where it is the same.
+
+    The hash of a benchmark does not depend on the order of its items.
+    """
+    if benchmark is reference or all(map(_same_id, benchmark.items, reference.items)):
+        return None
+    place = {item.id: index for index, item in enumerate(reference.items)}
+    return np.array([place[item.id] for item in benchmark.items], dtype=np.intp)
+
+
+def _same_id(one: object, other: object) -> bool:
+    return getattr(one, "id", None) == getattr(other, "id", None)
+
+
+def _in_order_of(reference: Benchmark, run: Run, outcomes: Outcomes) -> Outcomes:
+    places = item_places(reference, run.benchmark)
+    item = outcomes.item if places is None else places[outcomes.item]
+    order = np.argsort(item, kind="stable")
+    columns = {name: getattr(outcomes, name)[order] for name in Outcomes.__dataclass_fields__}
+    return Outcomes(**{**columns, "item": item[order]})
+
+
+def _place_in_item(item: Ints) -> Ints:
+    """0, 1, ... for the units of each item; `item` is sorted."""
+    _, first, how_many = np.unique(item, return_index=True, return_counts=True)
+    return np.arange(len(item)) - np.repeat(first, how_many)

@@ -1,0 +1,1 @@
+"""The forms in which answers come from elsewhere: one a file."""
