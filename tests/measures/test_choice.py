@@ -53,11 +53,11 @@ def test_truth_on_the_other_diagonal_is_read_from_the_item():
         ("half", {"Group": 1 / 6, "I2T": 1 / 4, "T2I": 1 / 4} | dict.fromkeys(BIVLC[3:], 1 / 2)),
     ],
 )
-def test_a_constant_grid_under_each_rule(rule, expected):
+def test_pitfall_2_a_constant_grid_under_each_rule(rule, expected):
     assert scores_of([[5, 5], [5, 5]], rule) == pytest.approx(expected)
 
 
-def test_dropped_ties_leave_no_unit_but_are_counted():
+def test_pitfall_2_dropped_ties_leave_no_unit_but_are_counted():
     run = run_of(
         benchmark_of([grid_item("x", 2, 2, PAIR, original=(0, 0))], BIVLC), {"x": [[5, 5], [5, 5]]}
     )
@@ -106,7 +106,7 @@ def test_a_question_without_a_wrong_option_is_not_asked():
     assert asked == ["caption@0", "image@1"]
 
 
-def test_a_missing_cell_is_a_failure_that_counts_as_wrong_and_stays_in():
+def test_pitfall_23_a_missing_cell_is_a_failure_that_counts_as_wrong_and_stays_in():
     benchmark = benchmark_of([grid_item("x", 2, 1, {(0, 0)}), grid_item("y", 2, 1, {(0, 0)})])
     run = run_of(benchmark, {"x": [[2], [1]], "y": [[2]]})
     (row,) = measure(run, ties="right").rows
@@ -119,7 +119,7 @@ def test_items_that_the_run_does_not_cover_are_not_counted():
     assert (row.value, row.n) == (1.0, 1)
 
 
-def test_micro_weighs_items_and_macro_weighs_kinds():
+def test_pitfall_15_micro_weighs_items_and_macro_weighs_kinds():
     items = [grid_item(f"a{k}", 2, 1, {(0, 0)}, kind="swap-object") for k in range(3)]
     items.append(grid_item("b", 2, 1, {(0, 0)}, kind="add-object"))
     run = run_of(benchmark_of(items), {f"a{k}": [[2], [1]] for k in range(3)} | {"b": [[1], [2]]})

@@ -24,7 +24,7 @@ def test_bison_asks_of_two_images_a_caption_of_one(world, benchmarks):
 
 
 @pytest.mark.parametrize("what", ["bison", "bivlc", "foil"])
-def test_the_truth_is_at_no_fixed_place(benchmarks, what):
+def test_pitfall_7_the_truth_is_at_no_fixed_place(benchmarks, what):
     places = Counter(item.original for item in benchmarks[what].items)
     assert len(places) > 1
     assert max(places.values()) < 0.75 * sum(places.values())
@@ -42,7 +42,7 @@ def test_mcic_options_are_near_captions_and_the_truth_is_at_every_place(world, b
     assert set(places) == set(range(5))
 
 
-def test_mcic_cannot_be_guessed_from_the_options_alone(benchmarks):
+def test_pitfall_4_mcic_cannot_be_guessed_from_the_options_alone(benchmarks):
     """Each set of options is asked once for each of its captions."""
     sets: dict[frozenset[str], list[str]] = {}
     for item in benchmarks["mcic"].items:
@@ -102,7 +102,7 @@ def captions_file(tmp_path, rows):
     return path
 
 
-def test_builders_work_on_any_captions_and_say_that_nobody_verified(tmp_path):
+def test_pitfall_19_builders_work_on_any_captions_and_say_that_nobody_verified(tmp_path):
     animals = ["dog", "cat", "horse", "sheep", "bird", "cow"]
     path = captions_file(tmp_path, [(f"{a}.jpg", f"A {a} on the grass.") for a in animals])
     bison = ta.build("bison", path, tmp_path / "bison")

@@ -9,7 +9,7 @@ import tellapart as ta
 from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
 from tellapart.measures.scores import measure
-from tellapart.models.model import kind_of
+from tellapart.models.model import Facts, Reply, kind_of
 from tellapart.models.names import ModelName, load
 
 OFFLINE = ["blind", "chance", "chance-chooser", "constant", "constant-chooser", "oracle"]
@@ -91,10 +91,28 @@ def test_an_oracle_says_so_where_a_picture_carries_no_truth(tmp_path, benchmarks
     assert measure(run).rows[0].failed == len(bison.items)
 
 
-def test_the_constant_chooser_is_at_chance_because_options_are_shuffled(benchmarks, tmp_path):
-    options = ta.EvaluateOptions(trials=40)
+def test_pitfall_6_leaning_to_a_place_wins_nothing_and_shows(benchmarks, tmp_path):
+    """Asked once in every rotation, who always takes the first option is exactly at chance."""
+    options = ta.EvaluateOptions(trials=5)
     (run,) = ta.evaluate("constant-chooser", benchmarks["mcic"], tmp_path, options)
-    assert measure(run).rows[0].value == pytest.approx(0.2, abs=0.03)
+    accuracy, consistency = measure(run, measures=["accuracy", "consistency"]).rows
+    assert accuracy.value == pytest.approx(0.2)
+    assert (consistency.value, consistency.chance) == (0.0, pytest.approx(0.2**4))
+
+
+def test_who_answers_by_content_is_consistent(benchmarks, tmp_path):
+    class First:
+        """Prefers the caption that comes first in the alphabet."""
+
+        facts = Facts("first")
+
+        def choose(self, asked):
+            texts = [[one.item.captions[k] for k in one.order] for one in asked]
+            return [Reply(shown=options.index(min(options))) for options in texts]
+
+    options = ta.EvaluateOptions(trials=3)
+    (run,) = ta.evaluate([First()], benchmarks["mcic"], tmp_path, options)
+    assert measure(run, measures=["consistency"]).rows[0].value == 1.0
 
 
 @pytest.mark.parametrize(

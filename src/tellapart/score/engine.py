@@ -190,9 +190,15 @@ def _ask_all(
 
 
 def _order(question: Question, trial: int, seed: int) -> tuple[int, ...]:
-    """The order in which options are shown: shuffled anew for each question and trial."""
-    rng = seeds.rng(seed, "order", question.item.content, question.id, trial)
-    return tuple(int(k) for k in rng.permutation(len(question.options)))
+    """The order in which options are shown: shuffled, then moved on by one place a trial.
+
+    With as many trials as options each option stands at each place once, so that a model which
+    leans to a place neither gains nor loses by it.
+    """
+    rng = seeds.rng(seed, "order", question.item.content, question.id)
+    shuffled = [int(k) for k in rng.permutation(len(question.options))]
+    first = trial % len(shuffled)
+    return tuple(shuffled[first:] + shuffled[:first])
 
 
 def _answer_row(asked: Asked, reply: Reply) -> tuple[Any, ...]:

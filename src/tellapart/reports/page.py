@@ -1,0 +1,127 @@
+"""The page: all parts put into one HTML file with its style, script and pictures inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tellapart.reports.charts import Chart
+from tellapart.reports.gallery import Gallery
+from tellapart.reports.picks import State
+from tellapart.reports.provenance import Provenance
+from tellapart.reports.results import Table
+from tellapart.reports.summary import Finding, Summary
+from tellapart.reports.words import NAME_BEGINS, NAME_ENDS
+
+_JSON_ESCAPES = {
+    "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029",
+}  # fmt: skip
+STATE_NAMES = {
+    State.RIGHT: ("✓", "right"),
+    State.WRONG: ("✗", "wrong"),
+    State.TIE: ("=", "tie"),
+    State.MIXED: ("±", "mixed"),
+    State.FAILED: ("!", "no answer"),
+    State.UNASKED: ("·", "not asked"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A chart with its SVG."""
+
+    chart: Chart
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the page shows of one benchmark."""
+
+    finding: Finding
+    main: str
+    table: Table
+    by_kind: tuple[Table, ...]
+    chart: Drawn | None
+    kinds_chart: Drawn | None
+    kinds_note: str
+    computed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything that the template needs."""
+
+    title: str
+    summary: Summary
+    sections: tuple[Section, ...]
+    gallery: Gallery
+    judged_by: tuple[tuple[str, str], ...]
+    ties: str
+    provenance: Provenance
+
+
+def safe_json(value: Any) -> str:
+    r"""JSON that can stand inside a script element: nothing in it can end the element.
+
+    >>> print(safe_json("</script>&"))
+    "\u003c/script\u003e\u0026"
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "".join(_JSON_ESCAPES.get(character, character) for character in text)
+
+
+def render(page: Page) -> str:
+    """The page as HTML; the same page gives the same text."""
+    script = _read("script.js")
+    album = safe_json(list(page.gallery.pictures))
+    html = _environment().get_template("page.html").render(
+        page=page,
+        style=Markup(_read("style.css")),
+        script=Markup(script),
+        script_hash=_hash(script),
+        album=Markup(album),
+        states=STATE_NAMES,
+    )  # fmt: skip
+    return html + "\n"
+
+
+def _names(sentence: str) -> Markup:
+    """A sentence with the names of models set apart."""
+    escaped = str(escape(sentence))
+    return Markup(  # escaped above
+        escaped.replace(NAME_BEGINS, '<b class="model">').replace(NAME_ENDS, "</b>")
+    )
+
+
+def _hash(script: str) -> str:
+    """How the page's policy names its one script; nothing else in it may run."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+@cache
+def _read(name: str) -> str:
+    return files("tellapart.reports").joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_read),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["svg"] = Markup
+    environment.filters["names"] = _names
+    return environment

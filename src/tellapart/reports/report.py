@@ -1,0 +1,130 @@
+"""The verb `report`: runs in, one HTML page out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tellapart.errors import BadInput
+from tellapart.measures.scores import read_runs
+from tellapart.measures.ties import check_rule
+from tellapart.reports.charts import MAX_SERIES, Chart, kinds_chart, main_chart
+from tellapart.reports.drawing import svg_for_page, write_charts
+from tellapart.reports.gallery import chosen_items, make_gallery
+from tellapart.reports.latex import write_latex
+from tellapart.reports.options import ReportOptions, Steps
+from tellapart.reports.page import Drawn, Page, Section, render
+from tellapart.reports.picks import verdict_measure
+from tellapart.reports.provenance import provenance
+from tellapart.reports.results import kinds_tables, measures_table
+from tellapart.reports.sheets import Sheet, group_runs, make_sheets, steps_for
+from tellapart.reports.summary import Finding, summarise
+from tellapart.score.run import Run, find_runs
+from tellapart.tables import write_text
+
+__all__ = ["ReportOptions", "report"]
+
+
+def report(
+    runs: Run | Path | str | Sequence[Run | Path | str],
+    out: Path | str,
+    options: ReportOptions = ReportOptions(),  # noqa: B008 (frozen)
+) -> Path:
+    """Write a report on some runs (or folders of runs) and return its path.
+
+    The page is one file: pictures, charts and its small script are inside, and it asks nothing
+    of any network. The same runs give the same bytes.
+    """
+    ties = check_rule(options.ties)
+    if options.gallery < 0:
+        raise BadInput(f"a gallery of {options.gallery} items is not possible", allowed="0 or more")
+    found, left_out = _read(runs, options)
+    total = steps_for(found) + min(options.gallery, _available(found))
+    steps = Steps(total, options.progress)
+    sheets = make_sheets(found, ties, options.skip_bad, steps)
+    chosen = chosen_items(sheets, options.gallery)
+    summary = summarise(sheets)
+    sections = tuple(_section(s, f) for s, f in zip(sheets, summary.findings, strict=True))
+    page = Page(
+        title=options.title,
+        summary=summary,
+        sections=sections,
+        gallery=make_gallery(sheets, chosen, steps),
+        judged_by=tuple((sheet.label, verdict_measure(sheet.measures).name) for sheet in sheets),
+        ties=ties,
+        provenance=provenance(sheets, ties, left_out),
+    )
+    if options.charts is not None:
+        drawn = [one for s in sections for one in (s.chart, s.kinds_chart) if one is not None]
+        write_charts([one.chart for one in drawn], Path(options.charts))
+    if options.latex is not None:
+        write_latex([t for s in sections for t in (s.table, *s.by_kind)], Path(options.latex))
+    out = Path(out)
+    write_text(out, render(page))
+    return out
+
+
+def _read(
+    runs: Run | Path | str | Sequence[Run | Path | str], options: ReportOptions
+) -> tuple[list[Run], list[str]]:
+    """The runs, and with `skip_bad` what is wrong with those that cannot be read."""
+    left_out: list[str] = []
+    if options.skip_bad:
+        found, left_out = _read_good(runs, options.on)
+    else:
+        found = read_runs(runs, options.on)
+    if not found:
+        raise BadInput(
+            "there is no run to report on" + (f": {left_out[0]}" if left_out else ""),
+            allowed="at least one run",
+            todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
+        )
+    return found, left_out
+
+
+def _read_good(
+    runs: Run | Path | str | Sequence[Run | Path | str], on: Path | None
+) -> tuple[list[Run], list[str]]:
+    given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+    found: list[Run] = []
+    left_out: list[str] = []
+    for one in given:
+        try:
+            parts = [one] if isinstance(one, Run) else find_runs([one])
+        except BadInput as error:
+            left_out.append(error.what)
+            continue
+        for part in parts:
+            try:
+                found += read_runs(part, on)
+            except BadInput as error:
+                left_out.append(f"{part}: {error.what}")
+    return found, left_out
+
+
+def _available(runs: Sequence[Run]) -> int:
+    """How many items any run was given."""
+    return sum(
+        len(frozenset[str]().union(*(run.covered for run in group))) for group in group_runs(runs)
+    )
+
+
+def _section(sheet: Sheet, finding: Finding) -> Section:
+    shown = min(MAX_SERIES - 1, len(sheet.entries))
+    note = ""
+    if shown < len(sheet.entries):
+        note = f"The {shown} models with the highest {sheet.main.name} of {len(sheet.entries)}."
+    return Section(
+        finding=finding,
+        main=sheet.main.name,
+        table=measures_table(sheet),
+        by_kind=tuple(kinds_tables(sheet)),
+        chart=_drawn(main_chart(sheet)),
+        kinds_chart=_drawn(kinds_chart(sheet)),
+        kinds_note=note,
+        computed=sheet.computed,
+    )
+
+
+def _drawn(chart: Chart | None) -> Drawn | None:
+    return None if chart is None else Drawn(chart, svg_for_page(chart))

@@ -1,0 +1,166 @@
+"""The report as a whole: one file, safe, the same every time, whole whatever is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import tellapart as ta
+from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
+from tellapart.errors import BadInput, UnknownName
+from tellapart.items import Image, Item, Origin
+from tellapart.reports.page import safe_json
+from tellapart.reports.report import ReportOptions, report
+from tellapart.score.evaluate import EvaluateOptions
+
+EVIL = "</script><img src=x onerror=alert(1)> <b>x</b>{{7*7}} \u2028&"
+
+
+@pytest.fixture(scope="session")
+def page(made):
+    return report(made.root / "runs", made.root / "page.html").read_text("utf-8")
+
+
+def test_the_page_names_no_other_address(page):
+    addresses = set(re.findall(r"[a-z]+://[^\s\"'<>)]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"(src|href)=\"(?!data:|#)", page)
+    assert "default-src 'none'; img-src data:;" in page
+
+
+def test_the_page_says_all_it_must(made, page):
+    for words in (
+        f"3 models were tested on 4 benchmarks with {made.items} items in all.",
+        "Hu, Misra &amp; van der Maaten 2019",
+        "Shekhar et al. 2017",
+        "Ding et al. 2016",
+        "Miranda et al. 2024",
+        f"All {made.items} items are in this page.",
+        "No run of the text-only model was given for this benchmark, so it was run for this",
+        "blind, ties halved",
+        "Nothing was skipped and every question has an answer.",
+        "tellapart-canary-",
+        "by the model oracle",
+    ):
+        assert words in page, words
+
+
+def test_the_same_runs_give_the_same_bytes(made, page):
+    again = report(made.root / "runs", made.root / "again.html")
+    assert again.read_text("utf-8") == page
+
+
+def test_runs_may_be_runs_paths_or_a_list(made):
+    one = made.on("bison")[0]
+    options = ReportOptions(gallery=2)
+    texts = {
+        report(given, made.root / "one.html", options).read_text("utf-8")
+        for given in (one, [one], one.folder, str(one.folder), [str(one.folder)])
+    }
+    assert len(texts) == 1
+
+
+def test_markup_in_data_is_text(tmp_path):
+    items = [
+        Item.built("x", images=("a", "b"), captions=(EVIL,), true=frozenset({(0, 0)}), kind=EVIL,
+                   origin=Origin(EVIL, EVIL, EVIL, 0, {EVIL: EVIL}))
+    ]  # fmt: skip
+    card = Card(EVIL, about=EVIL, licence=EVIL, citation=EVIL, made={EVIL: EVIL}, skipped=(EVIL,))
+    images = [Image("a", "gone.png"), Image("b", EVIL)]
+    benchmark = save_benchmark(make_benchmark(card, tmp_path, items, images), tmp_path / "bench")
+    (run,) = ta.evaluate("chance", benchmark, tmp_path / "runs")
+    run = replace(run, card=replace(run.card, model=EVIL, weights=EVIL))
+    options = ReportOptions(title=EVIL, charts=tmp_path / "charts", latex=tmp_path / "latex")
+    text = report(run, tmp_path / "page.html", options).read_text("utf-8")
+    assert "<img src=x" not in text
+    assert "<b>x</b>" not in text
+    assert "{{7*7}}" in text
+    assert "49 " not in text.split("<main")[1].split("</h1>")[0]
+    assert text.count("</script>") == text.count("<script") == 2
+
+
+def test_json_inside_a_script_cannot_end_it():
+    assert safe_json(EVIL).isascii()
+    assert not set(safe_json(EVIL)) & set("<>&\u2028\u2029")
+
+
+def test_missing_pictures_show_a_placeholder(made, tmp_path):
+    benchmark = made.on("bison")[0].benchmark
+    images = {
+        key: replace(image, uri="gone/" + image.uri) for key, image in benchmark.images.items()
+    }
+    run = replace(made.on("bison")[0], benchmark=replace(benchmark, images=images))
+    text = report(run, tmp_path / "page.html").read_text("utf-8")
+    assert text.count('class="absent"') == 48
+    assert "is missing" in text
+    assert 'id="album">[]<' in text
+
+
+def test_no_gallery_no_album(made, tmp_path):
+    text = report(made.on("mcic"), tmp_path / "p.html", ReportOptions(gallery=0)).read_text("utf-8")
+    assert 'id="gallery"' not in text
+    assert "data:image" not in text
+
+
+def test_a_part_is_said_to_be_a_part(made, tmp_path):
+    text = report(made.runs, tmp_path / "p.html", ReportOptions(gallery=20)).read_text("utf-8")
+    assert f"20 of {made.items} items are in this page" in text
+    assert text.count('<article class="card"') == 20
+
+
+def test_partial_runs_and_failures_are_listed(made, tmp_path):
+    benchmark = made.on("bison")[0].benchmark
+    (run,) = ta.evaluate("chance", benchmark, tmp_path / "runs", EvaluateOptions(limit=5))
+    from tellapart.score.run import Failure
+
+    gone = tuple(Failure(f"item-{k}", "0,0", "it broke") for k in range(60))
+    text = report(replace(run, failures=gone), tmp_path / "p.html").read_text("utf-8")
+    assert "60 in all, the first 50 are listed" in text
+    assert text.count("it broke") == 50
+
+
+def test_progress_reaches_its_total_once(made, tmp_path):
+    seen = []
+    options = ReportOptions(gallery=10, progress=lambda done, total: seen.append((done, total)))
+    report(made.runs, tmp_path / "p.html", options)
+    total = 4 * (3 + 1) + 10
+    assert seen == [(k + 1, total) for k in range(total)]
+
+
+def test_bad_input_is_named(made, tmp_path):
+    with pytest.raises(UnknownName, match="rule for ties"):
+        report(made.runs, tmp_path / "p.html", ReportOptions(ties="maybe"))
+    with pytest.raises(BadInput, match="gallery of -1"):
+        report(made.runs, tmp_path / "p.html", ReportOptions(gallery=-1))
+    with pytest.raises(BadInput, match="no run to report on"):
+        report([], tmp_path / "p.html")
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_runs_that_cannot_be_read_stop_or_are_listed(made, tmp_path):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "run.json").write_text("{", encoding="utf-8")
+    given = [made.on("bison")[0], tmp_path / "bad"]
+    with pytest.raises(BadInput, match="not JSON"):
+        report(given, tmp_path / "p.html")
+    text = report(given, tmp_path / "p.html", ReportOptions(skip_bad=True, gallery=1)).read_text()
+    assert "run.json is not JSON" in text
+
+
+def test_two_versions_of_a_benchmark_are_kept_apart(made, tmp_path):
+    run = made.on("bison")[0]
+    half = replace(run.benchmark, items=run.benchmark.items[:12])
+    ids = [item.id for item in half.items]
+    other = replace(run, benchmark=half, scores=run.scores.filter(run.scores["item"].is_in(ids)))
+    text = report([run, other], tmp_path / "p.html", ReportOptions(gallery=4)).read_text("utf-8")
+    assert f"bison ({run.benchmark.sha256[:8]})" in text
+    assert f"bison ({half.sha256[:8]})" in text
+
+
+def test_latex_and_charts_go_where_they_are_asked(made, tmp_path):
+    options = ReportOptions(gallery=0, charts=tmp_path / "c", latex=tmp_path / "l")
+    report(made.on("bivlc"), tmp_path / "p.html", options)
+    assert (tmp_path / "c" / "bivlc-Group-by-kind.svg").exists()
+    assert "Tneg2I" in (tmp_path / "l" / "bivlc.tex").read_text("utf-8")

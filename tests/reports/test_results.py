@@ -1,0 +1,86 @@
+"""The tables: best values, chance levels, the text-only row."""
+
+from __future__ import annotations
+
+import tellapart as ta
+from tellapart.measures.scores import measure
+from tellapart.reports.options import Steps
+from tellapart.reports.results import RowKind, kinds_tables, measures_table
+from tellapart.reports.sheets import make_sheets
+from tellapart.score.evaluate import EvaluateOptions
+
+
+def sheets(runs):
+    return make_sheets(runs, "wrong", False, Steps(0, lambda done, total: None))
+
+
+def test_the_text_only_row_is_computed_with_ties_halved(made):
+    (sheet,) = sheets(made.on("bison"))
+    assert sheet.computed
+    row = next(row for row in measures_table(sheet).rows if row.kind is RowKind.TEXT_ONLY)
+    assert row.label == "blind"
+    assert row.cells[0].value == "50.0"  # one caption for both pictures: all ties, halved
+    assert row.cells[0].ties == 24
+
+
+def test_a_run_of_blind_is_the_text_only_row_and_no_model(made):
+    benchmark = made.on("mcic")[0].benchmark
+    blind = ta.evaluate("blind", benchmark, made.root / "blind", EvaluateOptions(overwrite=True))
+    (given,) = sheets([*made.on("mcic"), *blind])
+    (computed,) = sheets(made.on("mcic"))
+    assert not given.computed
+    assert [entry.label for entry in given.entries] == [entry.label for entry in computed.entries]
+    assert measures_table(given) == measures_table(computed)
+
+
+def test_numbers_are_those_of_measure(made):
+    (sheet,) = sheets(made.on("foil"))
+    table = measures_table(sheet)
+    scores = measure(made.on("foil"))
+    for row in table.rows[:3]:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            found = scores.only(model=row.label, measure=column.label, kind="micro").rows
+            assert (cell is None) == (not found)
+            if cell is not None:
+                assert cell.value == f"{100 * found[0].value:.1f}"
+                assert (cell.ties, cell.failed, cell.n) == (
+                    found[0].ties,
+                    found[0].failed,
+                    found[0].n,
+                )
+
+
+def test_the_best_model_of_each_column_is_marked_and_nothing_else(made):
+    (sheet,) = sheets(made.on("bivlc"))
+    for table in (measures_table(sheet), *kinds_tables(sheet)):
+        for k in range(len(table.columns)):
+            cells = [row.cells[k] for row in table.rows if row.kind is RowKind.MODEL]
+            top = max(float(cell.value) for cell in cells)
+            assert all(float(cell.value) == top for cell in cells if cell.best)
+            assert any(cell.best for cell in cells)
+        assert not any(
+            cell.best for row in table.rows if row.kind is not RowKind.MODEL for cell in row.cells
+        )
+
+
+def test_scorers_and_choosers_have_their_own_chance_where_it_differs(made):
+    (bivlc,), (bison,) = sheets(made.on("bivlc")), sheets(made.on("bison"))
+    rows = {row.label: row for row in measures_table(bivlc).rows if row.kind is RowKind.CHANCE}
+    assert rows["chance for scorers"].cells[0].value == "16.7"
+    assert rows["chance for choosers"].cells[0].value == "6.2"
+    (alone,) = [row for row in measures_table(bison).rows if row.kind is RowKind.CHANCE]
+    assert (alone.label, alone.cells[0].value) == ("chance", "50.0")
+
+
+def test_by_kind_has_micro_and_macro_first(made):
+    (sheet,) = sheets(made.on("bivlc"))
+    tables = kinds_tables(sheet)
+    assert [table.name for table in tables][:2] == ["bivlc-Group-by-kind", "bivlc-I2T-by-kind"]
+    assert [column.label for column in tables[0].columns] == ["micro", "macro", *sheet.kinds]
+    assert kinds_tables(sheets(made.on("bison"))[0]) == []
+
+
+def test_a_model_that_was_run_twice_keeps_both_rows(made):
+    runs = made.on("bison")[:1] * 2
+    (sheet,) = sheets(runs)
+    assert [e.label for e in sheet.entries] == ["oracle?error=0.2", "oracle?error=0.2 (run 2)"]
