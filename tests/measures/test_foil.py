@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.conftest import benchmark_of
@@ -110,8 +112,19 @@ def test_a_constant_scorer_ties_on_all_of_t1():
     assert values(run, "half")["T1"] == values(run, "half")["T1-AUC"] == 0.5
 
 
+def test_questions_that_were_never_asked_are_not_failures():
+    run = foil_run({"a": (5.0, 2.0)}, {})
+    assert {row.measure for row in measure(run).rows} == set(FOIL) - {
+        "T2-nouns",
+        "T2-content",
+        "T3",
+    }
+
+
 def test_missing_edits_are_failures():
     run = foil_run({"a": (5.0, 2.0)}, {"a": {"-0": 1.0, "-1": 2.0}})
+    card = replace(run.card, asks=("judge", "noun", "word", "mend", "caption", "image"))
+    run = replace(run, card=card)
     rows = {row.measure: row for row in measure(run, ties="right").rows}
     assert (rows["T2-nouns"].failed, rows["T2-nouns"].value) == (1, 0.0)
     assert (rows["T3"].failed, rows["T3"].value) == (1, 0.0)

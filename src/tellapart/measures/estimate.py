@@ -50,10 +50,11 @@ def estimates(
 ) -> list[Estimate]:
     """Micro average first, then macro and each kind where there are several kinds.
 
-    Empty where the measure does not apply to the run.
+    Empty where the measure does not apply to the run, or where its questions were never asked.
     """
     everything = measure.outcomes(run, ties)
-    if not len(everything.item):
+    never_asked = not measure.asks <= set(run.card.asks) and bool(everything.failed.all())
+    if not len(everything.item) or never_asked:
         return []
     estimator = _Estimator(run, measure, ties, resamples, seed)
     made = [estimator.estimate("micro", everything)]
