@@ -20,7 +20,7 @@ def test_every_verb_is_in_the_documentation():
     assert len(names) >= 10 and not missing
 
 
-@pytest.mark.parametrize("sort", ["models", "measures", "builders", "readers"])
+@pytest.mark.parametrize("sort", ["models", "measures", "builders", "importers", "readers"])
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
     for name in getattr(registry, sort).names():

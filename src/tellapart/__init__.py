@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.audits.auditing import AuditOptions, audit
+    from tellapart.audits.guessable import guessable
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
     from tellapart.benchmark.exporting import export
     from tellapart.benchmark.handling import Choice, diff, merge, subset
+    from tellapart.benchmark.published.importer import get
+    from tellapart.benchmark.published.options import GetOptions
     from tellapart.benchmark.showing import show
     from tellapart.benchmark.validating import validate
     from tellapart.corpus.corpus import Corpus
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from tellapart.demonstration import demo
     from tellapart.errors import TellapartError
     from tellapart.items import Image, Item
+    from tellapart.measures.comparing import compare
+    from tellapart.measures.comparison import Comparison
     from tellapart.measures.estimate import Estimate
     from tellapart.measures.scores import Scores, measure
     from tellapart.mine.build import build
@@ -40,23 +46,30 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
+    "AuditOptions": "audits.auditing",
     "Benchmark": "benchmark.benchmark",
     "BuildOptions": "mine.building",
     "Choice": "benchmark.handling",
+    "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
     "Estimate": "measures.estimate",
     "EvaluateOptions": "score.evaluate",
+    "GetOptions": "benchmark.published.options",
     "Image": "items",
     "Item": "items",
     "ReadOptions": "corpus.reading",
     "Run": "score.run",
     "Scores": "measures.scores",
     "TellapartError": "errors",
+    "audit": "audits.auditing",
     "build": "mine.build",
+    "compare": "measures.comparing",
     "demo": "demonstration",
     "diff": "benchmark.handling",
     "evaluate": "score.evaluate",
     "export": "benchmark.exporting",
+    "get": "benchmark.published.importer",
+    "guessable": "audits.guessable",
     "import_scores": "score.importing",
     "load_benchmark": "benchmark.benchmark",
     "load_run": "score.run",
@@ -71,12 +84,15 @@ _WHERE = {
 }
 
 __all__ = [
+    "AuditOptions",
     "Benchmark",
     "BuildOptions",
     "Choice",
+    "Comparison",
     "Corpus",
     "Estimate",
     "EvaluateOptions",
+    "GetOptions",
     "Image",
     "Item",
     "ReadOptions",
@@ -84,11 +100,15 @@ __all__ = [
     "Scores",
     "TellapartError",
     "__version__",
+    "audit",
     "build",
+    "compare",
     "demo",
     "diff",
     "evaluate",
     "export",
+    "get",
+    "guessable",
     "import_scores",
     "load_benchmark",
     "load_run",

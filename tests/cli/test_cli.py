@@ -54,8 +54,9 @@ def test_the_verbs_read_as_a_story(place):
 
 
 def test_every_verb_has_help_with_an_example():
-    verbs = ("demo", "world", "build", "show", "validate", "evaluate", "import", "measure",
-             "report", "list")  # fmt: skip
+    verbs = ("demo", "world", "get", "build", "show", "validate", "subset", "merge", "diff",
+             "export", "audit", "evaluate", "import", "measure", "compare", "report",
+             "list")  # fmt: skip
     listed = tellapart("--help").stdout
     for verb in verbs:
         assert f"  {verb} " in listed
@@ -81,7 +82,7 @@ def test_help_and_listings_are_quick_and_import_nothing_heavy():
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
         == 0
     )
-    for what in ("models", "measures", "builders", "readers", "benchmarks"):
+    for what in ("models", "measures", "builders", "importers", "readers", "benchmarks"):
         assert tellapart("list", what).returncode == 0
 
 

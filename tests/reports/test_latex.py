@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tellapart.reports.latex import escape, to_latex
+from tellapart.reports.latex import to_latex
 from tellapart.reports.results import Cell, Column, Row, RowKind, Table
+from tellapart.text.latex import escape
 
 
 def test_every_special_character_is_escaped():

@@ -144,19 +144,25 @@ def _checked(items: Iterable[Item], images: Mapping[str, Image], problems: Probl
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
     """Write the three files into a folder that is being made (see `save_benchmark`)."""
+    known: dict[str, str] = {}
     rows = [
-        (image.id, _uri(image.uri, benchmark.root, folder), image.sha256, image.width, image.height)
-        for image in benchmark.images.values()
+        (i.id, _moved(i.uri, benchmark.root, folder, known), i.sha256, i.width, i.height)
+        for i in benchmark.images.values()
     ]
     write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
     write_parquet(folder / "items.parquet", to_frame(benchmark.items))
     write_json(folder / "benchmark.json", card_json(benchmark))
 
 
-def _uri(uri: str, root: Path, folder: Path) -> str:
-    if "://" in uri or (folder / split_uri(uri)[0]).exists():
+def _moved(uri: str, root: Path, folder: Path, known: dict[str, str]) -> str:
+    """A path relative to one folder, relative to another; `known` keeps the folders on the way."""
+    path, fragment = split_uri(uri)
+    if "://" in uri or os.path.exists(os.path.join(folder, path)):  # noqa: PTH110, PTH118 (speed)
         return uri
-    return Path(os.path.relpath(root / uri, folder)).as_posix()
+    head, name = os.path.split(path)
+    if head not in known:
+        known[head] = Path(os.path.relpath(root / head, folder)).as_posix()
+    return f"{known[head]}/{name}" + (f"#{fragment}" if fragment else "")
 
 
 def card_json(benchmark: Benchmark) -> dict[str, Any]:
@@ -180,10 +186,10 @@ def card_json(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def save_benchmark(benchmark: Benchmark, out: Path, *, overwrite: bool = False) -> Benchmark:
-    """Write a benchmark, whole or not at all, and return it as it is read back."""
+    """Write a benchmark, whole or not at all, and return it as it is there."""
     with whole_folder(out, overwrite=overwrite) as partial:
         write_benchmark(benchmark, partial)
-    return load_benchmark(out)
+    return replace(benchmark, root=out, images=_read_images(out))
 
 
 def load_benchmark(where: Path | str) -> Benchmark:
@@ -196,18 +202,10 @@ def load_benchmark(where: Path | str) -> Benchmark:
             allowed=f"schema {SCHEMA}",
             todo="build or import the benchmark again",
         )
-    frames = {}
-    for name, columns in (("items", ITEM_COLUMNS), ("images", IMAGE_COLUMNS)):
-        path = folder / f"{name}.parquet"
-        if not path.exists():
-            raise BadInput(f"{folder.name} lacks its {path.name}", where=str(folder))
-        frames[name] = pl.read_parquet(path)
-        require_columns(frames[name], list(columns), path)
-    items = tuple(from_frame(frames["items"]))
-    images = (Image(*row) for row in frames["images"].select(list(IMAGE_COLUMNS)).iter_rows())
+    items = tuple(from_frame(_read_table(folder, "items", ITEM_COLUMNS)))
     fields = {f: card[f] for f in Card.__dataclass_fields__ if f in card}
     fields |= {"measures": tuple(card["measures"]), "skipped": tuple(card.get("skipped", ()))}
-    benchmark = Benchmark(Card(**fields), folder, items, {image.id: image for image in images})
+    benchmark = Benchmark(Card(**fields), folder, items, _read_images(folder))
     if benchmark.sha256 != card["items_sha256"]:
         raise BadInput(
             f"the items of {benchmark.name} are not those that its card was written for",
@@ -217,6 +215,26 @@ def load_benchmark(where: Path | str) -> Benchmark:
             todo="build or import the benchmark again; items must not be changed by hand",
         )
     return benchmark
+
+
+def _read_table(folder: Path, name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        raise BadInput(f"{folder.name} lacks its {path.name}", where=str(folder))
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{path.name} is not a whole Parquet file: {reason}", where=str(path)) from (
+            None
+        )
+    require_columns(table, list(columns), path)
+    return table.select(list(columns))
+
+
+def _read_images(folder: Path) -> dict[str, Image]:
+    rows = _read_table(folder, "images", IMAGE_COLUMNS).iter_rows()
+    return {row[0]: Image(*row) for row in rows}
 
 
 def home() -> Path:

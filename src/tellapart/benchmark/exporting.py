@@ -29,9 +29,9 @@ FIELDS = {
     "images": ("sc:ImageObject", "Pictures of the grid"),
 }
 _TERMS = (
-    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
-    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
-    "samplingRate separator source subField transform"
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format "
+    "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex "
+    "repeated replace samplingRate separator source subField transform"
 ).split()
 CONTEXT = {
     "@language": "en",

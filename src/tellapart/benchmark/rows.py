@@ -45,33 +45,44 @@ ITEM_COLUMNS: dict[str, Any] = {
 
 def to_frame(items: Iterable[Item]) -> pl.DataFrame:
     """One row an item."""
-    return pl.DataFrame([_row(item) for item in items], schema=ITEM_COLUMNS, orient="row")
+    rows = list(items)
+    columns: dict[str, list[Any]] = {
+        "id": [item.id for item in rows],
+        "content": [item.content for item in rows],
+        "kind": [item.kind for item in rows],
+        "group": [item.group for item in rows],
+        "images": [item.images for item in rows],
+        "captions": [item.captions for item in rows],
+        "true_cells": [sorted(item.true) for item in rows],
+        "original": [item.original for item in rows],
+        "slot": [item.slot and _slot_fields(item.slot) for item in rows],
+        "origin": [_origin_fields(item.origin) for item in rows],
+    }
+    return pl.DataFrame([pl.Series(n, columns[n], kind) for n, kind in ITEM_COLUMNS.items()])
 
 
-def _row(item: Item) -> tuple[Any, ...]:
-    slot = item.slot and {
-        "caption": item.slot.caption,
-        "start": item.slot.start,
-        "end": item.slot.end,
-        "target": item.slot.target,
-        "foil": item.slot.foil,
-        "plural": item.slot.plural,
-        "words": [{"start": w.start, "end": w.end, "noun": w.noun} for w in item.slot.words],
-        "candidates": list(item.slot.candidates),
+def _slot_fields(slot: Slot) -> dict[str, Any]:
+    return {
+        "caption": slot.caption,
+        "start": slot.start,
+        "end": slot.end,
+        "target": slot.target,
+        "foil": slot.foil,
+        "plural": slot.plural,
+        "words": [{"start": w.start, "end": w.end, "noun": w.noun} for w in slot.words],
+        "candidates": list(slot.candidates),
     }
-    origin = {
-        "made_by": item.origin.made_by,
-        "source": item.origin.source,
-        "source_id": item.origin.source_id,
-        "seed": item.origin.seed,
-        "notes": json.dumps(dict(item.origin.notes), ensure_ascii=False, sort_keys=True),
+
+
+def _origin_fields(origin: Origin) -> dict[str, Any]:
+    notes = dict(origin.notes)
+    return {
+        "made_by": origin.made_by,
+        "source": origin.source,
+        "source_id": origin.source_id,
+        "seed": origin.seed,
+        "notes": json.dumps(notes, ensure_ascii=False, sort_keys=True) if notes else "{}",
     }
-    true = [list(cell) for cell in sorted(item.true)]
-    original = None if item.original is None else list(item.original)
-    return (
-        item.id, item.content, item.kind, item.group, list(item.images), list(item.captions),
-        true, original, slot, origin,
-    )  # fmt: skip
 
 
 def from_frame(frame: pl.DataFrame) -> list[Item]:

@@ -16,10 +16,12 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="models, benchmarks, measures, builders or readers.")],
+    what: Annotated[
+        str, typer.Argument(help="models, benchmarks, measures, builders, importers or readers.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """List what there is: models, benchmarks, measures, builders, corpus readers."""
+    """List what there is, with a line of explanation each."""
     found = _benchmarks() if what == "benchmarks" else _registered(what)
     width = max((len(name) for name in found), default=0)
     text = "\n".join(f"{name.ljust(width)}  {about}" for name, about in found.items())
@@ -30,10 +32,14 @@ def list_(
 def _registered(what: str) -> dict[str, str]:
     from tellapart import registry
 
-    sorts = {
-        f"{r.noun}s": r
-        for r in (registry.models, registry.measures, registry.builders, registry.readers)
-    }
+    every = (
+        registry.models,
+        registry.measures,
+        registry.builders,
+        registry.importers,
+        registry.readers,
+    )
+    sorts = {f"{one.noun}s": one for one in every}
     if what not in sorts:
         raise UnknownName("list", what, [*sorts, "benchmarks"])
     return {name: sorts[what].describe(name) for name in sorts[what].names()}

@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 
 from tellapart._version import __version__
-from tellapart.cli import benchmarks, corpora, handling, listing, results, scoring, showcase
+from tellapart.cli import (
+    auditing,
+    benchmarks,
+    comparing,
+    corpora,
+    getting,
+    handling,
+    listing,
+    results,
+    scoring,
+    showcase,
+)
 from tellapart.errors import TellapartError
 
 app = typer.Typer(
@@ -22,7 +33,19 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (showcase, corpora, benchmarks, handling, scoring, results, listing):
+VERBS = (
+    showcase,
+    corpora,
+    getting,
+    benchmarks,
+    handling,
+    auditing,
+    scoring,
+    results,
+    comparing,
+    listing,
+)
+for module in VERBS:
     module.register(app)
 
 

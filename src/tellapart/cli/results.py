@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -34,16 +34,41 @@ def measure(
     by_kind: Annotated[bool, typer.Option(help="Also each kind of item.")] = True,
     on: On = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 2_000,
+    guessable: Annotated[
+        bool, typer.Option(help="Beside each score what captions alone give away (ties halved).")
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Measure runs: score, interval, chance level and ties, overall and by kind."""
     from tellapart.measures.scores import measure as estimate
+    from tellapart.measures.scores import read_runs
 
     names = [name.strip() for name in measures.split(",") if name.strip()] or None
-    scores = estimate(
-        list(runs), measures=names, ties=ties, by_kind=by_kind, on=on, resamples=resamples
-    )
-    emit(scores.to_json(), str(scores), as_json)
+    read = read_runs(list(runs), on)
+    scores = estimate(read, measures=names, ties=ties, by_kind=by_kind, resamples=resamples)
+    guesses = _guesses([run.benchmark for run in read]) if guessable else None
+    rows = [
+        {**row, **({"guessable": guesses.get(_key(row), "")} if guesses is not None else {})}
+        for row in scores.to_json()
+    ]
+    emit(rows, scores.to_text(guesses), as_json)
+
+
+def _key(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["benchmark"], row["measure"], row["kind"]
+
+
+def _guesses(benchmarks: list[Any]) -> dict[tuple[str, str, str], str]:
+    """What can be guessed from captions alone, by benchmark, measure and kind."""
+    from tellapart.audits.guessable import guessable
+
+    found = {}
+    for benchmark in {b.sha256: b for b in benchmarks}.values():
+        for best in guessable(benchmark, resamples=100).rows:
+            own = best.estimate
+            key = (own.benchmark, own.measure, own.kind)
+            found[key] = f"{100 * own.value:.1f} by {best.cue}"
+    return found
 
 
 def report(

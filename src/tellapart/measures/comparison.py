@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any
@@ -10,16 +9,13 @@ from typing import Any
 import polars as pl
 
 from tellapart.measures.ties import TieRule
+from tellapart.text.aligned import aligned
+from tellapart.text.latex import escape
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 NOISE = "~"
 _HEADS = ("A", "B", "A %", "B %", "A - B", "95% interval", "", "p", "p (Holm)", "naive p",
           "won-lost-level", "units (groups)", "only A, B", "ties A, B", "failed A, B")  # fmt: skip
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\n": " "}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +23,12 @@ class Pair:
     """Two models on the units that both cover; values are shares, 0 to 1, or their differences.
 
     `kind` is "micro", "macro" or a kind of item. `p` is of the test over clusters, `p_holm` of the
-    same corrected for all pairs, `naive_p` of the test that takes units for independent. `won`,
-    `lost` and `level` count units; `differing` counts clusters in which the models differ;
-    `only_first` and `only_second` count units that are left out because one run lacks them.
-    `needed_units` (and clusters) would show a difference of this size with 80% power; None where
-    there is no difference. `detectable` is the smallest difference that is seen so with what is
-    there. `by_kind` holds the differences on each kind of item, where there are several.
+    same corrected for all pairs, `naive_p` of the test that takes units for independent; `error`
+    is the difference's standard error over clusters. `won`, `lost` and `level` count units,
+    `differing` clusters in which the models differ; `only_first` and `only_second` count units
+    left out because one run lacks them. `needed_units` (and clusters) would show a difference of
+    this size with 80% power, None where there is none; `detectable` is the smallest difference
+    that is shown so with what is there. `by_kind` has the differences on each kind of item.
     """
 
     benchmark: str
@@ -40,6 +36,7 @@ class Pair:
     kind: str
     first: str
     second: str
+    tie_rule: TieRule
     first_value: float
     second_value: float
     difference: float
@@ -48,6 +45,7 @@ class Pair:
     p: float
     p_holm: float
     naive_p: float
+    error: float | None
     won: int
     lost: int
     level: int
@@ -60,13 +58,12 @@ class Pair:
     second_ties: int
     first_failed: int
     second_failed: int
-    needed_units: int | None
-    needed_clusters: int | None
-    detectable: float | None
-    tie_rule: TieRule
     test: str
     naive_test: str
     method: str
+    needed_units: int | None = None
+    needed_clusters: int | None = None
+    detectable: float | None = None
     by_kind: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -88,10 +85,11 @@ class Pair:
                 winner, loser = loser, winner
             return f"{winner} is better than {loser} by {100 * abs(self.difference):.2f} points"
         start = f"{self.first} and {self.second}: not to be told from noise"
-        if self.needed_units is None:
-            seen = f"; {100 * self.detectable:.2f} points would be" if self.detectable else ""
-            return f"{start}{seen} (units differ: {self.won + self.lost:,})"
-        if 2.0 ** (1 - self.differing) > MARKS[-1][0]:
+        if not self.won and not self.lost:
+            return f"{start}: the same on every unit"
+        if abs(self.difference) < 1e-9:
+            return f"{start}: no difference on average"
+        if self.needed_units is None or 2.0 ** (1 - self.differing) > MARKS[-1][0]:
             return f"{start}: they differ in {self.differing} groups, too few for any test"
         return (
             f"{start}; to see a difference of {100 * abs(self.difference):.2f} points takes about "
@@ -153,13 +151,15 @@ class Comparison:
         ):
             pairs = list(rows)
             title = f"{benchmark}, {measure}, {kind} (ties: {pairs[0].tie_rule})"
-            table = _aligned([_HEADS, *(_cells(pair) for pair in pairs)])
+            table = aligned([_HEADS, *(_cells(pair) for pair in pairs)], {0, 1, 6})
             words = [f"  {pair.verdict}{_kinds(pair)}" for pair in pairs]
             blocks.append("\n".join([title, table, *words]))
         tests = dict.fromkeys(f"{p.test}; naive: {p.naive_test}" for p in self.pairs)
         methods = dict.fromkeys(p.method for p in self.pairs)
         blocks.append(_legend())
-        blocks.append("\n".join([*(f"test: {t}" for t in tests), *(f"interval: {m}" for m in methods)]))
+        blocks.append(
+            "\n".join([*(f"test: {t}" for t in tests), *(f"interval: {m}" for m in methods)])
+        )
         blocks += ["\n".join(f"note: {remark}" for remark in self.remarks)] if self.remarks else []
         return "\n\n".join(blocks)
 
@@ -178,14 +178,16 @@ def _kinds(pair: Pair) -> str:
     if not pair.by_kind:
         return ""
     low, high = (pick(pair.by_kind, key=pair.by_kind.__getitem__) for pick in (min, max))
+    if pair.by_kind[high] - pair.by_kind[low] < 5e-4:
+        return ""
     return (
-        f" (by kind from {100 * pair.by_kind[low]:+.1f} on {low} "
+        f" (A - B by kind: from {100 * pair.by_kind[low]:+.1f} on {low} "
         f"to {100 * pair.by_kind[high]:+.1f} on {high})"
     )
 
 
 def _probability(p: float) -> str:
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+    return "<0.0001" if p < 0.00005 else f"{p:.4f}"
 
 
 def _cells(pair: Pair) -> tuple[str, ...]:
@@ -209,28 +211,17 @@ def _cells(pair: Pair) -> tuple[str, ...]:
 
 
 def _latex_cells(pair: Pair) -> tuple[str, ...]:
-    mark = f"$^{{{pair.mark}}}$" if pair.real else r"$^{\sim}$"
+    mark = pair.mark if pair.real else r"\sim"
     names = (pair.benchmark, pair.measure, pair.kind, pair.first, pair.second)
     needed = f"{pair.needed_units:,}" if not pair.real and pair.needed_units else "--"
     return (
-        *(name.translate(_LATEX) for name in names),
+        *(escape(name) for name in names),
         f"{100 * pair.first_value:.2f}",
         f"{100 * pair.second_value:.2f}",
-        f"${100 * pair.difference:+.2f}${mark}",
+        f"${100 * pair.difference:+.2f}^{{{mark}}}$",
         f"$[{100 * pair.low:+.2f}, {100 * pair.high:+.2f}]$",
         _probability(pair.p_holm).replace("<", "$<$"),
         f"{pair.n:,}",
         f"{pair.clusters:,}",
         needed,
-    )
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if k < 2 or k == 6 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
     )

@@ -12,6 +12,9 @@ from tellapart.measures.outcomes import Ints, Measure, Outcomes
 from tellapart.measures.ties import Bools, Floats, TieRule
 from tellapart.score.run import Run
 
+ROUNDING = 1e-9
+"""Values nearer than this are equal: thirds and sixths do not add up exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class Units:
@@ -30,6 +33,34 @@ class Units:
     tied: Bools
     failed: Bools
     chance: Floats
+
+    def shared(self, pair: tuple[int, int]) -> Bools:
+        """The units that both runs of a pair cover."""
+        return np.asarray(self.covered[:, pair].all(axis=1))
+
+    def kept(self, pair: tuple[int, int]) -> Bools:
+        """Those of them that count: under the rule `drop` a tie of either leaves the unit out."""
+        return np.asarray(self.shared(pair) & ~self.left_out[:, pair].any(axis=1))
+
+    def gap(self, pair: tuple[int, int], kept: Bools) -> Floats:
+        """First minus second on the units given."""
+        return np.asarray(self.value[kept, pair[0]] - self.value[kept, pair[1]])
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Every unit accounted for: won, lost or level, tied, failed, or covered by one run only."""
+
+    won: int
+    lost: int
+    level: int
+    n: int
+    only_first: int
+    only_second: int
+    first_ties: int
+    second_ties: int
+    first_failed: int
+    second_failed: int
 
 
 def aligned(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[int], Units]:
@@ -93,3 +124,32 @@ def _place_in_item(item: Ints) -> Ints:
     """0, 1, ... for the units of each item; `item` is sorted."""
     _, first, how_many = np.unique(item, return_index=True, return_counts=True)
     return np.arange(len(item)) - np.repeat(first, how_many)
+
+
+def tally(units: Units, pair: tuple[int, int], wanted: Bools) -> Tally:
+    """Count a pair's units, among those wanted."""
+    a, b = pair
+    kept, both = units.kept(pair) & wanted, units.shared(pair) & wanted
+    gap = units.gap(pair, kept)
+    won, lost = int((gap > ROUNDING).sum()), int((gap < -ROUNDING).sum())
+    return Tally(
+        won=won,
+        lost=lost,
+        level=len(gap) - won - lost,
+        n=len(gap),
+        only_first=int((wanted & units.covered[:, a] & ~units.covered[:, b]).sum()),
+        only_second=int((wanted & units.covered[:, b] & ~units.covered[:, a]).sum()),
+        first_ties=int(units.tied[both, a].sum()),
+        second_ties=int(units.tied[both, b].sum()),
+        first_failed=int(units.failed[both, a].sum()),
+        second_failed=int(units.failed[both, b].sum()),
+    )
+
+
+def kind_differences(units: Units, pair: tuple[int, int]) -> dict[str, float]:
+    """A pair's difference on each kind of item, where there are several kinds."""
+    kept = units.kept(pair)
+    size = np.bincount(units.kind[kept], minlength=len(units.kinds))
+    total = np.bincount(units.kind[kept], units.gap(pair, kept), len(units.kinds))
+    found = {name: float(total[k] / size[k]) for k, name in enumerate(units.kinds) if size[k]}
+    return found if len(found) > 1 else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import polars as pl
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.measures.estimate import Estimate, estimates, measures_of
 from tellapart.measures.ties import check_rule
-from tellapart.score.run import Run, find_runs, load_run
+from tellapart.score.run import Run, find_runs, is_run_of, load_run
 from tellapart.stats.intervals import RESAMPLES
+from tellapart.text.aligned import aligned
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,18 @@ class Scores:
         return row.value
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, guesses: Mapping[tuple[str, str, str], str] | None = None) -> str:
+        """A table; `guesses` adds a column by (benchmark, measure, kind)."""
         heads = ("benchmark", "measure", "kind", "model", "score", "95% interval", "chance",
                  "ties", "failed", "n")  # fmt: skip
         lines = [heads, *(_cells(row) for row in self.rows)]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(width) if k < 4 else cell.rjust(width)
-                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        )
+        if guesses is not None:
+            told = (guesses.get((r.benchmark, r.measure, r.kind), "") for r in self.rows)
+            column = ["guessable without looking", *told]
+            lines = [(*line, cell) for line, cell in zip(lines, column, strict=True)]
+        return aligned(lines, (*range(4), len(heads)))
 
 
 def _cells(row: Estimate) -> tuple[str, ...]:
@@ -100,10 +102,15 @@ def read_runs(
 ) -> list[Run]:
     """Runs, from runs or paths; `on` names the benchmark where it is not where it was."""
     given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
-    benchmark = load_benchmark(on) if on is not None else None
+    known = load_benchmark(on) if on is not None else None
     ready = [one for one in given if isinstance(one, Run)]
     paths = [one for one in given if not isinstance(one, Run)]
-    return ready + [load_run(path, benchmark) for path in find_runs(paths)] if paths else ready
+    read: list[Run] = []
+    for path in find_runs(paths) if paths else []:
+        # Runs of one benchmark share it: it is read once.
+        where = known or next((r.benchmark for r in read if is_run_of(path, r.benchmark)), None)
+        read.append(load_run(path, where))
+    return ready + read
 
 
 def _ordered(found: Iterable[Estimate]) -> list[Estimate]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tellapart.measures.estimate import Estimate
 from tellapart.measures.scores import Scores
+from tellapart.text.aligned import aligned
 
 
 def side_by_side(strict: Scores, halved: Scores) -> str:
@@ -23,7 +24,7 @@ def side_by_side(strict: Scores, halved: Scores) -> str:
         chance = f"{100 * next(iter(by_model.values())).chance:.1f}"
         cells = (_cell(by_model.get(model), half) for model in models)
         lines.append((benchmark, measure, chance, *cells))
-    table = _aligned(lines)
+    table = aligned(lines, range(2))
     total = sum(row.ties for row in strict.only(kind="micro").rows)
     return table + (
         "\n\n~ behind a score: ties halved (a tie counts as wrong before it)" if total else ""
@@ -41,15 +42,3 @@ def _cell(row: Estimate | None, half: dict[tuple[str, str, str, str], Estimate])
         return f"{100 * row.value:.1f}"
     share = "all tie" if row.ties == row.n else f"{row.ties} tie"
     return f"{100 * row.value:.1f} ~{100 * half[_key(row)].value:.1f} ({share})"
-
-
-def _aligned(lines: Iterable[Sequence[str]]) -> str:
-    rows = list(lines)
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if k < 2 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )

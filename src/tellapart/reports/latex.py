@@ -7,35 +7,7 @@ from pathlib import Path
 
 from tellapart.reports.results import Cell, Row, RowKind, Table
 from tellapart.tables import write_text
-
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "–": "--",
-}
-_SPECIAL = re.compile("|".join(re.escape(one) for one in _ESCAPES))
-
-
-def escape(text: str) -> str:
-    r"""Text that LaTeX prints as it stands; line breaks become spaces.
-
-    >>> print(escape("a_b & 50% of {x}"))
-    a\_b \& 50\% of \{x\}
-    """
-    flat = re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text))
-    return _SPECIAL.sub(lambda match: _ESCAPES[match.group()], flat)
+from tellapart.text.latex import escape
 
 
 def to_latex(table: Table) -> str:
@@ -62,7 +34,8 @@ def to_latex(table: Table) -> str:
 
 
 def _line(row: Row) -> str:
-    label = f"{row.label} (text-only, ties halved)" if row.kind is RowKind.TEXT_ONLY else row.label
+    told = {RowKind.TEXT_ONLY: " (text-only, ties halved)", RowKind.CUE: " (captions alone)"}
+    label = row.label + told.get(row.kind, "")
     label += f" ({row.note})" if row.note else ""
     return " & ".join([escape(label), *(_number(cell) for cell in row.cells)]) + r" \\"
 

@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tellapart.measures.comparison import Pair
 from tellapart.reports.charts import Chart
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.picks import State
@@ -54,6 +55,7 @@ class Section:
     kinds_chart: Drawn | None
     kinds_note: str
     computed: bool
+    pairs: tuple[Pair, ...]
 
 
 @dataclass(frozen=True, slots=True)

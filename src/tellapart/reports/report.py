@@ -123,6 +123,7 @@ def _section(sheet: Sheet, finding: Finding) -> Section:
         kinds_chart=_drawn(kinds_chart(sheet)),
         kinds_note=note,
         computed=sheet.computed,
+        pairs=sheet.pairs,
     )
 
 

@@ -23,12 +23,16 @@ class RowKind(StrEnum):
 
     MODEL = "model"
     TEXT_ONLY = "text-only"
+    CUE = "cue"
     CHANCE = "chance"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number in percent; chance has no interval. `best` is the highest of the models' values."""
+    """A number in percent; chance has no interval. `best` is the highest of the models' values.
+
+    `note` says how a guess was made.
+    """
 
     value: str
     low: str = ""
@@ -37,6 +41,7 @@ class Cell:
     failed: int = 0
     n: int = 0
     best: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,8 @@ def _table(
 ) -> Table:
     models = [_row(sheet, RowKind.MODEL, entry, keys) for entry in sheet.entries]
     text_only = _row(sheet, RowKind.TEXT_ONLY, sheet.text_only, keys)
-    rows = [*_marked(sheet, models, keys), text_only, *_chance_rows(sheet, keys)]
+    rows = [*_marked(sheet, models, keys), text_only, _cue_row(sheet, keys)]
+    rows += _chance_rows(sheet, keys)
     sized = []
     for k, column in enumerate(columns):
         sizes = Counter(cell.n for row in [*models, text_only] if (cell := row.cells[k]))
@@ -130,6 +136,17 @@ def _row(sheet: Sheet, kind: RowKind, entry: Entry, keys: Sequence[tuple[str, st
         note = f"{len(entry.run.covered):,} of {len(sheet.benchmark.items):,} items"
     cells = tuple(_cell(entry.estimate(*key)) for key in keys)
     return Row(kind, entry.label, note, cells)
+
+
+def _cue_row(sheet: Sheet, keys: Sequence[tuple[str, str]]) -> Row:
+    """The best guess from the form of the captions, chosen on other images."""
+    cells = []
+    for key in keys:
+        best = sheet.cues.get(key)
+        cell = _cell(best.estimate) if best else None
+        cells.append(replace(cell, ties=0, note=best.cue) if best and cell else None)
+    note = "length, marks, words; chosen on other images"
+    return Row(RowKind.CUE, "best cue", note, tuple(cells))
 
 
 def _cell(one: Estimate | None) -> Cell | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from tellapart import registry
+from tellapart.audits.best import Best
+from tellapart.audits.guessable import guessable
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.comparing import compare
+from tellapart.measures.comparison import Pair
 from tellapart.measures.estimate import Estimate, estimates
 from tellapart.measures.outcomes import Measure
 from tellapart.measures.ties import TieRule
@@ -43,7 +47,8 @@ class Sheet:
 
     `text_only` never saw a picture; `computed` says that it was run for this report. Its ties
     are always halved: it cannot tell pictures apart, and a rule that calls that wrong would
-    make a guessable benchmark look safe.
+    make a guessable benchmark look safe. `cues` are the best guesses from the form of captions, by
+    measure and kind; `pairs` compare every two models by the main measure.
     """
 
     label: str
@@ -52,6 +57,8 @@ class Sheet:
     entries: tuple[Entry, ...]
     text_only: Entry
     computed: bool
+    cues: Mapping[tuple[str, str], Best] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
 
     @property
     def main(self) -> Measure:
@@ -99,7 +106,18 @@ def _sheet(
     without_looking = blind or _run_blind(benchmark, models, skip_bad)
     text_only = _entry(without_looking.model, without_looking, measures, TEXT_ONLY_TIES)
     steps.step()
-    return Sheet(label, benchmark, measures, tuple(entries), text_only, blind is None)
+    cues = {(b.estimate.measure, b.estimate.kind): b for b in guessable(benchmark).rows}
+    pairs = compare(models, measures=[measures[0].name], ties=ties) if len(models) > 1 else None
+    return Sheet(
+        label=label,
+        benchmark=benchmark,
+        measures=measures,
+        entries=tuple(entries),
+        text_only=text_only,
+        computed=blind is None,
+        cues=cues,
+        pairs=pairs.only(kind="micro").pairs if pairs else (),
+    )
 
 
 def steps_for(runs: Sequence[Run]) -> int:

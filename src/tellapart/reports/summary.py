@@ -160,8 +160,8 @@ def _next(ranked: Sequence[Standing]) -> list[str]:
     if apart(first.one, second.one):
         return [f"{shared}; the two intervals are apart." + (fair if different else "")]
     return [
-        f"{shared}. The two intervals overlap, so this does not show that {first.name} is "
-        "better; a paired test on the same items may tell more." + (fair if different else "")
+        f"{shared}. The two intervals overlap, so this does not show that {first.name} is better; "
+        "the paired test under Results compares them item by item." + (fair if different else "")
     ]
 
 

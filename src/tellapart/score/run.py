@@ -170,6 +170,13 @@ def _check_version(card: RunCard, benchmark: Benchmark, folder: Path) -> None:
         )
 
 
+def is_run_of(folder: Path, benchmark: Benchmark) -> bool:
+    """Whether a run was made with this very benchmark, at this place and in this version."""
+    data = read_json(folder / "run.json")
+    where = (folder / str(data.get("benchmark_folder"))).resolve()
+    return where == benchmark.root.resolve() and data.get("benchmark_sha256") == benchmark.sha256
+
+
 def find_runs(paths: list[Path | str]) -> list[Path]:
     """Runs at the paths given, and all below those that are folders of runs."""
     found: list[Path] = []

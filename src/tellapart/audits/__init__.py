@@ -1,0 +1,1 @@
+"""The audit: what can be guessed without looking, and what is odd about the items."""

@@ -1,0 +1,147 @@
+"""Guessers that see pictures and no caption: file size, brightness, and a detector.
+
+BiVLC (Miranda et al. 2024, section 5) shows that telling natural from synthetic images can stand
+in for understanding them; here simple statistics of the files do it, with no network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart.audits.cues import Guesser
+from tellapart.audits.learned import caption_pairs, crossfitted, image_pairs, text_scores
+from tellapart.audits.sheet import Floats, Sheet
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadImage
+from tellapart.items import Item
+from tellapart.pictures import Picture
+from tellapart.score.engine import sample
+
+Progress = Callable[[int, int], None]
+STATISTICS = (
+    "log bytes", "log pixels", "log bytes a pixel", "log width by height", "brightness",
+    "contrast", "saturation", "warmth", "sharpness",
+)  # fmt: skip
+SIDE = 256
+"""Pictures are brought to at most this side before their pixels are averaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was found by looking: statistics by image, the items they suffice for, and why not."""
+
+    statistics: Mapping[str, Floats]
+    items: tuple[Item, ...]
+    remark: str
+
+
+def look(benchmark: Benchmark, limit: int, progress: Progress) -> Looked:
+    """Open the pictures of at most `limit` items; items with a missing one are left out."""
+    there = {name: benchmark.picture(name).path.exists() for name in benchmark.images}
+    whole = [item for item in benchmark.items if all(there[name] for name in item.images)]
+    chosen = sample(whole, limit, 0)
+    names = sorted({name for item in chosen for name in item.images})
+    found: dict[str, Floats] = {}
+    for done, name in enumerate(names, 1):
+        try:
+            found[name] = statistics(benchmark.picture(name))
+        except BadImage:
+            continue
+        finally:
+            progress(done, len(names))
+    kept = tuple(item for item in chosen if all(name in found for name in item.images))
+    total, missing = len(benchmark.items), len(benchmark.items) - len(whole)
+    remark = ""
+    if not kept:
+        remark = f"the pictures are not here ({missing:,} of {total:,} items lack one)"
+    elif len(kept) < total:
+        remark = (
+            f"{len(kept):,} of {total:,} items "
+            f"({missing:,} lack a picture, at most {limit:,} are opened)"
+        )
+    return Looked(found, kept, remark)
+
+
+def statistics(picture: Picture) -> Floats:
+    """The numbers of `STATISTICS` for one picture; brightness and the like are from 0 to 1."""
+    from PIL import Image as Pillow
+
+    stored = picture.read()
+    opened = picture.open()
+    width, height = opened.size
+    opened.thumbnail((SIDE, SIDE), Pillow.Resampling.BILINEAR)
+    pixels = np.asarray(opened, dtype=float) / 255
+    grey = pixels.mean(axis=2)
+    steps = [np.abs(np.diff(grey, axis=axis)) for axis in (0, 1) if grey.shape[axis] > 1]
+    return np.array(
+        [
+            np.log(len(stored)),
+            np.log(width * height),
+            np.log(len(stored) / (width * height)),
+            np.log(width / height),
+            grey.mean(),
+            grey.std(),
+            (pixels.max(axis=2) - pixels.min(axis=2)).mean(),
+            (pixels[..., 0] - pixels[..., 2]).mean(),
+            np.mean([step.mean() for step in steps]) if steps else 0.0,
+        ]
+    )
+
+
+def image_guessers(looked: Looked, sheet: Sheet) -> list[Guesser]:
+    """Single statistics both ways, and all of them together where there is a right image."""
+    singles = [
+        ("file size", "the smaller file", "the larger file", "log bytes"),
+        ("size", "fewer pixels", "more pixels", "log pixels"),
+        ("brightness", "the darker image", "the brighter image", "brightness"),
+    ]
+    made = [
+        Guesser(family, low, high, "image", _single(looked, STATISTICS.index(which)))
+        for family, low, high, which in singles
+    ]
+    if len(image_pairs(sheet)):
+        name = "all image statistics together (logistic regression)"
+        made.append(
+            Guesser("image statistics", name, "", "image", lambda s: image_scores(looked, s))
+        )
+    return made
+
+
+def _single(looked: Looked, column: int) -> Callable[[Sheet], Floats]:
+    return lambda sheet: -features(looked, sheet)[:, column]
+
+
+def features(looked: Looked, sheet: Sheet) -> Floats:
+    """The statistics of each cell's image, one row a cell."""
+    rows = [
+        looked.statistics[sheet.items[k].images[i]]
+        for k, i in zip(sheet.item, sheet.image, strict=True)
+    ]
+    return np.array(rows).reshape(-1, len(STATISTICS))
+
+
+def image_scores(looked: Looked, sheet: Sheet) -> Floats:
+    """How much an image looks like the right or original ones, cross-fitted over groups."""
+    return crossfitted(features(looked, sheet), image_pairs(sheet), sheet.fold)
+
+
+def detectors(looked: Looked, sheet: Sheet) -> list[Guesser]:
+    """Original or edited, image and caption each by itself: matched, they answer whole grids.
+
+    The score of a cell is the product of both: an image that looks original takes the caption
+    that reads so. Nothing compares what the two say.
+    """
+    if not len(image_pairs(sheet)) or not len(caption_pairs(sheet)):
+        return []
+    return [
+        Guesser(
+            "detectors",
+            "original or edited, by image and by text detector",
+            "",
+            "both",
+            lambda s: image_scores(looked, s) * text_scores(s),
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Published benchmarks, read from the files that their authors release: one importer a file."""

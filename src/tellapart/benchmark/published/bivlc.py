@@ -1,0 +1,72 @@
+"""BiVLC: two images and two captions that differ by a detail, asked both ways.
+
+Miranda, Salaberria, Agirre and Azkune 2024. The first pair is COCO's (through SugarCrepe), the
+second is SugarCrepe's negative caption with an image that was generated for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tellapart.benchmark.published.cells import cell_image, table_rows
+from tellapart.benchmark.published.fields import Row, slug
+from tellapart.benchmark.published.gathering import Gathering
+from tellapart.benchmark.published.importer import Importer
+from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.corpus.reading import name_of
+from tellapart.errors import UnknownName
+from tellapart.items import KINDS
+from tellapart.tables import TABLE_KINDS
+
+COLUMNS = ("image", "caption", "negative_caption", "negative_image", "type", "subtype")
+MEASURES = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
+SUBTYPES = {
+    "obj": "object", "att": "attribute", "rel": "relation",
+    "objects": "object", "attributes": "attribute", "relations": "relation",
+}  # fmt: skip
+
+
+def read(files: Sequence[Path], options: GetOptions) -> Imported:
+    """The items of the tables."""
+    gathering = Gathering("bivlc", files, options)
+    for file in files:
+        for number, row in enumerate(table_rows(file, COLUMNS)):
+            with gathering.row(row.where):
+                _add(gathering, row, file, f"{name_of(file)}/{number}")
+    return gathering.done()
+
+
+def _add(gathering: Gathering, row: Row, file: Path, source_id: str) -> None:
+    captions = (row.text("caption"), row.text("negative_caption"))
+    kind = _kind(row)
+    images = (
+        cell_image(gathering, row, "image", file, coco=True),
+        cell_image(gathering, row, "negative_image", file),
+    )
+    gathering.add_square(file, source_id, images, captions, kind=kind, notes={}, original=True)
+
+
+def _kind(row: Row) -> str:
+    """The kind of near miss in the toolkit's spelling."""
+    subtype = slug(row.text("subtype"))
+    kind = f"{slug(row.text('type'))}-{SUBTYPES.get(subtype, subtype)}"
+    if kind not in KINDS:
+        error = UnknownName("kind of near miss", kind, KINDS)
+        raise row.wrong("type", f"{row.get('type')!r}, {row.get('subtype')!r}", error.allowed)
+    return kind
+
+
+IMPORTER = Importer(
+    name="bivlc",
+    about="BiVLC: two images and two captions, which belongs to which (table, hf:imirandam/BiVLC)",
+    read=read,
+    endings=TABLE_KINDS,
+    page="https://huggingface.co/datasets/imirandam/BiVLC",
+    licence="MIT",
+    citation="Imanol Miranda, Ander Salaberria, Eneko Agirre, Gorka Azkune: BiVLC: Extending "
+    "Vision-Language Compositionality Evaluation with Text-to-Image Retrieval. NeurIPS 2024",
+    verified="by people: one chose the best of four generated images or none, and pairs whose "
+    "generated image also fits the original caption were dropped",
+    measures=MEASURES,
+)

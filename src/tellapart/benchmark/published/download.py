@@ -1,0 +1,128 @@
+"""Fetching a published file once: resumable, checked by its hash, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tellapart.errors import TellapartError
+
+CHUNK = 1 << 18
+TIMEOUT = 30.0
+Progress = Callable[[str, int, int], None]
+
+
+class DownloadFailed(TellapartError):
+    """A file that could not be fetched, or is not the one that was published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that its authors publish at an address, and the hash of what was there."""
+
+    url: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.url.rpartition("/")[2]
+
+
+def cache() -> Path:
+    """Where downloads are kept: `TELLAPART_CACHE`, else `~/.cache/tellapart`."""
+    return Path(os.environ.get("TELLAPART_CACHE", "~/.cache/tellapart")).expanduser()
+
+
+def fetch(source: Source, progress: Progress = lambda name, done, total: None) -> Path:
+    """The file, from the cache or from its address.
+
+    What has come in so far stays beside it as `NAME.part`, from where the next call goes on.
+    """
+    path = cache() / "downloads" / source.sha256[:16] / source.name
+    if path.is_file() and _sha256(path) == source.sha256:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".part")
+    if not (partial.is_file() and _sha256(partial) == source.sha256):
+        _receive(source, partial, progress)
+    seen = _sha256(partial)
+    if seen != source.sha256:
+        partial.unlink()
+        raise DownloadFailed(
+            f"{source.name} is not the file that was published before",
+            where=source.url,
+            allowed=f"sha256 {source.sha256}, this one has {seen}",
+            todo="try again; if it stays so, the authors changed it: download it by hand, look "
+            "what is new, and give it with --from",
+        )
+    os.replace(partial, path)
+    return path
+
+
+def _receive(source: Source, partial: Path, progress: Progress) -> None:
+    """Add to the partial file what is missing of it."""
+    begin = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(source.url, headers={"User-Agent": "tellapart"})
+    if begin:
+        request.add_header("Range", f"bytes={begin}-")
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
+            if reply.status != http.client.PARTIAL_CONTENT:
+                begin = 0  # the server sends the whole file again
+            length = reply.headers.get("Content-Length")
+            total = begin + int(length) if length else 0
+            with partial.open("ab" if begin else "wb") as out:
+                done = begin
+                while chunk := reply.read(CHUNK):
+                    out.write(chunk)
+                    done += len(chunk)
+                    progress(source.name, done, total)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            partial.unlink()  # it was longer than the file: begin anew
+            return _receive(source, partial, progress)
+        raise _refused(source, error) from None
+    except urllib.error.URLError as error:
+        raise _unreachable(source, error.reason) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _unreachable(source, error) from None
+    if done < total:
+        raise DownloadFailed(
+            f"the download of {source.name} broke off after {done:,} of {total:,} bytes",
+            where=source.url,
+            todo="run the same again: it goes on from there",
+        )
+    return None
+
+
+def _refused(source: Source, error: urllib.error.HTTPError) -> DownloadFailed:
+    gone = error.code in (http.client.NOT_FOUND, http.client.GONE)
+    return DownloadFailed(
+        f"{source.name} is no longer at its address"
+        if gone
+        else f"the server does not give out {source.name}",
+        where=f"{source.url} answers {error.code} {error.reason}",
+        todo="download the file by hand and give it with --from",
+    )
+
+
+def _unreachable(source: Source, reason: object) -> DownloadFailed:
+    return DownloadFailed(
+        f"{source.name} cannot be downloaded: {reason}",
+        where=source.url,
+        todo="check the network and run the same again, or download the file by hand and give it "
+        "with --from",
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,94 @@
+"""SugarCrepe: an image, its caption, and a fluent caption that is wrong in one detail.
+
+Hsieh, Zhang, Ma, Kembhavi and Krishna 2023. The file's name says the kind of near miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tellapart.benchmark.published.download import Source
+from tellapart.benchmark.published.fields import Row, json_entries, row_of
+from tellapart.benchmark.published.gathering import Gathering
+from tellapart.benchmark.published.importer import Importer
+from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.errors import BadInput
+
+FORM = '{"0": {"filename", "caption", "negative_caption"}, ...}'
+ADDRESS = "https://raw.githubusercontent.com/RAIVNLab/sugar-crepe/main/data"
+FILES = {
+    "add_att": (
+        "add-attribute",
+        "012d88d729693d193760e6f3393b06a1cf874380a9db0062e937201199fe044d",
+    ),
+    "add_obj": (
+        "add-object",
+        "1b9d76b93139a937b8dc1ada92a4f05ecc821bb3c291d752428bafadd4bb0682",
+    ),
+    "replace_att": (
+        "replace-attribute",
+        "9fe55fd4c0a9ad1f85d486d9f6d0215b41f867eb025026e7f7b5ce44352545ee",
+    ),
+    "replace_obj": (
+        "replace-object",
+        "9d299600639947e9d15281a9ded1382b376cf4ea088a8d08a1314bfe76e81898",
+    ),
+    "replace_rel": (
+        "replace-relation",
+        "356bcc2fc4c6aed3f4d9fd50acc58489bb1fe70c28791f9368d4cbf9ea39cdc9",
+    ),
+    "swap_att": (
+        "swap-attribute",
+        "7a7ce04e5c4c80412b48c6f0c1347fb1a2f5d54c0be6aa429b64d390e442f8d0",
+    ),
+    "swap_obj": (
+        "swap-object",
+        "073cdb8e253d053614e80710834d9773b09dbc1dd0a412f6f9492262caa1dcad",
+    ),
+}
+"""Kind and sha256 of each file, by the name that it is published under."""
+
+
+def read(files: Sequence[Path], options: GetOptions) -> Imported:
+    """The items of some or all of the seven files."""
+    gathering = Gathering("sugarcrepe", files, options)
+    for file in files:
+        part = _part(file)
+        for key, title, where, value in json_entries(file, FORM):
+            with gathering.row(where):
+                _add(gathering, row_of(value, title, where), file, part, key)
+    return gathering.done()
+
+
+def _part(file: Path) -> str:
+    name = file.name.partition(".")[0]
+    if name not in FILES:
+        raise BadInput(
+            f"the name of {file.name} does not say which kind of near miss it holds",
+            where=str(file),
+            allowed=", ".join(f"{part}.json" for part in FILES),
+            todo="give the file the name that it is published under",
+        )
+    return name
+
+
+def _add(gathering: Gathering, row: Row, file: Path, part: str, key: str) -> None:
+    image = gathering.coco(row.text("filename"), file)
+    captions = (row.text("caption"), row.text("negative_caption"))
+    kind = FILES[part][0]
+    gathering.add_choice(file, f"{part}/{key}", image, captions, 0, kind=kind, notes={})
+
+
+IMPORTER = Importer(
+    name="sugarcrepe",
+    about="SugarCrepe: which caption fits the image, the other being wrong in one detail (JSON)",
+    read=read,
+    endings=("json",),
+    page="https://github.com/RAIVNLab/sugar-crepe",
+    licence="MIT",
+    citation="Cheng-Yu Hsieh, Jieyu Zhang, Zixian Ma, Aniruddha Kembhavi, Ranjay Krishna: "
+    "SugarCrepe: Fixing Hackable Benchmarks for Vision-Language Compositionality. NeurIPS 2023",
+    verified="by its authors, who removed negative captions that are true by hand",
+    sources=tuple(Source(f"{ADDRESS}/{name}.json", sha) for name, (_, sha) in FILES.items()),
+)

@@ -1,0 +1,283 @@
+"""Cues are found where they are planted, with their exact figures, and not where they are not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+from tests.audits.conftest import bench, choice, pairs
+
+from tellapart import seeds
+from tellapart.audits.auditing import AuditOptions, audit
+from tellapart.audits.best import NOTHING
+from tellapart.audits.frequency import mean_log_frequency
+from tellapart.audits.guessable import guessable
+from tellapart.audits.language import lm_guesser
+from tellapart.audits.learned import fit
+from tellapart.audits.sheet import FOLDS, folds, sheet_of
+from tellapart.errors import TellapartError
+from tellapart.items import Item, Origin, Slot, Word
+
+PLANTED = {
+    "fewer characters": ("A cat", "A catfish"),
+    "more characters": ("A catfish", "A cat"),
+    "fewer words": ("A cat sits", "A ca t sits"),
+    "without a final stop": ("A cat", "A dog."),
+    "with a final stop": ("A cat.", "A dog"),
+    "starts with a small letter": ("a cat", "A dog"),
+    "with a capital somewhere": ("a cat in Rome", "a dog in rome"),
+    "white space at its ends": ("a cat ", "a dog"),
+}
+
+
+@pytest.mark.parametrize("cue", PLANTED)
+def test_a_planted_cue_is_found_and_its_reverse_is_0(cue, quick):
+    found = audit(pairs([PLANTED[cue]] * 12), options=quick)
+    guess = found.guess(cue)
+    assert (guess.estimate.value, guess.wrong, guess.right) == (1.0, 1.0, 1.0)
+    others = [g for g in found.guesses if g.family == guess.family and g.cue != cue]
+    assert [g.estimate.value for g in others] == [0.0]
+    assert found.strongest()[0].estimate.value == 1.0 > found.strongest()[0].estimate.chance
+
+
+def test_captions_of_one_form_give_nothing_away(quick):
+    rows = [(a, b) for a in ("A cat.", "A cow.", "A dog.", "A hen.") for b in ("A fox.", "A pig.")]
+    found = audit(pairs([*rows, *((b, a) for a, b in rows)] * 3), options=quick)
+    shapes = [
+        g for g in found.guesses if g.family not in ("word frequency", "place of the caption")
+    ]
+    shapes = [g for g in shapes if not g.family.startswith("all text")]
+    assert len(shapes) == 14 and {g.estimate.value for g in shapes} == {0.5}
+    assert guessable(pairs([*rows, *((b, a) for a, b in rows)] * 3)).of("accuracy").cue == NOTHING
+
+
+def test_pitfall_4_the_rule_stop_then_shorter_has_its_figures_by_hand(quick):
+    rows = [
+        ("A cat", "A cat."),  # right: no stop
+        ("A long caption", "A cat."),  # right: no stop, though longer
+        ("A cat.", "A catfish."),  # right: shorter
+        ("A cat.", "A dog."),  # tie
+        ("A catfish.", "A dog."),  # wrong
+    ]
+    found = audit(pairs(rows), options=quick)
+    guess = found.guess("without a final stop, else fewer characters")
+    assert (guess.wrong, guess.estimate.value, guess.right) == (0.6, 0.7, 0.8)
+    assert guess.estimate.ties == 1 and guess.estimate.chance == 0.5
+
+
+def test_pitfall_4_kinds_are_told_apart(quick):
+    short = [
+        choice(f"s{k}", "A cat.", "A big cat.", place=k % 2, kind="add-object") for k in range(9)
+    ]
+    same = [choice(f"x{k}", "A cat.", "A cow.", place=k % 2) for k in range(9)]
+    found = audit(bench([*short, *same]), options=quick)
+    of = {
+        k: found.guess("fewer characters", kind=k).estimate.value
+        for k in ("add-object", "replace-object", "micro", "macro")
+    }
+    assert of == {"add-object": 1.0, "replace-object": 0.5, "micro": 0.75, "macro": 0.75}
+
+
+def test_the_direction_is_chosen_on_other_images(quick):
+    """One fold prefers short captions, the others long ones: it is counted with their choice."""
+    names = [str(k) for k in range(60)]
+    fold = folds([f"image-{n}" for n in sorted(names)])
+    of = dict(zip(sorted(names), fold, strict=True))
+    short, long = "A cat.", "A catfish."
+    items = [
+        choice(n, *((short, long) if of[n] == 0 else (long, short)), place=int(n) % 2)
+        for n in names
+    ]
+    found = audit(bench(items), options=quick)
+    in_sample = found.guess("more characters").estimate.value
+    (fair,) = [b for family, _, b in found.fair if family == "characters"]
+    assert in_sample == np.mean(fold != 0) == fair.estimate.value
+    assert fair.fair and fair.cue == "more characters"
+    together = found.guess("all text cues together (logistic regression)").estimate.value
+    assert together == in_sample, "weights fitted on the odd fold itself would get it right"
+
+
+def test_a_choice_made_on_the_same_items_is_said_to_be(quick):
+    items = [choice(str(k), "A cat.", "A catfish.", place=k % 2, images=("one",)) for k in range(6)]
+    best = guessable(bench(items)).of("accuracy")
+    assert best.estimate.value == 1.0 and not best.fair
+    assert "chosen on these items" in str(guessable(bench(items)))
+
+
+def test_word_frequency_counts_neither_the_caption_nor_its_group():
+    items = [choice(str(k), f"zebra{k}x", f"wombat{k}y", place=0) for k in range(10)]
+    sheet = sheet_of(bench(items))
+    assert len(np.unique(mean_log_frequency(sheet)[sheet.fold == 0])) == 1
+
+
+def test_word_frequency_finds_rare_words(quick):
+    rows = [(f"{k} cats on a mat", f"{k} cats on a {chr(97 + k)}qx") for k in range(20)]
+    assert audit(pairs(rows), options=quick).guess("more frequent words").estimate.value == 1.0
+
+
+def test_word_frequency_equals_the_slow_way():
+    rng = seeds.rng(0, "test")
+    words = list("abcdefgh")
+    texts = [" ".join(rng.choice(words, 4)) for _ in range(60)]
+    sheet = sheet_of(pairs(list(zip(texts[::2], texts[1::2], strict=True))))
+    got = mean_log_frequency(sheet)
+    for k in range(len(got)):
+        own = {sheet.texts[t] for t in sheet.text[sheet.fold == sheet.fold[k]]}
+        counted = [w for text in sheet.texts if text not in own for w in text.split()]
+        every = {w for text in sheet.texts for w in text.split()}
+        mine = sheet.texts[sheet.text[k]].split()
+        total = len(counted) + len(every) + 1
+        want = np.mean([np.log((counted.count(w) + 1) / total) for w in mine])
+        assert got[k] == pytest.approx(want)
+
+
+def test_n_grams_find_broken_sentences():
+    rows = [
+        (f"a {a} sits on a {b}", f"{a} a on sits {b} a")
+        for a in ("cat", "dog", "cow", "hen")
+        for b in ("mat", "bed", "box", "cup", "log")
+    ]
+    found = audit(pairs(rows), options=AuditOptions(images=False, resamples=50))
+    assert found.guess("likelier words (n-grams)").estimate.value == 1.0
+    assert found.guess("fewer characters").estimate.value == 0.5
+
+
+def test_cues_together_are_stronger_than_each_alone(quick):
+    """A stop decides one half, a capital the other: only both together decide everything."""
+    rows = [("a cat", "a dog."), ("a cat", "A dog")] * 20
+    found = audit(pairs(rows), options=quick)
+    assert found.guess("without a final stop").estimate.value == 0.75
+    assert found.guess("starts with a small letter").estimate.value == 0.75
+    assert found.guess("all text cues together (logistic regression)").estimate.value == 1.0
+
+
+def test_logistic_regression_finds_known_weights():
+    rng = seeds.rng(0, "weights")
+    x = rng.normal(size=(20_000, 2))
+    taken = rng.random(20_000) < 1 / (1 + np.exp(-(x @ [1.0, -0.5])))
+    assert fit(np.where(taken[:, None], x, -x)) == pytest.approx([1.0, -0.5], abs=0.05)
+
+
+def test_pitfall_7_a_place_is_audited(quick):
+    items = [choice(str(k), f"b{k}", f"a{k}", f"c{k}", place=2 if k < 9 else 0) for k in range(12)]
+    found = audit(bench(items), options=quick)
+    values = [found.guess(f"the caption at place {k}").estimate.value for k in range(3)]
+    assert values == [0.25, 0.0, 0.75]
+    assert [found.finding(f"caption place {k}").count for k in (0, 2)] == [3, 9]
+
+
+def test_a_balanced_grid_cannot_be_guessed_from_captions(quick):
+    """2 x 2: what helps with the original image hurts with the edited one."""
+    items = [grid(k) for k in range(12)]
+    found = audit(bench(items, measures=("Group", "I2T", "Ipos2T", "Ineg2T")), options=quick)
+    assert found.guess("fewer characters", "Ipos2T").estimate.value == 1.0
+    assert found.guess("fewer characters", "Ineg2T").estimate.value == 0.0
+    assert found.guess("fewer characters", "I2T").estimate.value == 0.0
+    best = guessable(bench(items, measures=("Group", "I2T", "Ipos2T")))
+    assert (best.of("I2T").cue, best.of("I2T").estimate.value) == (NOTHING, 0.25)
+    assert best.of("Group").estimate.value == pytest.approx(1 / 6)
+    assert best.of("Ipos2T").estimate.value == 1.0
+
+
+def grid(k: int) -> Item:
+    a, b = (0, 1) if k % 2 else (1, 0)
+    captions = ("A cat.", "A catfish.") if a == 0 else ("A catfish.", "A cat.")
+    return Item.imported(
+        "test", f"g{k}", images=(f"{k}-0", f"{k}-1"), captions=captions,
+        true=frozenset({(0, a), (1, b)}), kind="swap-object", origin=Origin("test"),
+        original=(0, a),
+    )  # fmt: skip
+
+
+def foil(k: int) -> Item:
+    slot = Slot(
+        1,
+        2,
+        9,
+        "cat",
+        "giraffe",
+        words=(Word(2, 9, True), Word(10, 14, False)),
+        candidates=("cat", "dog", "fox"),
+    )
+    return Item.imported(
+        "test", f"f{k}", images=(f"{k}",), captions=("A cat runs", "A giraffe runs"),
+        true=frozenset({(0, 0)}), kind="replace-object", origin=Origin("test"), original=(0, 0),
+        slot=slot,
+    )  # fmt: skip
+
+
+def test_foils_are_guessed_by_their_looks(quick):
+    measures = ("T1", "T1-correct", "T1-AUC", "T2-content", "T3")
+    items = [foil(k) for k in range(10)]
+    found = audit(bench(items, measures=measures), options=quick)
+    assert found.guess("fewer characters", "T1").estimate.value == 1.0
+    assert found.guess("fewer characters", "T1-AUC").estimate.value == 1.0
+    assert found.guess("fewer characters", "T2-content").estimate.value == 1.0
+    assert found.guess("fewer characters", "T3").estimate.value == pytest.approx(1 / 3)
+    best = guessable(bench(items, measures=measures))
+    assert [row.estimate.measure for row in best.rows] == list(measures)
+    assert best.of("T1-correct").cue == NOTHING, "always saying yes would make it perfect"
+
+
+def test_results_can_be_written_as_json_and_printed(quick):
+    found = audit(pairs([("A cat", "A dog.")] * 12), options=quick)
+    read = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert read["guesses"] and read["structure"] and read["best"][0]["value"] == 1.0
+    lines = str(found).splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("cue ")) + 1
+    assert "100.0" in lines[first] and "give nothing away" in str(found)
+
+
+def test_the_same_audit_comes_out_twice(quick):
+    made = [
+        audit(pairs([("A cat", "A dog."), ("A bird", "A bee")] * 9), options=quick)
+        for _ in range(2)
+    ]
+    assert made[0] == made[1]
+
+
+def test_folds_keep_groups_whole():
+    names = [f"g{k // 3}" for k in range(60)]
+    found = folds(names)
+    assert set(found) == set(range(FOLDS))
+    assert all(len({f for n, f in zip(names, found, strict=True) if n == g}) == 1 for g in names)
+
+
+def test_without_transformers_the_error_says_what_to_do(monkeypatch, quick):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    options = dataclasses.replace(quick, lm="some/model")
+    with pytest.raises(TellapartError, match="transformers") as caught:
+        audit(pairs([("A cat", "A dog")] * 4), options=options)
+    assert "--lm" in str(caught.value)
+
+
+def test_a_language_model_scores_by_the_mean_of_its_tokens(monkeypatch):
+    torch = pytest.importorskip("torch")
+
+    class Tokenizer:
+        bos_token_id, eos_token_id = 0, 0
+
+        def __call__(self, text, add_special_tokens):
+            return {"input_ids": [1 if word == "usual" else 2 for word in text.split()]}
+
+    class Causal:
+        def eval(self):
+            return self
+
+        def __call__(self, input_ids, attention_mask):
+            odds = torch.log(torch.tensor([0.1, 0.6, 0.3]))
+            return types.SimpleNamespace(logits=odds.expand(*input_ids.shape, 3))
+
+    tokenizer = types.SimpleNamespace(from_pretrained=lambda name: Tokenizer())
+    causal = types.SimpleNamespace(from_pretrained=lambda name: Causal())
+    fake = types.SimpleNamespace(AutoTokenizer=tokenizer, AutoModelForCausalLM=causal)
+    monkeypatch.setitem(sys.modules, "transformers", fake)
+    sheet = sheet_of(pairs([("usual usual usual", "odd")]))
+    got = dict(
+        zip([sheet.texts[k] for k in sheet.text], lm_guesser("m").scores(sheet), strict=True)
+    )
+    assert got == pytest.approx({"usual usual usual": np.log(0.6), "odd": np.log(0.3)}, rel=1e-5)

@@ -1,0 +1,61 @@
+"""The verb on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tellapart.cli import getting
+from tellapart.errors import TellapartError
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    getting.register(app)
+    app.command("other")(lambda: None)
+
+    def invoke(*args):
+        return CliRunner().invoke(app, [str(arg) for arg in args])
+
+    return invoke
+
+
+def crepe(desk, name: str):
+    row = {"filename": "000000000139.jpg", "caption": "A dog.", "negative_caption": "A cat."}
+    return desk.write(name, {"0": row})
+
+
+def test_several_files_after_one_from(run, desk):
+    files = [crepe(desk, "add_att.json"), crepe(desk, "swap_obj.json")]
+    out = desk.folder / "out"
+    result = run("get", "sugarcrepe", out, "--from", *files, "--seed", 3, "--json")
+    assert result.exit_code == 0, result.output
+    card = json.loads(result.stdout)
+    assert card["counts"]["items"] == 2 and card["made"]["options"]["seed"] == 3
+    assert "1 items ask the same as an earlier one: kept and flagged" in result.stderr
+    assert "1 pictures were not found" in result.stderr
+
+
+def test_columns_are_named(run, desk):
+    file = desk.write("p.csv", "photo,caption,foil\na.png,A dog.,A cat.\n")
+    out = desk.folder / "out"
+    named = ("--column", "image=photo", "--column", "negative_caption=foil")
+    result = run("get", "pairs", out, "--from", file, *named)
+    assert result.exit_code == 0 and "1 items, 1 images" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("column", "message"), [("image", "does not say which"), ("picture=x", "no column called")]
+)
+def test_columns_that_are_not_there(run, desk, column, message):
+    file = desk.write("p.csv", "a\n1\n")
+    result = run("get", "pairs", desk.folder / "out", "--from", file, "--column", column)
+    assert isinstance(result.exception, TellapartError) and message in str(result.exception)
+
+
+def test_help_shows_an_example(run):
+    assert "Example: tellapart get" in run("get", "--help").output

@@ -1,0 +1,106 @@
+"""The audit on published benchmarks: the figures of the known pitfalls come out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tellapart.audits.auditing import AuditOptions, audit
+from tellapart.audits.guessable import guessable
+from tellapart.benchmark.published.importer import get
+from tellapart.benchmark.published.options import GetOptions
+from tellapart.corpus.reading import ReadOptions, read_corpus
+
+QUICK = AuditOptions(ngrams=False, resamples=50)
+
+
+@pytest.fixture(scope="module")
+def coco(real_data):
+    options = ReadOptions(objects=real_data / "coco/objects_val2014.json.gz")
+    return read_corpus(real_data / "coco/captions_val2014.json.gz", options)
+
+
+@pytest.fixture(scope="module")
+def sugarcrepe(real_data, tmp_path_factory):
+    files = sorted((real_data / "sugarcrepe").glob("*.json"))
+    return get("sugarcrepe", files, tmp_path_factory.mktemp("audit") / "sugarcrepe")
+
+
+@pytest.fixture(scope="module")
+def sugarcrepe_audit(sugarcrepe):
+    return audit(sugarcrepe, options=QUICK)
+
+
+@pytest.fixture(scope="module")
+def mcic(real_data, tmp_path_factory):
+    file = real_data / "mcic/mc_mscoco_dev.txt.gz"
+    out = tmp_path_factory.mktemp("audit") / "mcic"
+    return get("mcic", [file], out, GetOptions(keep_order=True))
+
+
+def test_pitfall_4_sugarcrepe_is_guessed_by_stop_and_length(sugarcrepe_audit):
+    guess = sugarcrepe_audit.guess("without a final stop, else fewer characters")
+    figures = (guess.wrong, guess.estimate.value, guess.right)
+    assert [round(100 * one, 1) for one in figures] == [69.2, 75.0, 80.8]
+    assert guess.estimate.n == 7_511
+    kinds = ("add-object", "add-attribute")
+    added = [sugarcrepe_audit.guess("fewer characters", kind=kind).estimate for kind in kinds]
+    share = sum(one.value * one.n for one in added) / sum(one.n for one in added)
+    assert round(100 * share, 1) == 99.1
+    assert sugarcrepe_audit.strongest()[0].estimate.value > 0.8
+
+
+def test_pitfall_4_what_is_guessable_stands_beside_every_score(sugarcrepe):
+    found = guessable(sugarcrepe)
+    assert found.of("accuracy").estimate.value == pytest.approx(0.82, abs=0.005)
+    assert found.of("accuracy").fair
+    assert found.of("accuracy", "add-object").estimate.value > 0.99
+
+
+def test_pitfall_5_sugarcrepe_has_final_stops_on_one_side(sugarcrepe_audit):
+    assert sugarcrepe_audit.finding("final stop, wrong only").count == 1_384
+    assert sugarcrepe_audit.finding("final stop, right only").count == 0
+    assert sugarcrepe_audit.finding("white space, right only").count == 1_074
+
+
+def test_pitfall_9_sugarcrepe_has_six_duplicates(sugarcrepe_audit):
+    assert sugarcrepe_audit.finding("duplicates").count == 6
+
+
+def test_pitfalls_7_and_8_mcic_is_sorted_and_has_true_decoys(mcic, coco):
+    found = audit(mcic, overlap_with=coco, options=QUICK)
+    in_order = found.finding("sorted options")
+    assert in_order.count == in_order.of == 9_999
+    shares = [round(100 * found.finding(f"caption place {k}").count / 9_999, 1) for k in range(5)]
+    assert shares == [16.7, 18.8, 20.3, 22.7, 21.6]
+    assert found.guess("the caption at place 3").estimate.value == pytest.approx(0.227, abs=5e-4)
+    assert found.finding("same words").count == 53
+    # The files are all called train2014; by its id every third image is of val2014.
+    assert (found.finding("overlap by id").count, found.finding("overlap by id").of) == (701, 2_384)
+
+
+def test_pitfall_7_the_importer_takes_the_order_away(real_data, tmp_path):
+    shuffled = get("mcic", [real_data / "mcic/mc_mscoco_dev.txt.gz"], tmp_path / "mcic")
+    found = audit(shuffled, options=QUICK)
+    assert found.finding("sorted options").count < 150
+    assert max(found.finding(f"caption place {k}").count for k in range(5)) < 2_150
+
+
+def test_foil_breaks_its_own_rules(real_data, coco, tmp_path):
+    file = real_data / "foil/valse_foil_it.json"
+    foil = get("foil", [file], tmp_path / "foil", GetOptions(keep_all=True))
+    found = audit(foil, corpus=coco, options=QUICK)
+    assert (found.finding("target in one caption").count, found.items) == (96, 1_000)
+    assert found.finding("foil is shown").count == 116
+    assert found.finding("unverified").count == 57
+
+
+def test_bison_says_nothing_without_the_images(real_data, coco, tmp_path):
+    file = real_data / "bison/bison_annotations.cocoval2014.json.gz"
+    options = GetOptions(images=real_data / "coco/images")
+    bison = get("bison", [file], tmp_path / "bison", options)
+    found = audit(bison, overlap_with=coco, options=QUICK)
+    assert not [guess for guess in found.guesses if guess.sees == "caption"]
+    assert found.finding("overlap by id").count == 38_680
+    assert found.guess("the smaller file").estimate.n == 734
+    assert abs(found.guess("the image at place 0").estimate.value - 0.5) < 0.01
+    assert guessable(bison).of("accuracy").estimate.value == 0.5
