@@ -58,6 +58,8 @@ SCENE = Scene("meadow", (DOG, CATS))
         ("A zebra.", False),
         ("A red to the left of two cats.", True),  # a word left out leaves its place open
         ("A red zebra to the left of two.", False),
+        ("In a, just a zebra and two cats.", False),
+        ("In a meadow, just a red dog and two cats.", True),
     ],
 )
 def test_captions_are_read_as_a_person_would(caption, truth):

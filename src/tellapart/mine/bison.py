@@ -23,7 +23,10 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     items = list(_items(corpus, options))[: options.items]
     how = {
         "neighbours": "cosine of tf-idf over all words of all captions, exact",
-        "caption": "most content words that no caption of the decoy has",
+        "caption": "true of the target alone by the verifier, fewest content words that the "
+        "decoy's captions lack"
+        if options.verifier
+        else "most content words that the decoy's captions lack",
     }
     return finish("bison", corpus, items, out, options, ("accuracy",), how)
 
@@ -44,17 +47,19 @@ def _items(corpus: Corpus, options: BuildOptions) -> Iterator[Item]:
 
 
 def _telling_caption(target: str, decoy: str, corpus: Corpus, verifier: Verifier) -> str | None:
-    """The target's caption with most content words that the decoy's captions lack."""
+    """A caption that is true of the target alone.
+
+    With a verifier the hardest such caption: the one with fewest content words that the decoy's
+    captions lack. Without one the safest: the one with most of them.
+    """
     captions = corpus.texts_by_image
     of_decoy = {word for text in captions[decoy] for word in tokens(text)}
-    told = sorted(
-        ((_new_words(text, of_decoy), -k, text) for k, text in enumerate(captions[target])),
-        reverse=True,
-    )
-    for new_words, _, text in told:
-        if new_words and verifier.may_be_false(decoy, text) and verifier.may_fit(target, text):
-            return text
-    return None
+    told = sorted((_new_words(text, of_decoy), k, text) for k, text in enumerate(captions[target]))
+    if verifier.name:
+        fits = (t for _, _, t in told if verifier.tells_apart(t, target, decoy))
+        return next(fits, None)
+    new_words, _, safest = max(told, key=lambda one: (one[0], -one[1]))
+    return safest if new_words else None
 
 
 def _new_words(text: str, known: set[str]) -> int:

@@ -42,10 +42,6 @@ class Verifier:
         self._model: PairScorer | None = load(name) if name else None
         self._known: dict[tuple[str, str], bool] = {}
 
-    def may_be_true(self, image: str, caption: str) -> bool:
-        """False only where the verifier says so (with no verifier nothing is known to be true)."""
-        return self._model is not None and self._says(image, caption)
-
     def may_be_false(self, image: str, caption: str) -> bool:
         """False only where the verifier says that the caption is true."""
         return self._model is None or not self._says(image, caption)
@@ -53,6 +49,10 @@ class Verifier:
     def may_fit(self, image: str, caption: str) -> bool:
         """False only where the verifier says that the caption is false."""
         return self._model is None or self._says(image, caption)
+
+    def tells_apart(self, caption: str, target: str, decoy: str) -> bool:
+        """Whether a caption may be true of one image and false of the other."""
+        return self.may_fit(target, caption) and self.may_be_false(decoy, caption)
 
     def _says(self, image: str, caption: str) -> bool:
         assert self._model is not None

@@ -54,7 +54,9 @@ class Blind:
     def _score(self, image: str, text: str) -> float:
         key = (self._fold_of_image[image], text)
         if key not in self._known:
-            self._known[key] = self._models[key[0]].mean_log_probability(tokens(text))
+            # Rounded: captions of the same n-grams tie, whatever the order of summation.
+            likelihood = self._models[key[0]].mean_log_probability(tokens(text))
+            self._known[key] = round(likelihood, 9)
         return self._known[key]
 
 

@@ -135,7 +135,7 @@ class _Frame:
                 return f"there {verb} {self.body}{self.behind}"
             case "seen":
                 return self._with_verb("can be seen")
-            case "verb" if self.related or self.place:
+            case "verb" if self.related or self.place not in ("", "at night"):
                 return self._with_verb(verb)
             case "picture":
                 return f"a {PICTURES[style.words % len(PICTURES)]} of {self.body}{self.behind}"

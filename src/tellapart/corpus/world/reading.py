@@ -45,7 +45,6 @@ class _Reader:
     _open: Mention | None = None
     _pending: tuple[int, str] | None = None
     _only_mentions: list[int] | None = None
-    _begun: bool = False
     _unknown: bool = False
     _only_name: str = ""
 
@@ -53,10 +52,10 @@ class _Reader:
         """One part of the sentence."""
         if kind == "only":
             self._close()
-            if self._begun:
-                self._only_mentions = []
-            else:
-                self.exhaustive = True
+            self.exhaustive = True
+        elif kind == "only the":
+            self._close()
+            self._only_mentions = []
         elif self._only_mentions is not None:
             self._take_in_only_clause(kind, value)
         elif kind in ("count", "size", "colour", "category"):
@@ -74,7 +73,6 @@ class _Reader:
             self._open, self._unknown = replace(self._open, category=name), True
         else:
             self._close()
-        self._begun = self._begun or kind not in ("background", "silent")
 
     def _take_in_only_clause(self, kind: str, value: object) -> None:
         assert self._only_mentions is not None
@@ -147,6 +145,7 @@ def _phrases() -> dict[tuple[str, ...], tuple[str, object]]:
         learn(f"a {picture} of", "opener", None)
     learn("just", "only", None)
     learn("only", "only", None)
+    learn("only the", "only the", None)
     learn("an", "count", 1)
     for number, wordings in lexicon.COUNTS.items():
         for wording in wordings:
