@@ -38,5 +38,5 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev,train]"
+	$(PIP) -e ".[dev,train,models,chat]"
 	touch $@ $(VENV)/.core

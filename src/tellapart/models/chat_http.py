@@ -1,0 +1,177 @@
+"""Requests to an OpenAI-compatible server: patient, bounded, and silent about the key."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from tellapart.errors import TellapartError
+from tellapart.models.needing import need
+
+KEYS = ("TELLAPART_API_KEY", "OPENAI_API_KEY")
+"""The environment variables that may hold the key, in the order in which they are looked at."""
+PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Statuses that may be gone when asked again."""
+OPTIONAL = ("logprobs", "max_tokens")
+"""Fields that some servers do not take (`max_tokens` is then `max_completion_tokens`)."""
+LONGEST = 60.0
+"""Seconds of the longest pause between two attempts."""
+
+
+class NoAnswer(Exception):
+    """A request that led to nothing, and why; it becomes a recorded failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long to wait, how often to try, how much to spend (0: no limit)."""
+
+    timeout: float
+    retries: int
+    wait: float
+    max_requests: int
+    max_tokens_total: int
+
+
+class Endpoint:
+    """One server; may be used from several threads."""
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        self._httpx = need("httpx", "chat")
+        self._url = url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
+        self._limits = limits
+        self._key = next((os.environ[name] for name in KEYS if os.environ.get(name)), "")
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        self._client = self._httpx.Client(timeout=limits.timeout, headers=headers)
+        self._lock = threading.Lock()
+        self.requests = self.tokens = 0
+        self._gone = False
+        self._halted = threading.Event()
+        self._without: frozenset[str] = frozenset()
+
+    def ask(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """The server's reply to a chat completion; `NoAnswer` when every attempt failed.
+
+        Once a server could not be reached at all with every attempt spent, later requests try
+        once only, until one gets through.
+        """
+        attempts = 1 if self._gone else self._limits.retries + 1
+        reason, reached = "no attempt was made", True
+        for attempt in range(attempts):
+            pause = None
+            try:
+                answer = self._post(payload)
+                reached, pause = True, _retry_after(answer.headers.get("Retry-After"))
+                found = self._read(answer)
+                if isinstance(found, dict):
+                    self._gone = False
+                    return found
+                reason = found
+            except self._httpx.TransportError as error:  # refused, cut off, timed out
+                reached = isinstance(error, self._httpx.TimeoutException)
+                reason = f"{type(error).__name__}: {error}".rstrip(": ")
+            if attempt + 1 < attempts:
+                self._halted.wait(_pause(attempt, self._limits.wait) if pause is None else pause)
+        self._gone = not reached
+        raise NoAnswer(self.hidden(f"{reason} (after {attempts} attempts)"))
+
+    def halt(self) -> None:
+        """Let nothing more go out, and wake those who wait; what is under way ends."""
+        self._halted.set()
+
+    def resume(self) -> None:
+        """Take back a halt."""
+        self._halted.clear()
+
+    def _post(self, payload: Mapping[str, Any]) -> Any:
+        """One request; once more where the server does not take an optional field."""
+        while True:
+            self._spend()
+            sent = self._fitted(payload)
+            answer = self._client.post(self._url, json=sent)
+            refused = [f for f in OPTIONAL if f in sent and f in answer.text]
+            if answer.status_code != 400 or not refused:
+                return answer
+            self._without |= {refused[0]}
+
+    def hidden(self, text: str) -> str:
+        """Text without the key, should a server send it back."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+    def _read(self, answer: Any) -> dict[str, Any] | str:
+        """The reply, or why to try again; raises where that would be no use."""
+        if answer.status_code == 200:
+            try:
+                found = answer.json()
+            except ValueError:
+                return "the reply is not whole JSON"
+            if not isinstance(found, dict):
+                return "the reply is not a JSON object"
+            self._count(found)
+            return found
+        said = self.hidden(" ".join(answer.text.split())[:300])
+        if answer.status_code in PASSING:
+            return f"status {answer.status_code}: {said}"
+        if answer.status_code in (401, 404):
+            raise TellapartError(
+                f"the server says {answer.status_code}: {said}",
+                where=self._url,
+                allowed="a server that answers POST .../chat/completions",
+                todo=f"put the key into {' or '.join(KEYS)}"
+                if answer.status_code == 401
+                else "check the model's name and the URL (it usually ends in /v1)",
+            )
+        raise NoAnswer(f"status {answer.status_code}: {said}")
+
+    def _fitted(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        fitted = dict(payload)
+        if "logprobs" in self._without:
+            fitted = {k: v for k, v in fitted.items() if k not in ("logprobs", "top_logprobs")}
+        if "max_tokens" in self._without and "max_tokens" in fitted:
+            fitted["max_completion_tokens"] = fitted.pop("max_tokens")
+        return fitted
+
+    def _spend(self) -> None:
+        limits = self._limits
+        if self._halted.is_set():
+            raise NoAnswer("the run was stopped")
+        with self._lock:
+            if limits.max_requests and self.requests >= limits.max_requests:
+                raise NoAnswer(f"the limit of max_requests={limits.max_requests} is reached")
+            if limits.max_tokens_total and self.tokens >= limits.max_tokens_total:
+                raise NoAnswer(
+                    f"the limit of max_tokens_total={limits.max_tokens_total} is reached"
+                )
+            self.requests += 1
+
+    def _count(self, found: Mapping[str, Any]) -> None:
+        usage = found.get("usage")
+        spent = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
+        with self._lock:
+            self.tokens += int(spent) if isinstance(spent, int | float) else 0
+
+
+def _pause(attempt: int, first: float) -> float:
+    """Twice as long each time, less up to a half by chance, so that requests do not march."""
+    whole = min(first * 2.0**attempt, LONGEST)
+    return whole * random.uniform(0.5, 1.0)
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds that a server asks to wait, from seconds or a date."""
+    if not header:
+        return None
+    try:
+        return min(max(float(header), 0.0), LONGEST)
+    except ValueError:
+        pass
+    try:
+        return min(max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0), LONGEST)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,113 @@
+"""Loading from the Hugging Face hub, its cache or a folder, with errors that say what to do.
+
+`HF_HOME` and `HF_HUB_OFFLINE` are honoured as the library does; code from a repository is never
+run (`trust_remote_code` stays off).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tellapart import seeds
+from tellapart.errors import BadInput, TellapartError
+from tellapart.models.torch_tools import dtype_of, torch_library
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a model string asks for: a name on the hub or a folder, and how to hold its weights."""
+
+    name: str
+    dtype: str
+    device: str
+    revision: str
+
+    @property
+    def place(self) -> str:
+        """The name as the library takes it."""
+        if self.name.startswith((".", "/", "~")):
+            folder = Path(self.name).expanduser()
+            if not folder.is_dir():
+                raise BadInput(
+                    "there is no such folder",
+                    where=str(folder),
+                    allowed="a folder with config.json, weights and the processor's files",
+                )
+            return str(folder)
+        return self.name
+
+
+def transformers_library() -> Any:
+    """The transformers library."""
+    return torch_library("transformers")
+
+
+def fetch(load: Callable[..., Any], wanted: Wanted, **more: Any) -> Any:
+    """Call one of the library's `from_pretrained`; what it cannot find or read is explained."""
+    if wanted.revision:
+        more["revision"] = wanted.revision
+    try:
+        return load(wanted.place, **more)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
+        home = os.environ.get("HF_HOME", "~/.cache/huggingface")
+        raise TellapartError(
+            f"the model {wanted.name!r} cannot be loaded: {_first_line(error)}",
+            where=f"{home}, without the network (HF_HUB_OFFLINE is set)" if offline else "",
+            allowed="a name on the hub such as openai/clip-vit-base-patch32, or a folder "
+            "(./folder) with config.json, weights and the processor's files",
+            todo="download it where there is a network, with: hf download ORG/NAME"
+            if offline
+            else "check the name and the network; HF_TOKEN is needed for gated models",
+        ) from error
+
+
+def weights_of(kind: Any, wanted: Wanted) -> Any:
+    """The model with its weights, ready to run; a head that would be random is refused."""
+    told = transformers_library().__version__
+    version = tuple(int(part) for part in told.split(".")[:2])
+    dtype = {"dtype" if version >= (4, 56) else "torch_dtype": dtype_of(wanted.dtype)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, info = fetch(kind.from_pretrained, wanted, output_loading_info=True, **dtype)
+    missing = sorted(k for k in info["missing_keys"] if not k.endswith("position_ids"))
+    if missing:
+        raise TellapartError(
+            f"{wanted.name!r} has no weights for {len(missing)} parts of {kind.__name__}: "
+            f"{', '.join(missing[:3])}; the library would make them up at random",
+            allowed="a checkpoint that was trained with this head",
+            todo="choose another head= or another checkpoint",
+        )
+    return model.to(wanted.device).eval()
+
+
+def described(*parts: Any) -> str:
+    """The hash of what processors do: their classes and settings, without paths and caches."""
+    return seeds.digest([_settings(part) for part in parts])
+
+
+def _settings(part: Any) -> Any:
+    if isinstance(part, str | int | float | list | tuple | dict):
+        return part
+    if hasattr(part, "get_vocab"):
+        vocabulary = sorted(part.get_vocab().items())
+        sides = [part.padding_side, part.truncation_side, list(part.model_input_names)]
+        return [type(part).__name__, seeds.digest(vocabulary), sides]
+    told = part.to_dict() if hasattr(part, "to_dict") else {}
+    kept = {k: v for k, v in told.items() if k not in ("name_or_path", "_commit_hash")}
+    return [type(part).__name__, json.loads(json.dumps(kept, default=_plain, sort_keys=True))]
+
+
+def _plain(value: Any) -> Any:
+    return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__

@@ -1,0 +1,83 @@
+"""`hf`: models of the transformers library, by name on the hub or from a folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tellapart.errors import BadInput
+from tellapart.models.hf_blip import BlipContrast, BlipMatching
+from tellapart.models.hf_caption import FAMILIES, Captioner
+from tellapart.models.hf_dual import PADDING, HFDualEncoder
+from tellapart.models.hf_loading import Wanted, fetch, transformers_library
+from tellapart.models.model import Facts
+from tellapart.models.names import canonical
+from tellapart.models.torch_tools import device_of, dtype_of
+
+HEADS = {
+    **dict.fromkeys(PADDING, ("",)),
+    **dict.fromkeys(FAMILIES, ("caption",)),
+    "blip": ("itm", "itc", "caption"),
+}
+"""Which heads each family of models has; the empty one is what a dual encoder is."""
+REDUCES = ("mean", "sum")
+
+
+def hf(
+    name: str,
+    head: str = "",
+    reduce: str = "mean",
+    dtype: str = "float32",
+    device: str = "auto",
+    revision: str = "",
+) -> Any:
+    """CLIP, SigLIP, BLIP and captioners of Hugging Face: hf:ORG/NAME, hf:ORG/NAME?head=itm.
+
+    CLIP, SigLIP and SigLIP 2 are dual encoders. BLIP needs `head=itm` (matching head, pairs),
+    `head=itc` (dual encoder) or `head=caption`; GIT and encoder-decoders have `head=caption`
+    (log-likelihood of the caption, `reduce=mean` per token or `reduce=sum`).
+    """
+    transformers = transformers_library()
+    dtype_of(dtype)
+    wanted = Wanted(name, dtype, device_of(device), revision)
+    family = fetch(transformers.AutoConfig.from_pretrained, wanted).model_type
+    _check(name, family, head, reduce)
+    told = {
+        "head": head,
+        "reduce": reduce,
+        "dtype": dtype,
+        "device": device,
+        "revision": revision,
+    }
+    kept = {"family": family, "head": head, "dtype": dtype, "device": wanted.device}
+    kept |= {"reduce": reduce} if head == "caption" else {}
+    facts = Facts(canonical("hf", told, name), kept)
+    if head == "itm":
+        return BlipMatching(transformers, wanted, facts)
+    if head == "itc":
+        return BlipContrast(transformers, wanted, facts)
+    if head == "caption":
+        return Captioner(transformers, family, wanted, facts, reduce)
+    return HFDualEncoder(transformers, family, wanted, facts)
+
+
+def _check(name: str, family: str, head: str, reduce: str) -> None:
+    if family not in HEADS:
+        raise BadInput(
+            f"{name!r} is of the family {family!r}, which hf cannot score",
+            allowed=", ".join(sorted(HEADS)),
+            todo="for models that answer questions use vqascore:; else see docs/adapters.md, "
+            "your own model",
+        )
+    heads = HEADS[family]
+    if head not in heads:
+        words = [f"head={one}" if one else "no head" for one in heads]
+        told = f"head={head} is not a head of it" if head else "its heads give different scores"
+        raise BadInput(
+            f"{name!r} is of the family {family!r}: {told}",
+            allowed=" or ".join(words),
+            todo=f"hf:{name}?head={heads[0]}" if heads[0] else f"hf:{name}",
+        )
+    if reduce not in REDUCES:
+        raise BadInput(f"reduce={reduce} is not a way to join tokens", allowed=" or ".join(REDUCES))
+    if reduce != "mean" and head != "caption":
+        raise BadInput(f"reduce={reduce} means nothing without head=caption", todo="leave it out")

@@ -1,0 +1,1 @@
+"""Training: examples with near misses, losses, one loop. Only this part needs torch."""
