@@ -54,6 +54,7 @@ def test_the_card_names_files_hashes_and_options(desk):
             "drop_duplicates": False,
             "keep_order": False,
             "keep_all": False,
+            "alike": False,
             "seed": 7,
             "skip_bad": False,
         },

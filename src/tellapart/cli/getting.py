@@ -94,6 +94,10 @@ def get(
     keep_all: Annotated[
         bool, typer.Option("--all", help="valse: also what its annotators did not confirm.")
     ] = False,
+    same_form: Annotated[
+        bool,
+        typer.Option("--alike", help="Write all captions in one form: capital, final stop."),
+    ] = False,
     column: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="pairs: a column's name, such as negative_caption=foil."),
@@ -117,6 +121,7 @@ def get(
         drop_duplicates=drop_duplicates,
         keep_order=keep_order,
         keep_all=keep_all,
+        alike=same_form,
         seed=seed,
         name=benchmark_name,
         skip_bad=skip_bad,

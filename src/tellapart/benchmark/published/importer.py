@@ -17,9 +17,10 @@ from tellapart.benchmark.published.download import Progress, Source, fetch
 from tellapart.benchmark.published.hub import PREFIX, hub_files
 from tellapart.benchmark.published.options import GetOptions, Imported
 from tellapart.errors import BadInput
-from tellapart.items import Item
+from tellapart.items import Item, content_of
 from tellapart.registry import importers
 from tellapart.tables import suffix
+from tellapart.text.formatting import alike
 
 DEFAULTS = GetOptions()
 
@@ -63,6 +64,8 @@ def get(
     given = [files] if isinstance(files, Path | str) else files
     paths = _files(importer, given, progress)
     imported = importer.read(paths, options)
+    if options.alike:
+        imported = replace(imported, items=tuple(_formatted(item) for item in imported.items))
     kept, counted = _kept(imported, options)
     card = Card(
         name=options.name or importer.name,
@@ -85,6 +88,14 @@ def get(
     )
     where = Path(out) if out is not None else home() / card.name
     return save_benchmark(benchmark, where, overwrite=options.overwrite)
+
+
+def _formatted(item: Item) -> Item:
+    """The item with its captions formatted alike; one with a slot stays, as places would move."""
+    if item.slot is not None:
+        return item
+    changed = replace(item, captions=tuple(alike(caption) for caption in item.captions))
+    return replace(changed, content=content_of(changed))
 
 
 def _files(importer: Importer, given: Sequence[Path | str], progress: Progress) -> list[Path]:

@@ -29,7 +29,8 @@ class GetOptions:
 
     `images` is the folder in which the picture files lie (else they are looked for beside the
     source files). `keep_order` leaves options in the source's order, which often tells the
-    truth's place; `keep_all` keeps what the source's own annotators did not confirm.
+    truth's place; `keep_all` keeps what the source's own annotators did not confirm. `alike` writes
+    all captions in one form (capital, lower case, final stop), so that form gives nothing away.
     """
 
     images: Path | None = None
@@ -37,6 +38,7 @@ class GetOptions:
     drop_duplicates: bool = False
     keep_order: bool = False
     keep_all: bool = False
+    alike: bool = False
     seed: int = 0
     name: str = ""
     skip_bad: bool = False
@@ -50,6 +52,7 @@ class GetOptions:
             "drop_duplicates": self.drop_duplicates,
             "keep_order": self.keep_order,
             "keep_all": self.keep_all,
+            "alike": self.alike,
             "seed": self.seed,
             "skip_bad": self.skip_bad,
         }
