@@ -46,7 +46,7 @@ def sentence(statement: Statement, style: Style) -> str:
     """The caption.
 
     >>> dog, cat = Mention("dog", 1, "red"), Mention("cat", 2)
-    >>> sentence(Statement((dog, cat), ((0, "left", 1),), "meadow"), Style("verb"))
+    >>> sentence(Statement((dog, cat), ((0, "left", 1),), "meadow"), Style("verb", words=1))
     'A red dog is to the left of two cats in a meadow.'
     """
     phrases = [noun_phrase(mention, style) for mention in statement.mentions]
