@@ -173,6 +173,15 @@ def test_what_the_grammar_writes_the_reader_understands(
     assert understand(sentence(said, Style.draw(seeds.rng(seed, "style")))) == said
 
 
+def test_a_thing_has_one_name_in_a_caption():
+    said = Statement(
+        (Mention("cup", 2), Mention("couch", 1)), only=OnlyClause("colour", "brown", (0,))
+    )
+    assert sentence(said, Style("seen", words=1, synonyms=True)) == (
+        "Two mugs and a sofa can be seen, and only the mugs are brown."
+    )
+
+
 def test_the_same_seed_draws_the_same_bytes(tmp_path):
     one = ta.world(tmp_path / "one", scenes=4, seed=9)
     two = ta.world(tmp_path / "two", scenes=4, seed=9)

@@ -58,7 +58,7 @@ def sentence(statement: Statement, style: Style) -> str:
     else:
         text = frame.filled(style)
     if statement.only:
-        text += _only_clause(statement.only, statement.mentions)
+        text += _only_clause(statement.only, statement.mentions, style)
     return text[0].upper() + text[1:] + "."
 
 
@@ -147,8 +147,9 @@ class _Frame:
         return f"{self.subject}{self.extra} {verb}{self.behind}"
 
 
-def _only_clause(only: OnlyClause, mentions: tuple[Mention, ...]) -> str:
-    named = [noun(mentions[m].category or "thing", mentions[m].count or 1) for m in only.mentions]
+def _only_clause(only: OnlyClause, mentions: tuple[Mention, ...], style: Style) -> str:
+    meant = [mentions[m] for m in only.mentions]
+    named = [noun(m.category or "thing", m.count or 1, int(style.synonyms)) for m in meant]
     several = len(named) > 1 or (mentions[only.mentions[0]].count or 1) > 1
     listed = " and ".join(f"the {name}" for name in named)
     return f", and only {listed} {'are' if several else 'is'} {only.value}"
