@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tellapart.measures.comparing import compare
     from tellapart.measures.comparison import Comparison
     from tellapart.measures.estimate import Estimate
+    from tellapart.measures.retrieval import RetrievalOptions, retrieve
     from tellapart.measures.scores import Scores, measure
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
@@ -58,6 +59,7 @@ _WHERE = {
     "Image": "items",
     "Item": "items",
     "ReadOptions": "corpus.reading",
+    "RetrievalOptions": "measures.retrieval",
     "Run": "score.run",
     "Scores": "measures.scores",
     "TellapartError": "errors",
@@ -77,6 +79,7 @@ _WHERE = {
     "merge": "benchmark.handling",
     "read_corpus": "corpus.reading",
     "report": "reports.report",
+    "retrieve": "measures.retrieval",
     "show": "benchmark.showing",
     "subset": "benchmark.handling",
     "validate": "benchmark.validating",
@@ -96,6 +99,7 @@ __all__ = [
     "Image",
     "Item",
     "ReadOptions",
+    "RetrievalOptions",
     "Run",
     "Scores",
     "TellapartError",
@@ -116,6 +120,7 @@ __all__ = [
     "merge",
     "read_corpus",
     "report",
+    "retrieve",
     "show",
     "subset",
     "validate",

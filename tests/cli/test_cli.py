@@ -55,8 +55,8 @@ def test_the_verbs_read_as_a_story(place):
 
 def test_every_verb_has_help_with_an_example():
     verbs = ("demo", "world", "get", "build", "show", "validate", "subset", "merge", "diff",
-             "export", "audit", "evaluate", "import", "measure", "compare", "report",
-             "list")  # fmt: skip
+             "export", "audit", "evaluate", "import", "measure", "compare", "retrieve",
+             "report", "list")  # fmt: skip
     listed = tellapart("--help").stdout
     for verb in verbs:
         assert f"  {verb} " in listed

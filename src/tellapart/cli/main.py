@@ -18,6 +18,7 @@ from tellapart.cli import (
     handling,
     listing,
     results,
+    retrieving,
     scoring,
     showcase,
 )
@@ -43,6 +44,7 @@ VERBS = (
     scoring,
     results,
     comparing,
+    retrieving,
     listing,
 )
 for module in VERBS:

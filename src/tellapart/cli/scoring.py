@@ -7,6 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from tellapart.cli.keeping import Cache, CacheSize, NoCache, stoppable
 from tellapart.cli.output import (
     Json,
     Overwrite,
@@ -38,13 +39,22 @@ def evaluate(
         typer.Option(help="Only a random sample of so many items."),
     ] = None,
     seed: Seed = 0,
-    batch_size: Annotated[int, typer.Option(help="Items at a time.")] = 64,
+    batch_size: Annotated[int, typer.Option(help="Inputs at a time.")] = 64,
     trials: Annotated[int, typer.Option(help="Choosers: how often each question is asked.")] = 1,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    cache_gb: CacheSize = 8.0,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again what failed in runs that are there.")
+    ] = False,
     skip_bad: SkipBad = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Put models through benchmarks."""
+    """Put models through benchmarks.
+
+    A command that was stopped, or killed, goes on where it was when it is given again.
+    """
     from tellapart.score.evaluate import EvaluateOptions
     from tellapart.score.evaluate import evaluate as run_all
 
@@ -55,8 +65,12 @@ def evaluate(
         trials=trials,
         skip_bad=skip_bad,
         overwrite=overwrite,
+        cache=cache,
+        use_cache=not no_cache,
+        cache_gb=cache_gb,
+        retry_failed=retry_failed,
     )
-    with progress_bars() as progress:
+    with stoppable(), progress_bars() as progress:
         runs = run_all(models, on, out, options, progress)
     for run in runs:
         list_skipped(tuple(f"item {f.item}, {f.part}: {f.reason}" for f in run.failures))

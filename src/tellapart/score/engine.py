@@ -1,12 +1,18 @@
-"""The engine: asks a model all that a benchmark asks, and keeps account of every answer."""
+"""The engine: asks a model all that benchmarks ask, and keeps account of every answer.
+
+Tasks are planned together, so that every distinct image, text or pair of all of them goes to the
+model once; see docs/engine.md.
+"""
 
 from __future__ import annotations
 
 import math
 import platform
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,26 +21,51 @@ import polars as pl
 from tellapart import seeds
 from tellapart._version import __version__
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.errors import BadImage
 from tellapart.items import Item
-from tellapart.models.model import Asked, DualEncoder, Floats, PairScorer, Reply, Shown, kind_of
-from tellapart.pictures import Picture
-from tellapart.questions import Ask, Question, questions
-from tellapart.score.cells import CellText, cells
+from tellapart.models.model import DualEncoder, Shown, kind_of
+from tellapart.questions import Ask
+from tellapart.score.asking import ask_all
+from tellapart.score.cache import SIZE_GB, Shelf, is_cacheable, open_shelf
+from tellapart.score.cells import GRID_ASKS, cells
+from tellapart.score.computing import Limits
+from tellapart.score.encoding import Encoder, Report
+from tellapart.score.plan import Plan, Task, make_plan
+from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
+from tellapart.score.scoring import Scored, score_plan
+from tellapart.score.work import Desk
 
 Progress = Callable[[int, int], None]
+
+ROWS = 100_000
+"""How many cells are held as Python objects while a table is made."""
+
+LIBRARIES = {
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "transformers": "transformers",
+    "tokenizers": "tokenizers",
+    "open_clip": "open_clip_torch",
+    "timm": "timm",
+    "onnxruntime": "onnxruntime",
+}
+"""Modules whose versions bear on scores, with the packages that they come in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to run: which questions, how many items at a time, what to do about bad images."""
+    """How to run: which questions, how many inputs at a time, what to do about bad images.
+
+    `cache` is the folder that rows of models with a fingerprint are kept in; None for nowhere.
+    """
 
     asks: frozenset[Ask]
     seed: int = 0
     batch_size: int = 64
     trials: int = 1
     skip_bad: bool = False
+    cache: Path | None = None
+    cache_gb: float = SIZE_GB
 
 
 def run_model(
@@ -45,165 +76,185 @@ def run_model(
     limit: int | None = None,
 ) -> Run:
     """Put one model through one benchmark (or a seeded sample of `limit` items of it)."""
-    items = sample(benchmark.items, limit, settings.seed)
-    if hasattr(model, "prepare"):
-        model.prepare([Shown(item.images, item.captions, item.group) for item in items])
-    kind = kind_of(model)
-    card = RunCard(
-        model=model.facts.name,
-        options=dict(model.facts.options),
-        kind=kind,
-        benchmark=benchmark.name,
-        benchmark_sha256=benchmark.sha256,
-        weights=model.facts.weights,
-        preprocessing=model.facts.preprocessing,
-        dtype=model.facts.dtype,
-        seed=settings.seed,
-        asks=tuple(sorted(settings.asks)),
-        scored_cells=kind == "scorer",
-        versions=versions(),
-    )
-    failures: list[Failure] = []
-    scores, answers = scores_frame([]), answers_frame([])
-    if kind == "scorer":
-        scores = _score_all(model, benchmark, items, settings, failures, progress)
+    task = Task(benchmark, sample(benchmark.items, limit, settings.seed), settings.asks)
+    (run,) = run_tasks(model, [task], settings, lambda phase, done, total: progress(done, total))
+    return run
+
+
+def run_tasks(
+    model: Any,
+    tasks: Sequence[Task],
+    settings: Settings,
+    report: Report,
+    desk: Desk | None = None,
+    kept: Sequence[Run | None] = (),
+) -> Iterator[Run]:
+    """Put one model through several tasks; what they share is computed once.
+
+    `desk` is where unfinished work is kept. `kept` are earlier runs of the tasks: what a chooser
+    answered there is not asked again.
+    """
+    earlier = list(kept) or [None] * len(tasks)
+    if kind_of(model) == "chooser":
+        for task, run in zip(tasks, earlier, strict=True):
+            _prepare(model, task)
+            yield _asked(model, task, settings, report, desk, run)
+    elif hasattr(model, "prepare"):  # what it says depends on the benchmark
+        for task in tasks:
+            _prepare(model, task)
+            yield from _scored(model, [task], settings, report, desk, part=_name(task))
     else:
-        answers = _ask_all(model, benchmark, items, settings, progress)
-    return Run(card, benchmark, scores, answers, tuple(failures))
+        yield from _scored(model, tasks, settings, report, desk)
 
 
-def sample(items: Sequence[Item], limit: int | None, seed: int) -> list[Item]:
+def sample(items: Sequence[Item], limit: int | None, seed: int) -> tuple[Item, ...]:
     """All items, or a random sample of them in their own order."""
     if limit is None or limit >= len(items):
-        return list(items)
+        return tuple(items)
     chosen = seeds.rng(seed, "limit").choice(len(items), size=limit, replace=False)
-    return [items[int(k)] for k in sorted(chosen)]
+    return tuple(items[int(k)] for k in sorted(chosen))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # a module that was not installed as a package
+        return "unknown"
 
 
 def versions() -> dict[str, str]:
-    """The versions that scores depend on."""
+    """The versions that scores depend on: our own, and of what models have loaded."""
+    loaded = {name: _version(package) for name, package in LIBRARIES.items() if name in sys.modules}
     return {
         "tellapart": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "polars": pl.__version__,
+        **loaded,
     }
 
 
-def _score_all(
-    model: DualEncoder | PairScorer,
-    benchmark: Benchmark,
-    items: list[Item],
+def _prepare(model: Any, task: Task) -> None:
+    if hasattr(model, "prepare"):
+        model.prepare([Shown(item.images, item.captions, item.group) for item in task.items])
+
+
+def _name(task: Task) -> str:
+    """A task's own part of the work folder."""
+    return seeds.digest(task.benchmark.sha256, [item.id for item in task.items])[:16]
+
+
+def _card(model: Any, task: Task, settings: Settings, **notes: Any) -> RunCard:
+    facts, kind = model.facts, kind_of(model)
+    return RunCard(
+        model=facts.name,
+        options=dict(facts.options),
+        kind=kind,
+        benchmark=task.benchmark.name,
+        benchmark_sha256=task.benchmark.sha256,
+        weights=facts.weights,
+        preprocessing=facts.preprocessing,
+        dtype=facts.dtype,
+        seed=settings.seed,
+        asks=tuple(sorted(task.asks)),
+        scored_cells=kind == "scorer",
+        versions=versions(),
+        notes={key: value for key, value in notes.items() if value},
+    )
+
+
+def _asked(
+    model: Any, task: Task, settings: Settings, report: Report, desk: Desk | None, run: Run | None
+) -> Run:
+    """A chooser's run."""
+    journal = desk.journal(_name(task)) if desk else None
+    try:
+        answers = ask_all(
+            model,
+            task,
+            seed=settings.seed,
+            trials=settings.trials,
+            batch_size=settings.batch_size,
+            skip_bad=settings.skip_bad,
+            journal=journal,
+            kept=run.answers if run else None,
+            progress=lambda done, total: report("questions", done, total),
+        )
+    finally:
+        if journal:
+            journal.close()
+    return Run(_card(model, task, settings), task.benchmark, scores_frame([]), answers)
+
+
+def _scored(
+    model: Any,
+    tasks: Sequence[Task],
     settings: Settings,
-    failures: list[Failure],
-    progress: Progress,
-) -> pl.DataFrame:
-    frames: list[pl.DataFrame] = []
-    scorer = _EncodedPairs(model) if isinstance(model, DualEncoder) else model
-    for done, chunk in _chunks(items, settings.batch_size):
-        wanted = [cell for item in chunk for cell in cells(item, settings.asks)]
-        values = _scores_of(scorer, benchmark, wanted, settings.skip_bad)
-        rows = []
-        for cell, value in zip(wanted, values, strict=True):
-            if isinstance(value, float) and math.isfinite(value):
-                rows.append((cell.item.id, cell.image, cell.caption, cell.edit, value))
+    report: Report,
+    desk: Desk | None,
+    part: str = "all",
+) -> Iterator[Run]:
+    """A scorer's runs."""
+    cacheable = is_cacheable(model)
+    by_content = isinstance(model, DualEncoder) or cacheable
+    plan = make_plan(
+        tasks, by_content=by_content, progress=lambda done, total: report("reading", done, total)
+    )
+    shelf: Shelf | None = None
+    if cacheable and settings.cache:
+        shelf = open_shelf(settings.cache, model.facts, settings.cache_gb)
+    elif desk:
+        shelf = desk.shelf(part)
+    limits = Limits(settings.batch_size)
+    if desk:
+        limits = replace(limits, smaller=desk.smaller(), changed=desk.note_smaller)
+    encoder = Encoder(model, limits, shelf, settings.skip_bad, by_content, report)
+    try:
+        scored = score_plan(plan, encoder)
+    finally:
+        if shelf:
+            shelf.close()
+    first = 0
+    for task in tasks:
+        yield _run_of(model, task, settings, plan, scored, first, limits.smaller)
+        first += len(task.items)
+        report("scores", first, len(plan.begins) - 1)
+
+
+def _run_of(
+    model: Any,
+    task: Task,
+    settings: Settings,
+    plan: Plan,
+    scored: Scored,
+    first: int,
+    smaller: dict[str, int],
+) -> Run:
+    """The run of one task, whose items begin at `first` among those of the plan."""
+    begins = plan.begins[first : first + len(task.items)].tolist()
+    frames, failures = [scores_frame([])], []
+    rows: list[tuple[str, int, int, str, float]] = []
+    for item, begin in zip(task.items, begins, strict=True):
+        made = list(cells(item, task.asks))
+        values = scored.scores[begin : begin + len(made)].tolist()
+        for place, (cell, value) in enumerate(zip(made, values, strict=True), begin):
+            if math.isfinite(value):
+                rows.append((item.id, cell.image, cell.caption, cell.edit, value))
             else:
-                reason = value if isinstance(value, str) else f"the model's score is {value}"
-                part = f"{cell.image},{cell.caption}" + (f",{cell.edit}" if cell.edit else "")
-                failures.append(Failure(cell.item.id, part, reason))
-        frames.append(scores_frame(rows))
-        progress(done, len(items))
-    return pl.concat(frames) if frames else scores_frame([])
+                where = f"{cell.image},{cell.caption}" + (f",{cell.edit}" if cell.edit else "")
+                failures.append(Failure(item.id, where, _reason(plan, scored, place, value)))
+        if len(rows) >= ROWS:
+            frames.append(scores_frame(rows))
+            rows = []
+    scores = pl.concat([*frames, scores_frame(rows)])
+    close = 0
+    if task.asks & GRID_ASKS:
+        close = close_items(task.items, begins, scored.scores, model.facts.dtype)
+    card = _card(model, task, settings, smaller_batches=dict(smaller), below_precision=close)
+    return Run(card, task.benchmark, scores, answers_frame([]), tuple(failures))
 
 
-def _chunks(items: list[Item], size: int) -> Iterator[tuple[int, list[Item]]]:
-    queue, done = iter(items), 0
-    while chunk := list(islice(queue, size)):
-        done += len(chunk)
-        yield done, chunk
-
-
-def _scores_of(
-    scorer: PairScorer, benchmark: Benchmark, wanted: list[CellText], skip_bad: bool
-) -> list[float | str]:
-    """A score for each cell, or the reason why there is none; equal pairs are scored once."""
-    keys = [(cell.item.images[cell.image], cell.text) for cell in wanted]
-    distinct = list(dict.fromkeys(keys))
-    pictures = [benchmark.picture(image) for image, _ in distinct]
-    texts = [text for _, text in distinct]
-    try:
-        values: list[float | str] = [float(v) for v in scorer.score_pairs(pictures, texts)]
-    except BadImage:
-        if not skip_bad:
-            raise
-        values = [_score_one(scorer, p, t) for p, t in zip(pictures, texts, strict=True)]
-    known = dict(zip(distinct, values, strict=True))
-    return [known[key] for key in keys]
-
-
-def _score_one(scorer: PairScorer, picture: Picture, text: str) -> float | str:
-    try:
-        return float(scorer.score_pairs([picture], [text])[0])
-    except BadImage as error:
-        return error.what
-
-
-class _EncodedPairs:
-    """A dual encoder as a pair scorer: every distinct image and text is embedded once."""
-
-    def __init__(self, model: DualEncoder) -> None:
-        self.facts = model.facts
-        self._model = model
-        self._images: dict[str, Floats] = {}
-        self._texts: dict[str, Floats] = {}
-
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
-        """Inner products, in float32."""
-        new_pictures = {p.id: p for p in pictures if p.id not in self._images}
-        if new_pictures:
-            rows = self._model.embed_images(list(new_pictures.values()))
-            self._images |= dict(zip(new_pictures, np.asarray(rows, np.float32), strict=True))
-        new_texts = [t for t in dict.fromkeys(texts) if t not in self._texts]
-        if new_texts:
-            rows = self._model.embed_texts(new_texts)
-            self._texts |= dict(zip(new_texts, np.asarray(rows, np.float32), strict=True))
-        left = np.stack([self._images[p.id] for p in pictures])
-        right = np.stack([self._texts[t] for t in texts])
-        return np.asarray(np.einsum("nd,nd->n", left, right))
-
-
-def _ask_all(
-    model: Any, benchmark: Benchmark, items: list[Item], settings: Settings, progress: Progress
-) -> pl.DataFrame:
-    rows: list[tuple[Any, ...]] = []
-    for done, chunk in _chunks(items, settings.batch_size):
-        asked = [
-            Asked(question, benchmark.pictures(item), _order(question, trial, settings.seed), trial)
-            for item in chunk
-            for question in questions(item, settings.asks)
-            for trial in range(settings.trials)
-        ]
-        for one, reply in zip(asked, model.choose(asked), strict=True):
-            rows.append(_answer_row(one, reply))
-        progress(done, len(items))
-    return answers_frame(rows)
-
-
-def _order(question: Question, trial: int, seed: int) -> tuple[int, ...]:
-    """The order in which options are shown: shuffled, then moved on by one place a trial.
-
-    With as many trials as options each option stands at each place once, so that a model which
-    leans to a place neither gains nor loses by it.
-    """
-    rng = seeds.rng(seed, "order", question.item.content, question.id)
-    shuffled = [int(k) for k in rng.permutation(len(question.options))]
-    first = trial % len(shuffled)
-    return tuple(shuffled[first:] + shuffled[:first])
-
-
-def _answer_row(asked: Asked, reply: Reply) -> tuple[Any, ...]:
-    answered = reply.shown is not None and not reply.failure
-    choice = asked.order[reply.shown] if answered and reply.shown is not None else None
-    status = "answered" if answered else "failed"
-    text = reply.text or reply.failure
-    return asked.item.id, asked.question.id, asked.trial, list(asked.order), choice, status, text
+def _reason(plan: Plan, scored: Scored, place: int, value: float) -> str:
+    """Why a cell has no score."""
+    error = scored.bad_cells.get(place) or scored.bad_images.get(int(plan.image[place]))
+    return error.what if error else f"the model's score is {value}"

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tellapart import registry, seeds
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-from tellapart.errors import BadInput
-from tellapart.models.names import load
+from tellapart.errors import BadInput, UnknownName
+from tellapart.models.names import ModelName, load
 from tellapart.questions import Ask
-from tellapart.score.engine import Settings, run_model
-from tellapart.score.run import Run, save_run
+from tellapart.score.cache import SIZE_GB, default_folder
+from tellapart.score.engine import Settings, run_tasks, sample
+from tellapart.score.plan import Task
+from tellapart.score.precision import Imprecise
+from tellapart.score.run import Run, load_run, save_run
+from tellapart.score.work import Desk, work_on
+
+Report = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """How to evaluate; `measures` None means those that each benchmark names."""
+    """How to evaluate; `measures` None means those that each benchmark names.
+
+    `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `retry_failed` looks at runs
+    that are there already and asks again what failed in them.
+    """
 
     measures: tuple[str, ...] | None = None
     limit: int | None = None
@@ -30,6 +41,31 @@ class EvaluateOptions:
     trials: int = 1
     skip_bad: bool = False
     overwrite: bool = False
+    cache: Path | None = None
+    use_cache: bool = True
+    cache_gb: float = SIZE_GB
+    retry_failed: bool = False
+
+    def check(self) -> None:
+        """Raise where a number makes no sense."""
+        if self.limit is not None and self.limit < 1:
+            raise BadInput(f"a limit of {self.limit} items is none", allowed="1 or more")
+        if self.batch_size < 1:
+            raise BadInput(f"a batch of {self.batch_size} inputs is none", allowed="1 or more")
+        if self.trials < 1:
+            raise BadInput(f"asking {self.trials} times is not asking", allowed="1 or more")
+
+    def settings(self) -> Settings:
+        """What the engine needs of them."""
+        return Settings(
+            asks=frozenset(),
+            seed=self.seed,
+            batch_size=self.batch_size,
+            trials=self.trials,
+            skip_bad=self.skip_bad,
+            cache=(self.cache or default_folder()) if self.use_cache else None,
+            cache_gb=self.cache_gb,
+        )
 
 
 def evaluate(
@@ -37,35 +73,131 @@ def evaluate(
     on: Benchmark | Path | str | Sequence[Benchmark | Path | str],
     out: Path | str,
     options: EvaluateOptions = EvaluateOptions(),  # noqa: B008 (frozen)
-    progress: Callable[[str, int, int], None] = lambda label, done, total: None,
+    progress: Report = lambda label, done, total: None,
 ) -> list[Run]:
     """Run models on benchmarks; each run goes to OUT/benchmark/model.
 
     A model is a string (see `tellapart list models`) or an object that has the methods of a
-    model; a benchmark is a `Benchmark`, its folder, or a known name.
+    model; a benchmark is a `Benchmark`, its folder, or a known name. A call that was stopped
+    goes on where it was when it is made again.
     """
-    if options.limit is not None and options.limit < 1:
-        raise BadInput(f"a limit of {options.limit} items is none", allowed="1 or more")
-    loaded = [load(m) if isinstance(m, str) else m for m in _listed(models)]
+    options.check()
+    wanted = _listed(models)
+    for name in wanted:
+        _check_name(name)
     benchmarks = [b if isinstance(b, Benchmark) else load_benchmark(b) for b in _listed(on)]
-    runs = []
-    for benchmark in benchmarks:
-        settings = Settings(
-            asks=asks_of(options.measures or benchmark.card.measures),
-            seed=options.seed,
-            batch_size=options.batch_size,
-            trials=options.trials,
-            skip_bad=options.skip_bad,
+    tasks = [
+        Task(
+            benchmark,
+            sample(benchmark.items, options.limit, options.seed),
+            asks_of(options.measures or benchmark.card.measures),
         )
-        for model in loaded:
-            label = f"{model.facts.name} on {benchmark.name}"
-            started = time.perf_counter()
-            run = run_model(model, benchmark, settings, partial(progress, label), options.limit)
-            seconds = round(time.perf_counter() - started, 3)
-            folder = Path(out) / benchmark.name / slug(run.model)
-            timings = {"seconds": seconds, "items": len(run.covered)}
-            runs.append(save_run(run, folder, timings=timings, overwrite=options.overwrite))
+        for benchmark in benchmarks
+    ]
+    runs: list[list[Run]] = []
+    with work_on(Path(out), _job(wanted, tasks, options)) as work:
+        for name in wanted:  # one in memory at a time
+            model = load(name) if isinstance(name, str) else name
+            desk = work.desk(model)
+            runs.append(_evaluate_one(model, tasks, Path(out), options, progress, desk))
+    for run in (run for found in runs for run in found):
+        _warn(run)
+    return [found[k] for k in range(len(tasks)) for found in runs]
+
+
+def _evaluate_one(
+    model: Any,
+    tasks: list[Task],
+    out: Path,
+    options: EvaluateOptions,
+    progress: Report,
+    desk: Desk,
+) -> list[Run]:
+    """One model on all benchmarks; runs are written as they are ready."""
+    name = model.facts.name
+    folders = [out / task.benchmark.name / slug(name) for task in tasks]
+    replaces = options.overwrite or options.retry_failed
+    _check_free(folders, replaces or desk.begun)
+    goes_on = desk.begun and not options.overwrite
+    desk.begin()
+    earlier = [
+        load_run(folder, task.benchmark)
+        if (folder / "run.json").exists() and (goes_on or options.retry_failed)
+        else None
+        for folder, task in zip(folders, tasks, strict=True)
+    ]
+    if options.retry_failed:
+        done = [run is not None and not _failed(run) for run in earlier]
+    else:
+        done = [run is not None for run in earlier]
+    if all(done):
+        return [run for run in earlier if run is not None]
+    runs: list[Run] = []
+    started = time.perf_counter()
+    report: Report = lambda phase, n, total: progress(f"{name}: {phase}", n, total)  # noqa: E731
+    made = run_tasks(model, tasks, options.settings(), report, desk, earlier)
+    for run, old, folder, ready in zip(made, earlier, folders, done, strict=True):
+        if ready and old is not None:
+            runs.append(old)
+            continue
+        seconds = round(time.perf_counter() - started, 3)
+        timings = {"seconds": seconds, "items": len(run.covered)}
+        runs.append(save_run(run, folder, timings=timings, overwrite=replaces, staging=desk.folder))
     return runs
+
+
+def _failed(run: Run) -> bool:
+    return bool(run.failures) or (run.answers["status"] == "failed").any()
+
+
+def _check_free(folders: list[Path], allowed: bool) -> None:
+    """Runs of other jobs are not replaced unasked; said before anything is computed."""
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise BadInput(
+                f"two of the benchmarks are called {folder.parent.name}",
+                allowed="benchmarks with different names",
+                todo="evaluate them with two commands, each with its own --out",
+            )
+        if not allowed and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadInput(
+                f"{folder} is there already",
+                allowed="a path that does not exist yet, or an empty folder",
+                todo="choose another path, or replace it with --overwrite (overwrite=True)",
+            )
+
+
+def _check_name(model: Any) -> None:
+    """Raise for a model string that cannot be right, before others have been run for hours."""
+    if not isinstance(model, str):
+        return
+    name = ModelName.parse(model)
+    known = inspect.signature(registry.models.get(name.scheme)).parameters
+    for option, _ in name.options:
+        if option not in known:
+            error = UnknownName(f"option of {name.scheme}", option, known)
+            error.where = model
+            raise error
+
+
+def _job(models: list[Any], tasks: list[Task], options: EvaluateOptions) -> list[Any]:
+    """What makes two calls the same job."""
+    return [
+        [model if isinstance(model, str) else model.facts.name for model in models],
+        [[t.benchmark.name, t.benchmark.sha256, sorted(t.asks), len(t.items)] for t in tasks],
+        [options.limit, options.seed, options.batch_size, options.trials],
+    ]
+
+
+def _warn(run: Run) -> None:
+    close = run.card.notes.get("below_precision", 0)
+    if close:
+        warnings.warn(
+            f"{run}: {close:,} of them are decided by less than a step of {run.card.dtype}, "
+            "which says nothing about the model; compute in float32 if that can be had",
+            Imprecise,
+            stacklevel=3,
+        )
 
 
 def _listed(value: Any) -> list[Any]:

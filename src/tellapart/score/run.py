@@ -8,8 +8,11 @@ question, trial, order, choice, status, reply); `timings.json` is kept apart fro
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,7 +49,9 @@ class RunCard:
     """What a run says of itself.
 
     `scored_cells`: the answers follow from scores of cells, also where only the answers are known;
-    the chance level of joint measures depends on it.
+    the chance level of joint measures depends on it. `notes` is what the engine has to say:
+    `smaller_batches` where memory was short, `below_precision` for the number of items that are
+    decided by less than a step of the model's dtype.
     """
 
     model: str
@@ -62,6 +67,7 @@ class RunCard:
     asks: tuple[str, ...] = ()
     scored_cells: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +108,19 @@ def answers_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def save_run(
-    run: Run, out: Path, *, timings: Mapping[str, float] | None = None, overwrite: bool = False
+    run: Run,
+    out: Path,
+    *,
+    timings: Mapping[str, float] | None = None,
+    overwrite: bool = False,
+    staging: Path | None = None,
 ) -> Run:
-    """Write a run, whole or not at all."""
-    with whole_folder(out, overwrite=overwrite) as partial:
+    """Write a run, whole or not at all.
+
+    `staging` is a folder on the same disk where it is put together: there, and not beside the run,
+    lies what is left of a process that was killed.
+    """
+    with _whole(out, overwrite, staging) as partial:
         if run.scores.height:
             write_parquet(partial / "scores.parquet", run.scores)
         if run.answers.height:
@@ -121,7 +136,23 @@ def save_run(
         write_json(partial / "run.json", card)
         if timings is not None:
             write_json(partial / "timings.json", dict(timings))
-    return load_run(out, run.benchmark)
+    return replace(run, folder=out)
+
+
+@contextmanager
+def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
+    if staging is None:
+        with whole_folder(out, overwrite=overwrite) as partial:
+            yield partial
+        return
+    place = Path(tempfile.mkdtemp(dir=staging))
+    with whole_folder(place / "new") as partial:
+        yield partial
+    if out.exists() and (overwrite or not any(out.iterdir())):
+        out.rename(place / "old")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    (place / "new").rename(out)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
@@ -184,7 +215,7 @@ def find_runs(paths: list[Path | str]) -> list[Path]:
         if (path / "run.json").exists():
             found.append(path)
             continue
-        below = sorted(p.parent for p in path.glob("**/run.json"))
+        below = sorted(p.parent for p in path.glob("**/run.json") if not _hidden(p, path))
         if not below:
             raise BadInput(
                 f"there is no run in {path}",
@@ -193,3 +224,8 @@ def find_runs(paths: list[Path | str]) -> list[Path]:
             )
         found += below
     return list(dict.fromkeys(found))
+
+
+def _hidden(path: Path, root: Path) -> bool:
+    """Whether a path leads through a folder of unfinished work."""
+    return any(part.startswith(".") for part in path.relative_to(root).parts)

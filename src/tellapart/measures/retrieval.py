@@ -1,0 +1,218 @@
+"""Retrieval: can a model find the captions of an image among all, and the image of a caption?
+
+Recall@k is the share of queries with a right answer among the first k; the median rank and the mean
+reciprocal rank (MRR) are of the best right answer. A tie counts against the model: the rank is 1 +
+the number of others (not right themselves) that score as high or higher. As in Karpathy and Fei-Fei
+(2015), an image with several captions is found by any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
+from tellapart.measures.ranking import Collection, Ranks, rank_both
+from tellapart.models.model import DualEncoder, PairScorer
+from tellapart.pictures import Picture
+from tellapart.score.cache import SIZE_GB, is_cacheable, open_shelf
+from tellapart.score.computing import Limits, ModelFailed
+from tellapart.score.encoding import Encoder
+from tellapart.score.plan import content_hash, distinct_images, pair_keys, text_keys
+
+Ints = npt.NDArray[np.int64]
+
+KS = (1, 5, 10)
+MOST_PAIRS = 250_000
+"""The most pairs that a pair scorer is asked for: it must see each image with each caption."""
+DIRECTIONS = ("image to text", "text to image")
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """`sizes` are numbers of images to draw as collections; the whole corpus is always asked."""
+
+    sizes: tuple[int, ...] = ()
+    limit: int | None = None
+    seed: int = 0
+    batch_size: int = 64
+    skip_bad: bool = False
+    cache: Path | None = None
+    cache_gb: float = SIZE_GB
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One direction on one collection; shares from 0 to 1, ranks from 1."""
+
+    direction: str
+    images: int
+    captions: int
+    recall: dict[int, float]
+    median_rank: float
+    mrr: float
+    ties: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """How well a model retrieves from a corpus, by direction and size of the collection."""
+
+    model: str
+    corpus: str
+    rows: tuple[Row, ...]
+    skipped: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON-like values."""
+        rows = [
+            {**asdict(r), "recall": {str(k): v for k, v in r.recall.items()}} for r in self.rows
+        ]
+        return {"model": self.model, "corpus": self.corpus, "rows": rows,
+                "skipped": list(self.skipped)}  # fmt: skip
+
+    def __str__(self) -> str:
+        ks = list(self.rows[0].recall) if self.rows else []
+        head = f"{'direction':<15}{'images':>9}{'captions':>10}"
+        lines = [f"{self.model} on {self.corpus}"]
+        names = "".join(f"{f'R@{k}':>8}" for k in ks)
+        lines.append(f"{head}{names}{'median':>9}{'MRR':>8}{'ties':>8}")
+        for row in self.rows:
+            shares = "".join(f"{100 * row.recall[k]:>8.1f}" for k in ks)
+            lines.append(
+                f"{row.direction:<15}{row.images:>9,}{row.captions:>10,}{shares}"
+                f"{row.median_rank:>9g}{row.mrr:>8.3f}{row.ties:>8,}"
+            )
+        lines += [f"skipped: {what}" for what in self.skipped[:5]]
+        return "\n".join(lines)
+
+
+def retrieve(
+    model: Any,
+    corpus: Corpus,
+    options: RetrievalOptions = RetrievalOptions(),  # noqa: B008 (frozen)
+    progress: Callable[[str, int, int], None] = lambda label, done, total: None,
+) -> Retrieval:
+    """Recall@1/5/10, median rank and MRR, both directions, on collections of one or more sizes."""
+    ids = [image for image in corpus.images["id"].to_list() if image in corpus.texts_by_image]
+    if options.limit is not None:
+        ids = _drawn(ids, options.limit, options.seed)
+    for size in options.sizes:
+        if not 1 <= size <= len(ids):
+            raise BadInput(
+                f"a collection of {size:,} images cannot be drawn from {len(ids):,}",
+                allowed=f"1 to {len(ids):,}",
+            )
+    shelf = None
+    if options.cache and is_cacheable(model):
+        shelf = open_shelf(options.cache, model.facts, options.cache_gb)
+    encoder = Encoder(model, Limits(options.batch_size), shelf, options.skip_bad, report=progress)
+    encode = _embedded if isinstance(model, DualEncoder) else _paired
+    try:
+        found, ids, skipped = encode(encoder, corpus, ids)
+    finally:
+        if shelf:
+            shelf.close()
+    sizes = [*sorted({size for size in options.sizes if size < len(ids)}), len(ids)]
+    rows: list[Row] = []
+    for number, size in enumerate(sizes, 1):
+        chosen = set(_drawn(ids, size, options.seed))
+        part = found.part(np.array([k for k, image in enumerate(ids) if image in chosen]))
+        for direction, ranks in zip(DIRECTIONS, rank_both(part), strict=True):
+            rows.append(_row(direction, part, ranks))
+        progress("scores", number, len(sizes))
+    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped)
+
+
+def _drawn(ids: Sequence[str], size: int, seed: int) -> list[str]:
+    """A random part of the images in their own order; smaller ones lie within larger ones."""
+    if size >= len(ids):
+        return list(ids)
+    order = seeds.rng(seed, "retrieve").permutation(len(ids))[:size]
+    return [ids[int(k)] for k in sorted(order)]
+
+
+Encoded = tuple[Collection, list[str], tuple[str, ...]]
+"""What is ranked, the ids of its images, and what was skipped."""
+
+
+def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
+    pictures = [corpus.picture(image) for image in ids]
+    images, number = distinct_images(
+        pictures,
+        by_content=True,
+        progress=lambda done, total: encoder.report("reading", done, total),
+    )
+    left, bad = encoder.images(images)
+    keep = [k for k in range(len(ids)) if number[k] not in bad]
+    texts, owner = _captions(corpus, [ids[k] for k in keep])
+    distinct = list(dict.fromkeys(texts))
+    asker, parts = encoder.asker("texts"), []
+    for begin in range(0, len(distinct), encoder.window):
+        some = distinct[begin : begin + encoder.window]
+        parts.append(encoder.texts(asker, some, text_keys(some), begin))
+        encoder.report("texts", begin + len(some), len(distinct))
+    right = np.concatenate(parts)
+    rows = np.array([number[k] for k in keep])
+    for kind, array in (("images", left[rows]), ("texts", right)):
+        if not np.isfinite(array).all():
+            raise ModelFailed(
+                f"{encoder.model.facts.name} gives some {kind} embeddings that are not numbers",
+                todo="nothing can be ranked with them: mend the model",
+            )
+    at = {text: k for k, text in enumerate(distinct)}
+    found = Collection(owner, rows, np.array([at[text] for text in texts]), left, right)
+    return found, [ids[k] for k in keep], tuple(error.what for error in bad.values())
+
+
+def _paired(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
+    model = encoder.model
+    if not isinstance(model, PairScorer):
+        raise BadInput(
+            f"{model.facts.name} cannot retrieve",
+            allowed="models that embed images and texts, or that score pairs",
+        )
+    texts, owner = _captions(corpus, ids)
+    distinct = list(dict.fromkeys(texts))
+    if len(ids) * len(distinct) > MOST_PAIRS:
+        raise BadInput(
+            f"{model.facts.name} would have to score {len(ids) * len(distinct):,} pairs",
+            allowed=f"at most {MOST_PAIRS:,} pairs for a model that scores pairs",
+            todo="ask for fewer images with --limit, or use a model that embeds",
+        )
+    scores = np.empty((len(ids), len(distinct)))
+    asker, keys = encoder.asker("pairs"), text_keys(distinct)
+    for k, picture in enumerate(corpus.picture(image) for image in ids):
+        pairs = pair_keys(np.frombuffer(content_hash(picture) * len(keys), np.uint64), keys)
+        for part in encoder.pairs(asker, [0] * len(distinct), [picture], distinct, pairs):
+            if part.bad or not np.isfinite(part.rows).all():
+                raise next(iter(part.bad.values()), _no_number(model.facts.name, picture))
+            scores[k, part.batch.places] = part.rows[:, 0]
+        encoder.report("scores", k + 1, len(ids))
+    at = {text: k for k, text in enumerate(distinct)}
+    columns = np.array([at[text] for text in texts])
+    return Collection(owner, np.arange(len(ids)), columns, scores, None), ids, ()
+
+
+def _no_number(model: str, picture: Picture) -> ModelFailed:
+    return ModelFailed(f"{model} gives image {picture.id} a score that is not a number")
+
+
+def _captions(corpus: Corpus, ids: list[str]) -> tuple[list[str], Ints]:
+    """All captions of some images, and the number of each one's image."""
+    texts = [(text, k) for k, image in enumerate(ids) for text in corpus.texts_by_image[image]]
+    return [text for text, _ in texts], np.array([k for _, k in texts], np.int64)
+
+
+def _row(direction: str, part: Collection, found: Ranks) -> Row:
+    ranks = found.ranks
+    recall = {k: float((ranks <= k).mean()) for k in KS}
+    median, mrr = float(np.median(ranks)), float((1 / ranks).mean())
+    return Row(direction, len(part.image), len(part.owner), recall, median, mrr, found.ties)
