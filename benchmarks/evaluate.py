@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tellapart.items import Image, Item, Origin
 from tellapart.models.model import Facts
 
 IMAGES = 100
+PARTS = 4
 ROUNDS = 4
 EVERY = 4
 """The loop takes every fourth row, and its time is taken four times."""
@@ -188,38 +190,74 @@ def peak_mb() -> float:
     return float(done.stdout.splitlines()[-1])
 
 
+def parts_of(benchmark: Benchmark, folder: Path) -> list[Benchmark]:
+    """The rows in `PARTS` parts, a picture with all its rows in one: short enough to alternate."""
+    names = list(benchmark.images)
+    made = []
+    for k in range(PARTS):
+        mine = set(names[k::PARTS])
+        items = [item for item in benchmark.items if item.images[0] in mine]
+        card = Card(f"part{k}")
+        made.append(make_benchmark(card, benchmark.root, items, benchmark.images.values()))
+    return made
+
+
+@dataclass(slots=True)
+class Times:
+    """Seconds for one part of the rows, measured in turns."""
+
+    loop: float
+    cold: list[float] = field(default_factory=list)
+    warm: list[float] = field(default_factory=list)
+    bare: list[float] = field(default_factory=list)
+
+
+def measured(model: Any, part: Benchmark, batch: int, folder: Path) -> Times:
+    """The loop once on some rows; then engine and bare model in turns, so that load is shared."""
+    pixels, tokens = inputs(model, part)
+    times = Times(timed(lambda: loop(model, part, EVERY)) * EVERY)
+
+    def engine(cache: str) -> float:
+        options = ta.EvaluateOptions(cache=folder / cache, overwrite=True)
+        return timed(lambda: ta.evaluate([model], part, folder / "runs", options))
+
+    for k in range(ROUNDS):
+        turns = [
+            lambda: times.cold.append(engine(f"{part.name}-{k}")),  # noqa: B023
+            lambda: times.bare.append(timed(lambda: bare(model, pixels, tokens, batch))),
+        ]
+        for turn in turns[:: 1 if k % 2 else -1]:
+            turn()
+        times.warm.append(engine(f"{part.name}-{k}"))
+    return times
+
+
 def main() -> None:
-    """Engine and bare model in turns (medians count, of the best batch), then the loop."""
+    """Part by part; medians over parts and rounds."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         benchmark, model = rows_of(folder), random_clip(folder)
-        pixels, tokens = inputs(model, benchmark)
-        print(f"{benchmark}; {len(pixels)} pictures, {len(tokens)} distinct captions", flush=True)
-        cold, warm = [], []
-        alone: dict[int, list[float]] = {batch: [] for batch in BATCHES}
-        for k in range(ROUNDS):
-            for times in (cold, warm):
-                options = ta.EvaluateOptions(cache=folder / f"cache{k}", overwrite=True)
-                run = lambda: ta.evaluate([model], benchmark, folder / "runs", options)  # noqa: B023, E731
-                times.append(timed(run))
-            for batch, times in alone.items():
-                times.append(timed(lambda: bare(model, pixels, tokens, batch)))  # noqa: B023
-            bare_now = min(times[-1] for times in alone.values())
-            print(
-                f"cold {cold[-1]:.1f} s, warm {warm[-1]:.3f} s, bare {bare_now:.1f} s", flush=True
-            )
-        whole = timed(lambda: loop(model, benchmark, EVERY)) * EVERY
-        print(f"loop {whole:.1f} s", flush=True)
-    taken, best = middle(cold), min(map(middle, alone.values()))
+        print(f"{benchmark}", flush=True)
+        parts = parts_of(benchmark, folder)
+        pixels, tokens = inputs(model, parts[0])
+        tried = {b: [timed(lambda: bare(model, pixels, tokens, b)) for _ in "12"] for b in BATCHES}  # noqa: B023
+        batch = min(tried, key=lambda b: min(tried[b]))
+        found = []
+        for part in parts:
+            found.append(measured(model, part, batch, folder))
+            print(found[-1], flush=True)
+    whole = sum(times.loop for times in found)
+    cold = sum(middle(times.cold) for times in found)
+    warm = sum(middle(times.warm) for times in found)
+    shares = [b / c for times in found for b, c in zip(times.bare, times.cold, strict=True)]
     figures = {
         "rows": len(benchmark.items),
         "loop_s": whole,
-        "cold_s": taken,
-        "warm_s": middle(warm),
-        "bare_s": best,
-        "cold_ratio": whole / taken,
-        "warm_ratio": whole / middle(warm),
-        "share_of_bare": best / taken,
+        "cold_s": cold,
+        "warm_s": warm,
+        "cold_ratio": whole / cold,
+        "warm_ratio": whole / warm,
+        "share_of_bare": middle(shares),
         "peak_mb": peak_mb(),
     }
     print(json.dumps({key: round(value, 3) for key, value in figures.items()}))
