@@ -23,7 +23,7 @@ format: $(VENV)/.dev       ## put the code into shape
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
 	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files

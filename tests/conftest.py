@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+
+# No test reads or fills the user's own cache, nor do the commands that tests start.
+os.environ["TELLAPART_CACHE"] = tempfile.mkdtemp(prefix="tellapart-test-cache-")
 
 WHERE_TRUE = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
 
