@@ -26,7 +26,7 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
-	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files
+	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files --overwrite
 
 clean:                     ## take away what the commands above made
 	rm -rf $(VENV) demo
