@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tellapart.cli.output import Json, Seed, emit
-from tellapart.cli.results import On, Runs, Ties
+from tellapart.cli.output import Json, Seed, emit, listed
+from tellapart.cli.results import Measures, On, Runs, Ties
 
 
 def register(app: typer.Typer) -> None:
@@ -17,10 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     runs: Runs,
-    measures: Annotated[
-        str,
-        typer.Option("--measure", help="Names, separated by commas (default: the benchmark's)."),
-    ] = "",
+    measures: Measures = "",
     ties: Ties = "wrong",
     by_kind: Annotated[
         bool, typer.Option("--by-kind", help="Also the macro average and each kind of item.")
@@ -36,7 +33,7 @@ def compare(
     """Compare runs, every two on what both cover: is the difference real or noise?"""
     from tellapart.measures.comparing import compare as contrast
 
-    names = [name.strip() for name in measures.split(",") if name.strip()] or None
+    names = listed(measures) or None
     found = contrast(
         list(runs),
         measures=names,

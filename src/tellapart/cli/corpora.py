@@ -7,7 +7,16 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from tellapart.cli.output import Json, Overwrite, Seed, SkipBad, emit, list_skipped, progress_bar
+from tellapart.cli.output import (
+    Json,
+    Overwrite,
+    Seed,
+    SkipBad,
+    emit,
+    list_skipped,
+    listed,
+    progress_bar,
+)
 
 OptionalPath = Optional[Path]  # noqa: UP045 (typer reads annotations at run time)
 
@@ -85,7 +94,7 @@ def build(
     from tellapart.mine.building import BuildOptions
 
     reading = ReadOptions(images, objects, image_column, caption_column, skip_bad)
-    more: dict[str, Any] = {"kinds": [k.strip() for k in kinds.split(",") if k.strip()]}
+    more: dict[str, Any] = {"kinds": listed(kinds)}
     with progress_bar(f"building {what}") as progress:
         options = BuildOptions(name, seed, items, verifier, overwrite, progress, more)
         benchmark = make(what, corpus, out, options, reading)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from tellapart.cli.output import Json, Overwrite, Seed, emit
+from tellapart.cli.output import Json, Overwrite, Seed, emit, listed
 
 Bench = Annotated[str, typer.Argument(help="A benchmark's folder, or its name.")]
 Out = Annotated[Path, typer.Argument(help="Folder to write to.")]
@@ -50,7 +50,7 @@ def subset(
     from tellapart.tables import read_text
 
     named = frozenset(read_text(ids).split()) if ids else None
-    wanted = tuple(k.strip() for k in kinds.split(",") if k.strip())
+    wanted = tuple(listed(kinds))
     choice = Choice(wanted, named, with_images, drop_duplicates, items, seed)
     _emit(keep(benchmark, out, choice, name=name, overwrite=overwrite), out, as_json)
 

@@ -18,6 +18,11 @@ SkipBad = Annotated[
 ]
 
 
+def listed(text: str) -> list[str]:
+    """The names in an option that takes several, separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def emit(value: Any, text: str, as_json: bool) -> None:
     """Print a result in the form asked for."""
     if as_json:

@@ -7,13 +7,16 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from tellapart.cli.output import Json, SkipBad, emit, progress_bar
+from tellapart.cli.output import Json, SkipBad, emit, listed, progress_bar
 
 Runs = Annotated[list[Path], typer.Argument(help="Runs, or folders of runs.")]
 Ties = Annotated[str, typer.Option(help="A tie counts as: wrong (strict), half, right, drop.")]
 On = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="The runs' benchmark, where it is not where it was."),
+]
+Measures = Annotated[
+    str, typer.Option("--measure", help="Names, separated by commas (default: the benchmark's).")
 ]
 OptionalPath = Optional[Path]  # noqa: UP045
 
@@ -26,10 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def measure(
     runs: Runs,
-    measures: Annotated[
-        str,
-        typer.Option("--measure", help="Names, separated by commas (default: the benchmark's)."),
-    ] = "",
+    measures: Measures = "",
     ties: Ties = "wrong",
     by_kind: Annotated[bool, typer.Option(help="Also each kind of item.")] = True,
     on: On = None,
@@ -43,7 +43,7 @@ def measure(
     from tellapart.measures.scores import measure as estimate
     from tellapart.measures.scores import read_runs
 
-    names = [name.strip() for name in measures.split(",") if name.strip()] or None
+    names = listed(measures) or None
     read = read_runs(list(runs), on)
     scores = estimate(read, measures=names, ties=ties, by_kind=by_kind, resamples=resamples)
     guesses = _guesses([run.benchmark for run in read]) if guessable else None

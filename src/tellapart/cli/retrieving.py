@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from tellapart.cli.keeping import Cache, CacheSize, NoCache, stoppable
-from tellapart.cli.output import Json, Seed, SkipBad, emit, list_skipped, progress_bars
+from tellapart.cli.output import Json, Seed, SkipBad, emit, list_skipped, listed, progress_bars
 
 OptionalPath = Optional[Path]  # noqa: UP045 (typer reads annotations at run time)
 
@@ -72,7 +72,7 @@ def retrieve(
 def _numbers(text: str) -> tuple[int, ...]:
     from tellapart.errors import BadInput
 
-    parts = [part.strip() for part in text.split(",") if part.strip()]
+    parts = listed(text)
     if not all(part.isdigit() for part in parts):
         raise BadInput(f"--sizes {text} are not numbers", allowed="such as 100,1000,5000")
     return tuple(int(part) for part in parts)

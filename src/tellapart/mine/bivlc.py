@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from tellapart import seeds
@@ -45,9 +44,8 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
             data = png_bytes(painter.paint(miss.negative_scene), miss.negative_scene)
             uri = f"images/{name}.png"
             (partial / uri).write_bytes(data)
-            images[name] = Image(
-                name, str((partial / uri).resolve()), hashlib.sha256(data).hexdigest(), SIDE, SIDE
-            )
+            sha256 = hashlib.sha256(data).hexdigest()
+            images[name] = Image(name, uri, sha256, SIDE, SIDE)
             items.append(_item(corpus, image_id, name, miss, options.seed))
         card = Card(
             name=options.name or "bivlc",
@@ -65,17 +63,8 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
             skipped=corpus.skipped,
         )
         made = make_benchmark(card, corpus.root, items, images.values())
-        local = {
-            key: replace(image, uri=f"images/{key}.png") if key not in corpus_ids(corpus) else image
-            for key, image in made.images.items()
-        }
-        write_benchmark(replace(made, images=local), partial)
+        write_benchmark(made, partial)
     return load_benchmark(out)
-
-
-def corpus_ids(corpus: Corpus) -> frozenset[str]:
-    """The ids of the corpus's own images."""
-    return frozenset(corpus.images["id"])
 
 
 def _kinds(options: BuildOptions) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -23,14 +24,21 @@ AT_ONCE = 50_000
 """How many answers are held as Python objects."""
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How questions are put: the seed of their orders, how often, how many at a time."""
+
+    seed: int
+    trials: int
+    batch_size: int
+    skip_bad: bool = False
+
+
 def ask_all(
     model: Any,
     task: Task,
+    way: Way,
     *,
-    seed: int,
-    trials: int,
-    batch_size: int,
-    skip_bad: bool = False,
     journal: Journal | None = None,
     kept: pl.DataFrame | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -43,10 +51,10 @@ def ask_all(
     if kept is not None:
         known |= _answered(kept)
     frames, rows, done = [answers_frame([])], [], 0
-    for items in _parts(iter(task.items), batch_size):
-        asked = [one for item in items for one in _asked(task.benchmark, item, task, seed, trials)]
-        for part in _parts(iter(asked), batch_size):
-            replies = _replies(model, part, known, journal, skip_bad)
+    for items in _parts(iter(task.items), way.batch_size):
+        asked = [one for item in items for one in _asked(task.benchmark, item, task, way)]
+        for part in _parts(iter(asked), way.batch_size):
+            replies = _replies(model, part, known, journal, way.skip_bad)
             rows += [_answer_row(one, reply) for one, reply in zip(part, replies, strict=True)]
         if len(rows) >= AT_ONCE:
             frames.append(answers_frame(rows))
@@ -56,11 +64,11 @@ def ask_all(
     return pl.concat([*frames, answers_frame(rows)])
 
 
-def _asked(benchmark: Benchmark, item: Any, task: Task, seed: int, trials: int) -> Iterator[Asked]:
+def _asked(benchmark: Benchmark, item: Any, task: Task, way: Way) -> Iterator[Asked]:
     pictures = benchmark.pictures(item)
     for question in questions(item, task.asks):
-        for trial in range(trials):
-            yield Asked(question, pictures, order_of(question, trial, seed), trial)
+        for trial in range(way.trials):
+            yield Asked(question, pictures, order_of(question, trial, way.seed), trial)
 
 
 def _parts(things: Iterator[Any], size: int) -> Iterator[list[Any]]:

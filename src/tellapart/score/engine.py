@@ -24,7 +24,7 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.items import Item
 from tellapart.models.model import DualEncoder, Shown, kind_of
 from tellapart.questions import Ask
-from tellapart.score.asking import ask_all
+from tellapart.score.asking import Way, ask_all
 from tellapart.score.cache import SIZE_GB, Shelf, is_cacheable, open_shelf
 from tellapart.score.cells import GRID_ASKS, cells
 from tellapart.score.computing import Limits
@@ -172,10 +172,7 @@ def _asked(
         answers = ask_all(
             model,
             task,
-            seed=settings.seed,
-            trials=settings.trials,
-            batch_size=settings.batch_size,
-            skip_bad=settings.skip_bad,
+            Way(settings.seed, settings.trials, settings.batch_size, settings.skip_bad),
             journal=journal,
             kept=run.answers if run else None,
             progress=lambda done, total: report("questions", done, total),
