@@ -10,6 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from tellapart.cli import main
 
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
 
@@ -53,15 +56,35 @@ def test_the_verbs_read_as_a_story(place):
     assert rows["constant"]["value"] == 0.5 and rows["constant"]["ties"] == 30
 
 
-def test_every_verb_has_help_with_an_example():
-    verbs = ("demo", "world", "get", "build", "show", "validate", "subset", "merge", "diff",
-             "export", "audit", "evaluate", "import", "measure", "compare", "retrieve",
-             "report", "list")  # fmt: skip
-    listed = tellapart("--help").stdout
+def leaves(app, path=()):
+    """Every command of the program with the words that call it."""
+    for command in app.registered_commands:
+        yield (*path, command.name or command.callback.__name__)
+    for group in app.registered_groups:
+        yield from leaves(group.typer_instance, (*path, group.typer_instance.info.name))
+
+
+def test_every_verb_has_help_with_an_example_and_json():
+    runner = CliRunner()
+    verbs = list(leaves(main.app))
+    assert len(verbs) > 20 and ("build", "bison") in verbs and ("measure",) in verbs
     for verb in verbs:
-        assert f"  {verb} " in listed
-        text = tellapart(verb, "--help").stdout
-        assert "Example: tellapart" in text and "--json" in text, verb
+        text = runner.invoke(main.app, [*verb, "--help"]).stdout
+        assert f"Example: tellapart {' '.join(verb)}" in text and "--json" in text, verb
+
+
+def test_a_builder_of_a_plugin_is_a_command_too(tmp_path, place):
+    """`upside-down` is no built-in builder; it gets the shared options."""
+    made = tmp_path / "upside_down-1.0.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: upside-down\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text(
+        "[tellapart.builders]\nupside-down = tellapart.mine.bison:build\n"
+    )
+    words = ("build", "upside-down", place / "world", tmp_path / "out", "--items", "5")
+    done = tellapart(*words, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "bison: 5 items" in done.stdout
 
 
 def test_help_and_listings_are_quick_and_import_nothing_heavy():

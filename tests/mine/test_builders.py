@@ -10,6 +10,7 @@ import tellapart as ta
 from tellapart.corpus.world.lexicon import CATEGORIES
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
+from tellapart.mine.bivlc import BivlcOptions
 from tellapart.mine.neighbours import nearest, tfidf
 from tellapart.text.inflect import plural
 from tellapart.text.words import tokens
@@ -77,11 +78,11 @@ def test_bivlc_has_all_kinds_in_equal_shares(benchmarks):
 
 
 def test_bivlc_keeps_to_the_kinds_asked_for(world, tmp_path):
-    options = ta.BuildOptions(items=8, more={"kinds": ["swap-object"]})
+    options = ta.BuildOptions(items=8, own=BivlcOptions(("swap-object",)))
     made = ta.build("bivlc", world, tmp_path / "b", options)
     assert {item.kind for item in made.items} == {"swap-object"} and len(made.items) == 8
     with pytest.raises(UnknownName, match="no kind of near miss called 'swap-objects'"):
-        options = ta.BuildOptions(more={"kinds": ["swap-objects"]})
+        options = ta.BuildOptions(own=BivlcOptions(("swap-objects",)))
         ta.build("bivlc", world, tmp_path / "c", options)
     assert not (tmp_path / "c").exists()
 

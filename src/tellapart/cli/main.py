@@ -22,6 +22,7 @@ from tellapart.cli import (
     scoring,
     showcase,
 )
+from tellapart.cli.building import group as building
 from tellapart.errors import TellapartError
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ VERBS = (
     showcase,
     corpora,
     getting,
+    building,
     benchmarks,
     handling,
     auditing,

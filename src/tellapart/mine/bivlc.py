@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from tellapart import seeds
@@ -25,10 +26,17 @@ from tellapart.corpus.world.scene import Scene
 from tellapart.corpus.world.world import painter_of, scene_of
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS, Image, Item, Origin
-from tellapart.mine.building import BuildOptions
+from tellapart.mine.building import BuildOptions, own_options
 from tellapart.tables import whole_folder
 
 MEASURES = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
+
+
+@dataclass(frozen=True, slots=True)
+class BivlcOptions:
+    """Which kinds of near miss; none named means all."""
+
+    kinds: tuple[str, ...] = ()
 
 
 def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
@@ -68,7 +76,7 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
 
 
 def _kinds(options: BuildOptions) -> tuple[str, ...]:
-    kinds = tuple(options.more.get("kinds") or KINDS)
+    kinds = own_options(options, BivlcOptions).kinds or KINDS
     for kind in kinds:
         if kind not in KINDS:
             raise UnknownName("kind of near miss", kind, KINDS)

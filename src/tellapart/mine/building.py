@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
 from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.models.model import PairScorer
 from tellapart.models.names import load
 
 Progress = Callable[[int, int], None]
+Own = TypeVar("Own")
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What every builder understands; `more` holds a builder's own options by name.
+    """What every builder understands; `own` holds a builder's own options (`BivlcOptions`, ...).
 
     `verifier` is a model that says whether a caption is true of an image (a score above 0.5):
     `oracle` for the built-in world. Without one the benchmark is marked as not verified.
@@ -30,7 +32,19 @@ class BuildOptions:
     verifier: str = ""
     overwrite: bool = False
     progress: Progress = lambda done, total: None
-    more: dict[str, Any] = field(default_factory=dict)
+    own: Any = None
+
+
+def own_options(options: BuildOptions, kind: type[Own]) -> Own:
+    """A builder's own options, or their defaults where none were given."""
+    if options.own is None:
+        return kind()
+    if not isinstance(options.own, kind):
+        raise BadInput(
+            f"{type(options.own).__name__} are not options of this builder",
+            allowed=f"own={kind.__name__}(...)",
+        )
+    return options.own
 
 
 class Verifier:
