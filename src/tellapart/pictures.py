@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -148,6 +149,22 @@ def split_uri(uri: str) -> tuple[str, str]:
         if found:
             return path, found[1:] + rest
     return uri, ""
+
+
+def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
+    """Paths relative to one folder, relative to another; what lies in the other stays as it is."""
+    known: dict[str, str] = {}
+    moved = []
+    for uri in uris:
+        path, fragment = split_uri(uri)
+        if "://" in uri or os.path.exists(os.path.join(folder, path)):  # noqa: PTH110, PTH118 (speed)
+            moved.append(uri)
+            continue
+        head, name = os.path.split(path)
+        if head not in known:
+            known[head] = Path(os.path.relpath(root / head, folder)).as_posix()
+        moved.append(f"{known[head]}/{name}" + (f"#{fragment}" if fragment else ""))
+    return moved
 
 
 def crop_box(fragment: str) -> Box | None:

@@ -22,7 +22,7 @@ from tellapart.benchmark.groups import groups
 from tellapart.benchmark.rows import ITEM_COLUMNS, from_frame, to_frame
 from tellapart.errors import BadInput, Problems, UnknownName
 from tellapart.items import Image, Item, check_item
-from tellapart.pictures import Picture, split_uri
+from tellapart.pictures import Picture, moved_uris
 from tellapart.seeds import digest
 from tellapart.tables import read_json, require_columns, whole_folder, write_json, write_parquet
 
@@ -144,25 +144,15 @@ def _checked(items: Iterable[Item], images: Mapping[str, Image], problems: Probl
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
     """Write the three files into a folder that is being made (see `save_benchmark`)."""
-    known: dict[str, str] = {}
+    images = benchmark.images.values()
+    uris = moved_uris((image.uri for image in images), benchmark.root, folder)
     rows = [
-        (i.id, _moved(i.uri, benchmark.root, folder, known), i.sha256, i.width, i.height)
-        for i in benchmark.images.values()
+        (image.id, uri, image.sha256, image.width, image.height)
+        for image, uri in zip(images, uris, strict=True)
     ]
     write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
     write_parquet(folder / "items.parquet", to_frame(benchmark.items))
     write_json(folder / "benchmark.json", card_json(benchmark))
-
-
-def _moved(uri: str, root: Path, folder: Path, known: dict[str, str]) -> str:
-    """A path relative to one folder, relative to another; `known` keeps the folders on the way."""
-    path, fragment = split_uri(uri)
-    if "://" in uri or os.path.exists(os.path.join(folder, path)):  # noqa: PTH110, PTH118 (speed)
-        return uri
-    head, name = os.path.split(path)
-    if head not in known:
-        known[head] = Path(os.path.relpath(root / head, folder)).as_posix()
-    return f"{known[head]}/{name}" + (f"#{fragment}" if fragment else "")
 
 
 def card_json(benchmark: Benchmark) -> dict[str, Any]:

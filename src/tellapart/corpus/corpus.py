@@ -7,7 +7,6 @@ by a reader (see `reading.py`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ import polars as pl
 
 from tellapart.errors import BadInput, Problems
 from tellapart.items import Image
-from tellapart.pictures import Picture, split_uri
+from tellapart.pictures import Picture, moved_uris
 from tellapart.tables import (
     read_json,
     read_table,
@@ -205,13 +204,7 @@ def write_corpus(corpus: Corpus, out: Path) -> None:
 
     Paths of pictures outside the folder are kept relative to it.
     """
-
-    def moved(uri: str) -> str:
-        if "://" in uri or (out / split_uri(uri)[0]).exists():
-            return uri
-        return Path(os.path.relpath(corpus.root / uri, out)).as_posix()
-
-    uris = [moved(uri) for uri in corpus.images["uri"]]
+    uris = moved_uris(corpus.images["uri"], corpus.root, out)
     write_parquet(out / "images.parquet", corpus.images.with_columns(uri=pl.Series(uris)))
     write_parquet(out / "captions.parquet", corpus.captions)
     card = {
