@@ -1,0 +1,126 @@
+"""Kernels that give n-grams ids and count them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tellapart.text._numba import kernel
+
+Array = Any
+
+
+@kernel
+def slot_of(table: Array, key: int) -> int:
+    """Where a key is in an open table of (key, id), or the empty place where it belongs."""
+    mask = table.shape[0] - 1
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    at = np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
+    while table[at, 0] != -1 and table[at, 0] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@kernel
+def grown(table: Array) -> Array:
+    """The same table with twice the room."""
+    larger = np.full((2 * table.shape[0], 2), -1, np.int64)
+    for k in range(table.shape[0]):
+        if table[k, 0] != -1:
+            larger[slot_of(larger, table[k, 0])] = table[k]
+    return larger
+
+
+@kernel
+def intern(shorter: Array, words: Array, starts: Array, k: int) -> tuple[Array, Array]:
+    """Ids of n-grams of `k` words by the place of their first, given those of `k - 1` words.
+
+    Exact: two ids below 2**31 fit into one key, and keys are compared, not only hashed.
+    """
+    found = np.full(words.size, -1, np.int32)
+    table = np.full((1 << 12, 2), -1, np.int64)
+    keys = np.empty(1 << 11, np.int64)
+    known = 0
+    for s in range(starts.size - 1):
+        for i in range(starts[s], starts[s + 1] - k + 1):
+            key = (np.int64(shorter[i]) << 32) | np.int64(words[i + k - 1])
+            at = slot_of(table, key)
+            if table[at, 0] == -1:
+                if 2 * known >= table.shape[0]:
+                    table = grown(table)
+                    at = slot_of(table, key)
+                    keys = np.concatenate((keys, np.empty(keys.size, np.int64)))
+                table[at, 0] = key
+                table[at, 1] = known
+                keys[known] = key
+                known += 1
+            found[i] = table[at, 1]
+    return found, keys[:known].copy()
+
+
+@kernel
+def count(
+    places: Array, starts: Array, ids: Array, counts: Array, sizes: Array, begin: int, end: int
+) -> None:
+    """Sort and count the n-grams of some sentences; lists start where there is surely room."""
+    n = places.shape[0]
+    for s in range(begin, end):
+        first, last = starts[s], starts[s + 1]
+        for k in range(n):
+            base = n * first + k * (last - first)
+            size = 0
+            for i in range(first, last - k):
+                one = places[k, i]
+                at = base + size
+                while at > base and ids[at - 1] > one:
+                    at -= 1
+                if at > base and ids[at - 1] == one:
+                    counts[at - 1] += 1
+                    continue
+                for j in range(base + size, at, -1):
+                    ids[j] = ids[j - 1]
+                    counts[j] = counts[j - 1]
+                ids[at] = one
+                counts[at] = 1
+                size += 1
+            sizes[s * n + k + 1] = size
+
+
+@kernel
+def pack(
+    ids: Array, counts: Array, starts: Array, ends: Array, packed: Array, n: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Move the lists of some sentences together."""
+    for s in range(begin, end):
+        first, length = starts[s], starts[s + 1] - starts[s]
+        for k in range(n):
+            base = n * first + k * length
+            to = ends[s * n + k]
+            for i in range(ends[s * n + k + 1] - to):
+                packed[0, to + i] = ids[base + i]
+                packed[1, to + i] = counts[base + i]
+
+
+@kernel
+def table_of(keys: Array) -> Array:
+    """A table from keys to their places."""
+    room = 16
+    while room < 2 * keys.size:
+        room *= 2
+    table = np.full((room, 2), -1, np.int64)
+    for k in range(keys.size):
+        at = slot_of(table, keys[k])
+        table[at, 0] = keys[k]
+        table[at, 1] = k
+    return table
+
+
+@kernel
+def find_all(table: Array, keys: Array) -> Array:
+    """Ids of keys, -1 for those that are not there."""
+    found = np.empty(keys.size, np.int32)
+    for k in range(keys.size):
+        found[k] = -1 if keys[k] < 0 else table[slot_of(table, keys[k]), 1]
+    return found

@@ -1,0 +1,90 @@
+"""BLEU of sentences and of a corpus (Papineni et al. 2002).
+
+The reference length is that of the reference closest in length, the shorter one of two, as in the
+COCO scripts and in sacrebleu.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart.text.references import ReferenceSets
+from tellapart.text.smoothing import Smoothing, smoothing_of
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bleu:
+    """`corpus[k - 1]` and `sentences[k - 1]` (one number for each candidate) are BLEU-k, 0 to 1.
+
+    The corpus score counts matches over all candidates before it divides: it is no mean.
+    """
+
+    corpus: tuple[float, ...]
+    sentences: Floats
+    candidate_length: int
+    reference_length: int
+
+
+def bleu(
+    sets: ReferenceSets,
+    n: int = 4,
+    *,
+    brevity: bool = True,
+    smoothing: str | Smoothing = "none",
+    effective_order: bool = False,
+) -> Bleu:
+    """BLEU-1 to BLEU-n of each candidate and of all together.
+
+    `effective_order` leaves out n-grams that are longer than the candidate (sacrebleu's default
+    for sentences); else such a candidate has a precision of zero.
+
+    >>> sets = ReferenceSets.of(["a dog runs fast"], [["a dog runs", "the dog runs fast"]])
+    >>> [round(score, 3) for score in bleu(sets).corpus]
+    [1.0, 1.0, 1.0, 0.0]
+    """
+    from tellapart.text._kernels_bleu import match_sets
+    from tellapart.text._numba import in_threads
+
+    grams, lengths = sets.ngrams(n), sets.sentences.lengths
+    matched = np.empty((len(sets), n), np.int64)
+    closest = np.empty(len(sets), np.int64)
+    in_threads(
+        lambda a, b: match_sets(
+            grams.ids, grams.counts, grams.starts, sets.starts, lengths, n, matched, closest, a, b
+        ),
+        len(sets),
+    )
+    totals = np.maximum(0, lengths[: len(sets), None] - np.arange(n))
+    rule = smoothing_of(smoothing)
+    rules = (rule.kind, rule.value, brevity, effective_order)
+    whole = _scores(matched.sum(0)[None], totals.sum(0)[None], closest.sum()[None], rules)
+    return Bleu(
+        corpus=tuple(float(score) for score in whole[:, 0]),
+        sentences=_scores(matched, totals, closest, rules),
+        candidate_length=int(totals[:, 0].sum()),
+        reference_length=int(closest.sum()),
+    )
+
+
+Rules = tuple[int, float, bool, bool]
+
+
+def _scores(
+    matched: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.int64],
+    references: npt.NDArray[np.int64],
+    rules: Rules,
+) -> Floats:
+    from tellapart.text._kernels_bleu import score_rows
+    from tellapart.text._numba import in_threads
+
+    scores = np.empty((matched.shape[1], len(matched)))
+    in_threads(
+        lambda a, b: score_rows(matched, totals, references, rules, scores, a, b), len(matched)
+    )
+    return scores
