@@ -11,7 +11,6 @@ from tellapart.corpus.world.lexicon import CATEGORIES
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
 from tellapart.mine.bivlc import BivlcOptions
-from tellapart.mine.neighbours import nearest, tfidf
 from tellapart.text.inflect import plural
 from tellapart.text.words import tokens
 
@@ -85,16 +84,6 @@ def test_bivlc_keeps_to_the_kinds_asked_for(world, tmp_path):
         options = ta.BuildOptions(own=BivlcOptions(("swap-objects",)))
         ta.build("bivlc", world, tmp_path / "c", options)
     assert not (tmp_path / "c").exists()
-
-
-def test_neighbours_agree_with_the_obvious_version():
-    texts = ["a red dog", "a red cat", "a blue dog", "two red dogs run", "a red dog"]
-    vectors = tfidf(texts).toarray()
-    similar = (vectors @ vectors.T).round(9)
-    for row, found in enumerate(nearest(tfidf(texts), 3)):
-        others = [k for k in range(len(texts)) if k != row]
-        expected = sorted(others, key=lambda k: (-similar[row, k], k))[:3]
-        assert found.tolist() == expected
 
 
 def captions_file(tmp_path, rows):

@@ -14,7 +14,8 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item, Origin
 from tellapart.mine.building import BuildOptions, Verifier, finish
-from tellapart.mine.neighbours import nearest, tfidf
+from tellapart.mine.neighbours.nearest import Neighbours
+from tellapart.text.tfidf import tfidf
 from tellapart.text.words import FUNCTION_WORDS, tokens
 
 
@@ -35,10 +36,12 @@ def _items(corpus: Corpus, options: BuildOptions) -> Iterator[Item]:
     captions = corpus.texts_by_image
     images = list(captions)
     verifier = Verifier(corpus, options.verifier)
-    neighbours = nearest(tfidf([" ".join(captions[image]) for image in images]), 10)
+    vectors = tfidf([" ".join(captions[image]) for image in images])
+    blocks = Neighbours(vectors).nearest(10)
+    neighbours = (row for block in blocks for row in block.indices)
     for done, (target, near) in enumerate(zip(images, neighbours, strict=True), 1):
         options.progress(done, len(images))
-        for k in near:
+        for k in near[near >= 0]:
             decoy = images[int(k)]
             caption = _telling_caption(target, decoy, corpus, verifier)
             if caption:

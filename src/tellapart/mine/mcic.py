@@ -19,7 +19,8 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item, Origin
 from tellapart.mine.building import BuildOptions, Verifier, finish
-from tellapart.mine.neighbours import nearest, tfidf
+from tellapart.mine.neighbours.nearest import Neighbours
+from tellapart.text.tfidf import tfidf
 from tellapart.text.words import tokens
 
 OPTIONS = 5
@@ -70,7 +71,9 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
 def _sets(captions: Captions, options: BuildOptions) -> Iterator[list[int]]:
     """Greedily: a caption that is still free with the four nearest free ones that fit."""
     free = set(range(len(captions.chosen)))
-    neighbours = nearest(tfidf([text for _, _, text in captions.chosen]), len(captions.chosen))
+    vectors = tfidf([text for _, _, text in captions.chosen])
+    blocks = Neighbours(vectors).nearest(len(captions.chosen) - 1)
+    neighbours = (row for block in blocks for row in block.indices)
     for index, near in enumerate(neighbours):
         options.progress(index + 1, len(captions.chosen))
         if index not in free:

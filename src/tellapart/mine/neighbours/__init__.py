@@ -1,0 +1,1 @@
+"""Nearest neighbours of texts by cosine: exact and approximate, with one interface."""

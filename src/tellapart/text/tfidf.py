@@ -1,0 +1,48 @@
+"""Texts as counts of words, plain or weighed by how rare each word is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from tellapart.text.words import tokens
+
+
+def word_counts(
+    texts: Iterable[Sequence[str]], vocabulary: dict[str, int], *, grow: bool = False
+) -> csr_matrix:
+    """How often each word of the vocabulary is in each text (texts are given as words).
+
+    Other words are left out, or with `grow` given the next number.
+    """
+    columns: list[int] = []
+    ends = [0]
+    for words in texts:
+        if grow:
+            columns += [vocabulary.setdefault(word, len(vocabulary)) for word in words]
+        else:
+            columns += [vocabulary[word] for word in words if word in vocabulary]
+        ends.append(len(columns))
+    shape = (len(ends) - 1, max(1, len(vocabulary)))
+    counts = csr_matrix((np.ones(len(columns)), columns, ends), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def idf(counts: csr_matrix) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """For each word log(n / texts with the word) + 1."""
+    having = np.bincount(counts.indices, minlength=counts.shape[1])
+    weights: np.ndarray[tuple[int], np.dtype[np.float64]] = (
+        np.log(max(1, counts.shape[0]) / np.maximum(having, 1)) + 1
+    )
+    return weights
+
+
+def tfidf(texts: Sequence[str]) -> csr_matrix:
+    """Rows of unit length, one a text: counts of its words, each times its idf."""
+    counts = word_counts(map(tokens, texts), {}, grow=True)
+    weighted = counts.multiply(idf(counts)[None, :]).tocsr()
+    norms = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
+    return csr_matrix(weighted.multiply(1 / np.maximum(norms, 1e-12)[:, None]))
