@@ -15,6 +15,7 @@ from tellapart.text.references import ReferenceSets
 from tellapart.text.smoothing import Smoothing, smoothing_of
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,59 @@ class Bleu:
     sentences: Floats
     candidate_length: int
     reference_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class BleuCounts:
+    """All that BLEU is computed from: of a corpus, from the sums over its candidates.
+
+    `matched` and `totals` are n-grams that match and n-grams of each length, shape (rows, n);
+    `closest` are the lengths of the references closest in length.
+    """
+
+    matched: Counts
+    totals: Counts
+    closest: Counts
+
+    @classmethod
+    def of(cls, sets: ReferenceSets, n: int) -> BleuCounts:
+        """One row a candidate."""
+        from tellapart.text._kernels_bleu import match_sets
+        from tellapart.text._numba import in_threads
+
+        grams, lengths = sets.ngrams(n), sets.sentences.lengths
+        matched = np.empty((len(sets), n), np.int64)
+        closest = np.empty(len(sets), np.int64)
+        in_threads(
+            lambda a, b: match_sets(
+                grams.ids, grams.counts, grams.starts, sets.starts, lengths, n, matched, closest,
+                a, b,
+            ),
+            len(sets),
+        )  # fmt: skip
+        return cls(matched, np.maximum(0, lengths[: len(sets), None] - np.arange(n)), closest)
+
+    def summed(self) -> BleuCounts:
+        """One row for all."""
+        return BleuCounts(
+            self.matched.sum(0)[None], self.totals.sum(0)[None], self.closest.sum()[None]
+        )
+
+    def scores(
+        self, smoothing: str | Smoothing, *, brevity: bool = True, effective_order: bool = False
+    ) -> Floats:
+        """BLEU-1 to BLEU-n of each row, shape (n, rows)."""
+        from tellapart.text._kernels_bleu import score_rows
+        from tellapart.text._numba import in_threads
+
+        rule = smoothing_of(smoothing)
+        rules = (rule.kind, rule.value, brevity, effective_order)
+        scores = np.empty((self.matched.shape[1], len(self.matched)))
+        in_threads(
+            lambda a, b: score_rows(self.matched, self.totals, self.closest, rules, scores, a, b),
+            len(self.matched),
+        )
+        return scores
 
 
 def bleu(
@@ -47,44 +101,12 @@ def bleu(
     >>> [round(score, 3) for score in bleu(sets).corpus]
     [1.0, 1.0, 1.0, 0.0]
     """
-    from tellapart.text._kernels_bleu import match_sets
-    from tellapart.text._numba import in_threads
-
-    grams, lengths = sets.ngrams(n), sets.sentences.lengths
-    matched = np.empty((len(sets), n), np.int64)
-    closest = np.empty(len(sets), np.int64)
-    in_threads(
-        lambda a, b: match_sets(
-            grams.ids, grams.counts, grams.starts, sets.starts, lengths, n, matched, closest, a, b
-        ),
-        len(sets),
-    )
-    totals = np.maximum(0, lengths[: len(sets), None] - np.arange(n))
-    rule = smoothing_of(smoothing)
-    rules = (rule.kind, rule.value, brevity, effective_order)
-    whole = _scores(matched.sum(0)[None], totals.sum(0)[None], closest.sum()[None], rules)
+    counts = BleuCounts.of(sets, n)
+    whole = counts.summed()
+    how = {"brevity": brevity, "effective_order": effective_order}
     return Bleu(
-        corpus=tuple(float(score) for score in whole[:, 0]),
-        sentences=_scores(matched, totals, closest, rules),
-        candidate_length=int(totals[:, 0].sum()),
-        reference_length=int(closest.sum()),
+        corpus=tuple(float(score) for score in whole.scores(smoothing, **how)[:, 0]),
+        sentences=counts.scores(smoothing, **how),
+        candidate_length=int(whole.totals[0, 0]),
+        reference_length=int(whole.closest[0]),
     )
-
-
-Rules = tuple[int, float, bool, bool]
-
-
-def _scores(
-    matched: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.int64],
-    references: npt.NDArray[np.int64],
-    rules: Rules,
-) -> Floats:
-    from tellapart.text._kernels_bleu import score_rows
-    from tellapart.text._numba import in_threads
-
-    scores = np.empty((matched.shape[1], len(matched)))
-    in_threads(
-        lambda a, b: score_rows(matched, totals, references, rules, scores, a, b), len(matched)
-    )
-    return scores
