@@ -1,0 +1,162 @@
+"""The strict check of a negative caption: one edit, of the kind asked for, and in good form.
+
+What all makers share: a negative that a language model wrote and one that a rule wrote pass the
+same check, and what is refused is refused for a reason with a short name, so that reasons can be
+counted. The kinds are SugarCrepe's (Hsieh et al. 2023); malformed replies are out as in
+TROHN-Text (Miranda et al. 2024, section 5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tellapart.mine.negatives.differing import Difference, difference, is_one_swap
+from tellapart.text.parsing import Parse
+from tellapart.text.words import spans, tokens
+
+REASONS = (
+    "empty",
+    "question",
+    "no final mark",
+    "several sentences",
+    "no edit",
+    "several edits",
+    "long edit",
+    "paraphrase",
+    "other kind",
+)
+"""Why `problem_of` refuses, in the order in which it looks."""
+
+LONGEST = 5
+"""Words that an edit may take away or bring in; more is another sentence, not another detail."""
+
+PartsOfSpeech = Callable[[str], frozenset[str]]
+"""Which parts of speech (of Universal Dependencies) a word takes; none where nobody knows."""
+
+NOUNS = frozenset({"NOUN", "PROPN"})
+MODIFIERS = frozenset({"ADJ", "NUM", "ADV", "DET"})
+RELATIONS = frozenset({"ADP", "VERB", "ADV", "PART", "SCONJ"})
+PLACE_NOUNS = frozenset("top front back side middle edge corner bottom left right".split())
+"""Nouns that belong to a relation: on top of, in front of, at the side of."""
+
+
+def anything(word: str) -> frozenset[str]:
+    """Knows no word, so that only the original's own words are held against a kind."""
+    return frozenset()
+
+
+def problem_of(
+    parse: Parse, negative: str, kind: str, parts_of_speech: PartsOfSpeech = anything
+) -> str | None:
+    """Why this is no negative of the kind asked for, as one of `REASONS`, or None."""
+    malformed = _malformed(parse.text, negative)
+    if malformed:
+        return malformed
+    old, new = tokens(parse.text), tokens(negative)
+    found = difference(old, new)
+    if found is None:
+        return "no edit"
+    tags = _tags(parse)
+    if kind.startswith("swap"):
+        return _swap_problem(found, tags, kind)
+    if sorted(found.was) == sorted(found.now):
+        return "paraphrase"
+    if set(found.was) & set(found.now):
+        return "several edits"
+    if max(len(found.was), len(found.now)) > LONGEST:
+        return "long edit"
+    fits = _FITS[kind](found, tags, [parts_of_speech(word) for word in found.now])
+    return None if fits else "other kind"
+
+
+def _malformed(original: str, negative: str) -> str | None:
+    text = negative.strip()
+    if not tokens(text):
+        return "empty"
+    if text.endswith("?"):
+        return "question"
+    if not text.endswith((".", "!")):
+        return "no final mark"
+    if _sentences(text) > _sentences(original):
+        return "several sentences"
+    return None
+
+
+def _sentences(text: str) -> int:
+    """How many sentences a text may have, by its marks."""
+    body = text.strip().rstrip(".!?")
+    return 1 + sum(body.count(mark) for mark in (". ", "! ", "? ", "\n"))
+
+
+def _tags(parse: Parse) -> list[str]:
+    """The part of speech of each word; of a word in several tokens that of the last.
+
+    A noun or participle that modifies another noun counts as its modifier: ADJ.
+    """
+    tags: list[str] = []
+    tokens_left = iter(parse.tokens)
+    token = next(tokens_left, None)
+    for _, end, _ in spans(parse.text):
+        tag = "X"
+        while token is not None and token.begin < end:
+            tag = "ADJ" if token.dep in ("amod", "compound", "nmod") else token.pos
+            token = next(tokens_left, None)
+        tags.append(tag)
+    return tags
+
+
+def _some(found: list[frozenset[str]], wanted: frozenset[str]) -> bool:
+    """Whether one of the words takes a wanted part of speech, as far as anybody knows."""
+    return any(not known or known & wanted for known in found)
+
+
+def _replaces_object(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    gone = tags[found.start : found.end]
+    only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
+    return only_things and _some(now[-1:], NOUNS)
+
+
+def _replaces_attribute(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    gone = tags[found.start : found.end]
+    return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
+
+
+def _replaces_relation(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    gone = [
+        tag
+        for tag, word in zip(tags[found.start : found.end], found.was, strict=True)
+        if word not in PLACE_NOUNS and tag not in ("DET", "AUX")
+    ]
+    return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
+
+
+def _adds_object(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    return not found.was and _some(now, NOUNS) and len(found.now) > 1
+
+
+def _adds_attribute(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    joined = {"with", "in", "on", "of", "at", "by"} & set(found.now)
+    before_noun = found.end < len(tags) and tags[found.end] in NOUNS | {"ADJ", "NUM"}
+    return not found.was and not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
+
+
+_FITS = {
+    "replace-object": _replaces_object,
+    "replace-attribute": _replaces_attribute,
+    "replace-relation": _replaces_relation,
+    "add-object": _adds_object,
+    "add-attribute": _adds_attribute,
+}
+
+
+def _swap_problem(found: Difference, tags: list[str], kind: str) -> str | None:
+    """A swap moves words and brings none; two runs of words change places, and no third."""
+    if sorted(found.was) != sorted(found.now):
+        return "other kind"
+    runs = is_one_swap(found)
+    if runs is None:
+        return "several edits"
+    first, second = (set(tags[start:end]) for start, end in runs)
+    if kind == "swap-object":
+        return None if first & NOUNS and second & NOUNS else "other kind"
+    return None if first | second <= MODIFIERS | {"CCONJ"} else "other kind"
