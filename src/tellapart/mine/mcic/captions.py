@@ -1,0 +1,107 @@
+"""The captions of a corpus as arrays: whose each is, and what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.text.words import tokens
+
+Ints = npt.NDArray[np.int32]
+LETTERS = re.compile(r"[^\W\d_]+")
+# Thai, Lao, Burmese, Khmer, kana, Han: scripts that put no spaces between words.
+UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff])")
+
+
+@dataclass(frozen=True, eq=False)
+class Captions:
+    """Caption k has the id `ids[k]`, the text `texts[k]` and belongs to `images[image_of[k]]`.
+
+    Images are numbered in the order of their first captions.
+    """
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    images: tuple[str, ...]
+    image_of: Ints
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Captions:
+        """All captions of a corpus, in its order."""
+        table = corpus.captions
+        names = table["image"].to_list()
+        images = tuple(dict.fromkeys(names))
+        return cls(tuple(table["id"]), tuple(table["text"]), images, numbered(names))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """Each caption as its words: what vectors and BLEU are made from."""
+        return [split_words(text) for text in self.texts]
+
+    @cached_property
+    def bags(self) -> Ints:
+        """Captions with the same bag of words have the same number."""
+        return numbered([bag_of_words(text) for text in self.texts])
+
+    def only(self, places: npt.NDArray[np.integer]) -> Captions:
+        """Some of the captions, with the images that are left numbered anew."""
+        kept, image_of = np.unique(self.image_of[places], return_inverse=True)
+        return Captions(
+            tuple(self.ids[k] for k in places),
+            tuple(self.texts[k] for k in places),
+            tuple(self.images[k] for k in kept),
+            image_of.astype(np.int32),
+        )
+
+
+def split_words(text: str) -> list[str]:
+    """Lower-case words without punctuation; characters where a script has no spaces.
+
+    >>> split_words("A dog's ball."), split_words("一只狗 runs")
+    (['a', "dog's", 'ball'], ['一', '只', '狗', 'runs'])
+    """
+    return tokens(text if text.isascii() else UNSPACED.sub(r" \1 ", text))
+
+
+def bag_of_words(text: str) -> str:
+    """The words of a caption, letters only, in lower case and alphabetical order.
+
+    >>> bag_of_words("On a bench, sitting!") == bag_of_words("sitting on a bench")
+    True
+    """
+    return " ".join(sorted(LETTERS.findall(text.lower())))
+
+
+def numbered(values: Iterable[str]) -> Ints:
+    """Equal values get equal numbers, in the order in which they come.
+
+    >>> numbered(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(value, len(known)) for value in values], np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """Lists of numbers one behind another: list k is `values[starts[k]:starts[k + 1]]`."""
+
+    starts: npt.NDArray[np.int64]
+    values: Ints
+
+    @classmethod
+    def of(cls, lists: Sequence[Iterable[int]]) -> Lists:
+        """Each list sorted and without repetition."""
+        kept = [sorted(set(one)) for one in lists]
+        starts = np.zeros(len(kept) + 1, np.int64)
+        np.cumsum([len(one) for one in kept], out=starts[1:])
+        return cls(starts, np.array([k for one in kept for k in one], np.int32))

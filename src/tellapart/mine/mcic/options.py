@@ -1,0 +1,67 @@
+"""What `build mcic` can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.mine.mcic.guards import Guards
+from tellapart.mine.mcic.score import Choice
+from tellapart.mine.mcic.tuning import Tuning
+from tellapart.mine.neighbours.nearest import Search
+from tellapart.text.smoothing import smoothing_of
+
+WAYS = ("auto", "paper", "fair-sets")
+
+
+@dataclass(frozen=True, slots=True)
+class McicOptions:
+    """The ways to build MCIC, and what the paper's way depends on.
+
+    `way` is `paper` (decoys for each caption by itself, Ding et al. 2016), `fair-sets` (five near
+    captions of five images share one set of options, see `fair.py`) or `auto`: fair sets on the
+    built-in world, where near captions are many and a verifier knows the truth.
+
+    `vectors` is `paragraphs` (trained on the corpus with each setting of `tuning`), `tf-idf`, or a
+    file with a vector for each caption. `splits` are names with shares or numbers of images:
+    `train:0.8,test:0.2`. With `fast_training` all cores train paragraph vectors: quicker, and
+    never twice the same.
+    """
+
+    way: str = "auto"
+    vectors: str = "paragraphs"
+    choice: Choice = field(default_factory=Choice)
+    tuning: Tuning = field(default_factory=Tuning)
+    guards: Guards = field(default_factory=Guards)
+    search: Search = field(default_factory=Search)
+    splits: str = ""
+    fast_training: bool = False
+
+    def check(self) -> None:
+        """Raise where a value cannot be meant."""
+        if self.way not in WAYS:
+            raise UnknownName("way to build mcic", self.way, WAYS)
+        smoothing_of(self.choice.smoothing)
+        numbers = {
+            "neighbours": (self.choice.neighbours,),
+            "decoys": (self.choice.decoys,),
+            "dimensions": self.tuning.dimensions,
+            "epochs": self.tuning.epochs,
+            "sample": (self.tuning.sample,),
+        }
+        for name, values in numbers.items():
+            if not values or min(values) < 1:
+                raise BadInput(f"{name}: {_shown(values)}", allowed="1 or more")
+        if self.choice.decoys > self.choice.neighbours:
+            raise BadInput(
+                f"{self.choice.decoys} decoys cannot come from {self.choice.neighbours} neighbours",
+                allowed="at least as many neighbours as decoys",
+            )
+        for name, shares in {"lambda": self.tuning.weights, "L": (self.choice.limit,)}.items():
+            if not shares or not all(0 <= share <= 1 for share in shares):
+                raise BadInput(f"{name}: {_shown(shares)}", allowed="0 to 1")
+
+
+def _shown(values: Sequence[float]) -> str:
+    return ", ".join(map(str, values)) or "none"

@@ -1,0 +1,105 @@
+"""Equation 1 and the choice of decoys (Ding et al. 2016, section 3.2).
+
+Score is 0 where BLEU reaches L, else lambda * cosine + (1 - lambda) * BLEU; the decoys of a caption
+are those of its nearest captions that have the highest Score above 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart.mine.mcic.captions import Ints
+from tellapart.mine.mcic.guards import Guards, Said
+
+Floats = npt.NDArray[np.floating]
+REASONS = ("too alike (BLEU)", "same words", "no new words", "same as another decoy")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the choice depends on: the paper's N, its number of decoys, L and lambda (`weight`).
+
+    `smoothing` is that of BLEU, which the paper does not name; `exp`, and no n-grams longer than
+    the decoy, is the usual BLEU of single sentences (sacreBLEU's).
+    """
+
+    neighbours: int = 500
+    decoys: int = 4
+    limit: float = 0.5
+    weight: float = 0.3
+    smoothing: str = "exp"
+
+
+class Candidates(NamedTuple):
+    """Neighbours of target captions [q], arrays [q, n]: nearest first, caption -1 for none.
+
+    BLEU has the neighbour as candidate and the target as reference.
+    """
+
+    targets: Ints
+    captions: Ints
+    cosines: Floats
+    bleus: Floats
+
+
+class Chosen(NamedTuple):
+    """The decoys of some captions, arrays [q, decoys]: best first, caption -1 where too few.
+
+    `refused` [q, reasons] counts the neighbours that were passed over, in the order of `REASONS`.
+    """
+
+    captions: Ints
+    scores: Floats
+    bleus: Floats
+    cosines: Floats
+    refused: Ints
+
+
+def scores(cosines: Floats, bleus: Floats, weight: float, limit: float) -> Floats:
+    """Equation 1, element by element.
+
+    >>> scores(np.array([0.5, 0.5]), np.array([0.2, 0.5]), 0.3, 0.5).round(3).tolist()
+    [0.29, 0.0]
+    """
+    mixed = weight * cosines.astype(np.float64) + (1 - weight) * bleus
+    return np.where(bleus >= limit, 0.0, mixed)
+
+
+def choose(near: Candidates, said: Said, choice: Choice, guards: Guards) -> Chosen:
+    """The decoys of each target, of equal Score the nearer one first."""
+    from tellapart.mine.mcic.kernels import pick_rows
+    from tellapart.text._numba import in_threads
+
+    score = scores(near.cosines, near.bleus, choice.weight, choice.limit)
+    alike = near.bleus >= choice.limit
+    images = said.captions.image_of[near.targets]
+    places = np.full((len(images), choice.decoys), -1, np.int32)
+    refused = np.zeros((len(images), len(REASONS)), np.int32)
+    told = (
+        said.captions.bags, said.bags.starts, said.bags.values, said.telling.starts,
+        said.telling.values, said.known.starts, said.known.values,
+    )  # fmt: skip
+    rules = (guards.same_words, guards.new_words, guards.distinct)
+    in_threads(
+        lambda a, b: pick_rows(
+            images, near.captions, score, alike, told, rules, places, refused, a, b
+        ),
+        len(images),
+        least=256,
+    )
+
+    return at(places, Chosen(near.captions, score, near.bleus, near.cosines, refused))
+
+
+def at(places: Ints, ranked: Chosen) -> Chosen:
+    """What stands at some places of each row, -1 for none."""
+    missing, where = places < 0, np.maximum(places, 0)
+    captions = np.where(missing, -1, np.take_along_axis(ranked.captions, where, 1))
+    score, bleu, cosine = (
+        np.where(missing, 0.0, np.take_along_axis(values, where, 1)) for values in ranked[1:4]
+    )
+    return Chosen(captions.astype(np.int32), score, bleu, cosine, ranked.refused)
