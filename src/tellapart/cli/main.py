@@ -21,6 +21,7 @@ from tellapart.cli import (
     retrieving,
     scoring,
     showcase,
+    studying,
 )
 from tellapart.cli.building import group as building
 from tellapart.errors import TellapartError
@@ -47,6 +48,7 @@ VERBS = (
     results,
     comparing,
     retrieving,
+    studying,
     listing,
 )
 for module in VERBS:

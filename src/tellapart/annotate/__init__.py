@@ -1,0 +1,1 @@
+"""Studies: what people are asked, who gets which task, and what they answered."""

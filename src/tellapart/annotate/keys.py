@@ -1,0 +1,73 @@
+"""What must not be guessed: tokens, their hashes, keyed pseudonyms and the addresses of pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tellapart.errors import BadInput
+from tellapart.tables import read_json
+
+NAME = "keys.json"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Keys:
+    """The secrets of a study; they stay in its folder, readable by its owner alone."""
+
+    owner: str
+    pseudonyms: str
+    pictures: str
+
+    def pseudonym(self, platform_id: str) -> str:
+        """A name that stands for an id of a platform and cannot be traced back without the key."""
+        return keyed(self.pseudonyms, "person", platform_id)
+
+    def picture(self, person: int, number: int, place: int) -> str:
+        """The mark that makes a picture's address one person's own."""
+        return keyed(self.pictures, str(person), str(number), str(place))[:22]
+
+    def is_owner(self, token: str) -> bool:
+        """Whether this is the owner's token, in constant time."""
+        return hmac.compare_digest(hashed(token), hashed(self.owner))
+
+
+def new_token() -> str:
+    """192 random bits as text that can stand in a link."""
+    return secrets.token_urlsafe(24)
+
+
+def hashed(token: str) -> str:
+    """What is stored of a token; it has 192 random bits, so a plain hash is enough."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def keyed(key: str, *parts: str) -> str:
+    """A keyed hash of some texts."""
+    message = json.dumps(parts).encode()
+    return hmac.new(bytes.fromhex(key), message, hashlib.sha256).hexdigest()
+
+
+def write_keys(folder: Path) -> Keys:
+    """Make new keys; the file can be read by its owner alone from the first moment."""
+    keys = Keys(new_token(), secrets.token_hex(32), secrets.token_hex(32))
+    handle = os.open(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(asdict(keys), file)
+        file.flush()
+        os.fsync(file.fileno())
+    return keys
+
+
+def read_keys(folder: Path) -> Keys:
+    """The keys of a study."""
+    stored = read_json(folder / NAME)
+    try:
+        return Keys(**stored)
+    except TypeError:
+        raise BadInput(f"{NAME} is not as it was written", where=str(folder)) from None

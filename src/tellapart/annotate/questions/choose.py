@@ -1,0 +1,94 @@
+"""Which caption fits the image, which image fits the caption? Human baselines, both directions.
+
+Miranda et al. 2024, section 4: each query is asked by itself, as models are asked (BiVLC). Ding et
+al. 2016, section 3.4: the best of five captions (MCIC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tellapart.annotate.questions.question import Form, Matter, Shown, Truth, numbered
+from tellapart.items import Item
+from tellapart.questions import Ask, questions
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseCaption:
+    """Shown are a picture and captions in drawn order, of which one must be chosen."""
+
+    name: str
+    about: str
+    needs: str
+    instructions: str
+    fewest: int = 2
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """One task for each image that has both right and wrong captions."""
+        if len(item.captions) < self.fewest:
+            return
+        for asked in questions(item, frozenset({Ask.CAPTION})):
+            truth = Truth(frozenset(str(place) for place in asked.right))
+            yield Matter(item.id, asked.id, (item.images[asked.image],), item.captions, truth)
+
+    def form(self, matter: Matter) -> Form:
+        """A picture and the captions."""
+        return Form(
+            "Which caption describes the picture best?",
+            shown=(Shown("Picture", image=0),),
+            options=numbered(captions=matter.captions),
+        )
+
+
+class ChooseImage:
+    """Shown are a caption and pictures in drawn order, of which one must be chosen."""
+
+    name = "choose-image"
+    about = "which picture fits the caption (human baseline)"
+    needs = "items with two images or more"
+    instructions = (
+        "You see a caption and pictures. Choose the picture that the caption describes.\n\n"
+        "Exactly one of them is meant. The pictures may be alike: read every word and look for the "
+        "detail that decides. If you are not sure, choose what seems most likely."
+    )
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """One task for each caption that has both right and wrong images."""
+        for asked in questions(item, frozenset({Ask.IMAGE})):
+            truth = Truth(frozenset(str(place) for place in asked.right))
+            caption = item.captions[asked.caption]
+            yield Matter(item.id, asked.id, item.images, (caption,), truth)
+
+    def form(self, matter: Matter) -> Form:
+        """A caption and the pictures."""
+        return Form(
+            "Which picture does the caption describe?",
+            shown=(Shown("Caption", matter.captions[0]),),
+            options=numbered(images=len(matter.images)),
+        )
+
+
+CHOOSE_IMAGE = ChooseImage()
+CHOOSE_CAPTION = ChooseCaption(
+    name="choose-caption",
+    about="which caption fits the picture (human baseline)",
+    needs="items with two captions or more",
+    instructions=(
+        "You see a picture and captions. Choose the caption that describes the picture.\n\n"
+        "Exactly one of them is meant. They may differ in a single word: look for the detail that "
+        "decides. If you are not sure, choose what seems most likely."
+    ),
+)
+BEST_OF_FIVE = ChooseCaption(
+    name="best-of-five",
+    about="which of five captions fits the picture best (MCIC)",
+    needs="items with three captions or more",
+    instructions=(
+        "You see a picture and five captions. Choose the caption that describes the picture best.\n\n"
+        "One caption was written by someone who saw this picture; the others were written for "
+        "different pictures. Several may be partly true, and the right one may leave things out. "
+        "Take the one with the most that fits and the least that does not."
+    ),
+    fewest=3,
+)

@@ -1,0 +1,62 @@
+"""Which of two images does the caption describe better, or both alike? (BiVLC, step 4)
+
+Miranda et al. 2024, section 3.1: an instance is dropped where the generated image is chosen, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tellapart.annotate.questions.question import (
+    Form,
+    Matter,
+    Option,
+    Shown,
+    Truth,
+    numbered,
+    true_images,
+)
+from tellapart.items import Item
+
+
+class FirstSecondBoth:
+    """Shown are a caption and two pictures in drawn order."""
+
+    name = "first-second-both"
+    about = "which of two pictures the caption fits better: first, second or both (BiVLC)"
+    needs = "items with two images"
+    instructions = (
+        "You see a caption and two pictures. Choose the picture that the caption describes.\n\n"
+        "If it describes both of them equally well, choose **Both alike**. Judge only what the "
+        "caption says: it does not matter which picture is more beautiful or more natural."
+    )
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """The original caption with both images; every caption where none is the original."""
+        if len(item.images) != 2:
+            return
+        asked = range(len(item.captions)) if item.original is None else [item.original[1]]
+        for j in asked:
+            true = true_images(item, j)
+            truth = Truth(true if len(true) == 1 else frozenset({"both"})) if true else None
+            yield Matter(item.id, f"image@{j}", item.images, (item.captions[j],), truth)
+
+    def form(self, matter: Matter) -> Form:
+        """Two pictures, then both."""
+        return Form(
+            "Which picture does the caption describe?",
+            shown=(Shown("Caption", matter.captions[0]),),
+            options=numbered(images=2),
+            fixed=(Option("both", "Both alike"),),
+            places=("First picture", "Second picture"),
+        )
+
+    def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
+        """The original caption with the original image and the candidate that was chosen."""
+        if len(earlier.captions) == 2:
+            images = (earlier.images[-1], earlier.images[int(chosen)])
+            truth = Truth(frozenset({"0"}))
+            yield Matter(earlier.item, "ambiguity", images, (earlier.captions[1],), truth)
+
+
+QUESTION = FirstSecondBoth()

@@ -1,0 +1,77 @@
+"""How correct, how detailed is a caption, from 1 to 5? (ratings of captions, as for COCO)
+
+Hu et al. 2019, section 3: correctness is rated with the image, detailedness without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tellapart.annotate.questions.question import Form, Matter, Option, Shown
+from tellapart.items import Item
+
+
+def scale(low: str, high: str) -> tuple[Option, ...]:
+    """The options 1 to 5, with words for both ends."""
+    words = {1: f"1: {low}", 5: f"5: {high}"}
+    return tuple(Option(str(k), words.get(k, str(k))) for k in range(1, 6))
+
+
+class RateCorrectness:
+    """Shown are a picture and a caption."""
+
+    name = "rate-correctness"
+    about = "how correct a caption is for its picture, 1 to 5"
+    needs = "any items: each image is shown with each caption that is true of it, or with all"
+    instructions = (
+        "You see a picture and a caption. Rate how **correct** the caption is, from 1 to 5.\n\n"
+        "1: it has nothing to do with the picture. 2: most of it is wrong. 3: the gist is right and "
+        "something important is wrong. 4: a small thing is wrong. 5: everything that it says is "
+        "true. It does not matter how much the caption leaves out."
+    )
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """One task for each image with each caption."""
+        for i, image in enumerate(item.images):
+            for j, caption in enumerate(item.captions):
+                yield Matter(item.id, f"correctness@{i},{j}", (image,), (caption,))
+
+    def form(self, matter: Matter) -> Form:
+        """A picture, a caption and the scale."""
+        return Form(
+            "How correct is the caption?",
+            shown=(Shown("Picture", image=0), Shown("Caption", matter.captions[0])),
+            fixed=scale("has nothing to do with it", "entirely true"),
+        )
+
+
+class RateDetail:
+    """Shown is a caption alone: people must not judge what it leaves out."""
+
+    name = "rate-detail"
+    about = "how detailed a caption is, read without its picture, 1 to 5"
+    needs = "any items: each caption is shown by itself"
+    instructions = (
+        "You read a caption of a picture that you do not see. Rate how **detailed** it is, from 1 "
+        "to 5.\n\n"
+        "1: it says almost nothing, it could be about any picture. 3: it names the main things. 5: it "
+        "says so much (what, how many, which colour, where, doing what) that you could draw the "
+        "picture. Mistakes in grammar do not count."
+    )
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """One task for each caption."""
+        for j, caption in enumerate(item.captions):
+            yield Matter(item.id, f"detail@{j}", (), (caption,))
+
+    def form(self, matter: Matter) -> Form:
+        """A caption and the scale."""
+        return Form(
+            "How detailed is the caption?",
+            shown=(Shown("Caption", matter.captions[0]),),
+            fixed=scale("says almost nothing", "says very much"),
+        )
+
+
+RATE_CORRECTNESS = RateCorrectness()
+RATE_DETAIL = RateDetail()

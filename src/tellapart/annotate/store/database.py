@@ -1,0 +1,195 @@
+"""A database and the threads that work on it.
+
+All work comes as jobs: functions of a connection that run in one transaction. SQLite has a single
+writer, which commits the jobs that came in meanwhile together, so that many people share one wait
+for the disk; PostgreSQL runs jobs side by side. A job may be run again from the start when the
+database asks for it, so it must do nothing but read and write the database.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from tellapart.errors import BadInput, TellapartError
+
+T = TypeVar("T")
+Job = Callable[[Connection], T]
+BATCH = 64
+"""Jobs that SQLite's writer commits together, at most."""
+WORKERS = 8
+"""Connections to PostgreSQL."""
+AGAIN = {"40001", "40P01"}
+"""What PostgreSQL says when a transaction should simply be tried again."""
+
+
+class Gone(TellapartError):
+    """The database cannot be reached or cannot write at the moment; nothing was changed."""
+
+
+class Database(Protocol):
+    """Runs jobs; a result that is there is on the disk."""
+
+    engine: Engine
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Run a job that may write."""
+        ...
+
+    def read(self, job: Job[T]) -> Future[T]:
+        """Run a job that only reads."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is under way and let go of the database."""
+        ...
+
+
+def open_database(url: str) -> Database:
+    """A database by its URL: `sqlite:///path`, or `postgresql://user@host/name`."""
+    scheme = url.partition(":")[0]
+    if scheme == "sqlite":
+        return SQLite(url)
+    if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
+        return PostgreSQL("postgresql+psycopg" + url[len(scheme) :])
+    raise BadInput(
+        f"{scheme}: is no database that studies know",
+        allowed="sqlite:///PATH or postgresql://USER@HOST/NAME",
+    )
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a file."""
+    return f"sqlite:///{path.resolve()}"
+
+
+class SQLite:
+    """One writer thread with its own connection; readers beside it (WAL)."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = create_engine(url, poolclass=NullPool)
+        event.listen(self.engine, "connect", _prepare_sqlite)
+        event.listen(self.engine, "begin", _begin_immediate)
+        self._reading = create_engine(url, pool_size=2, max_overflow=2)
+        event.listen(self._reading, "connect", _prepare_sqlite)
+        event.listen(self._reading, "begin", _begin_deferred)
+        self._jobs: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._readers = ThreadPoolExecutor(2, "study-reader")
+        self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
+        self._writer.start()
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Hand a job to the writer."""
+        future: Future[T] = Future()
+        self._jobs.put((job, future))
+        return future
+
+    def read(self, job: Job[T]) -> Future[T]:
+        """Run a job beside the writer, on what was committed last."""
+        return self._readers.submit(_in_transaction, self._reading, job)
+
+    def close(self) -> None:
+        """Let the writer finish what it has."""
+        self._jobs.put(None)
+        self._writer.join()
+        self._readers.shutdown()
+        self._reading.dispose()
+        self.engine.dispose()
+
+    def _write(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            batch, more = [first], True
+            while len(batch) < BATCH and not self._jobs.empty():
+                following = self._jobs.get()
+                if following is None:
+                    more = False
+                    break
+                batch.append(following)
+            self._commit(batch)
+            if not more:
+                return
+
+    def _commit(self, batch: list[tuple[Job[Any], Future[Any]]]) -> None:
+        """Run jobs in one transaction; one that fails leaves the others as they are."""
+        outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
+        try:
+            with self.engine.begin() as connection:
+                for job, future in batch:
+                    try:
+                        with connection.begin_nested():
+                            outcomes.append((future, job(connection), None))
+                    except (TellapartError, LookupError, ValueError, TypeError) as error:
+                        outcomes.append((future, None, error))
+        except Exception as error:  # nothing of the batch was committed, whatever the reason
+            gone = _gone(error)
+            outcomes = [(future, None, gone) for _, future in batch]
+        for future, value, failure in outcomes:
+            if failure is None:
+                future.set_result(value)
+            else:
+                future.set_exception(failure)
+
+
+class PostgreSQL:
+    """A few connections, each with a thread."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = create_engine(
+            url, pool_size=WORKERS, max_overflow=0, pool_pre_ping=True, pool_timeout=10,
+            connect_args={"connect_timeout": 10},
+        )  # fmt: skip
+        self._workers = ThreadPoolExecutor(WORKERS, "study-database")
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Run a job in a transaction of its own, again where the database asks for it."""
+        return self._workers.submit(_in_transaction, self.engine, job)
+
+    read = submit
+
+    def close(self) -> None:
+        """Finish what is under way."""
+        self._workers.shutdown()
+        self.engine.dispose()
+
+
+def _in_transaction(engine: Engine, job: Job[T]) -> T:
+    for attempt in range(5):
+        try:
+            with engine.begin() as connection:
+                return job(connection)
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) not in AGAIN or attempt == 4:
+                raise _gone(error) from error
+        except SQLAlchemyError as error:
+            raise _gone(error) from error
+    raise AssertionError("unreachable")
+
+
+def _gone(error: Exception) -> Exception:
+    """A database's own failure as one that can be told; anything else stays what it is."""
+    if not isinstance(error, SQLAlchemyError):
+        return error
+    reason = str(getattr(error, "orig", error)).partition("\n")[0]
+    return Gone(f"the database says: {reason}", todo="try again in a moment")
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=15000"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_deferred(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -1,0 +1,174 @@
+"""The tables, as the code sees them; `migrations.py` makes them and keeps older ones up to date.
+
+Times are whole milliseconds since 1970. JSON is kept as text, which both databases treat alike.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Computed,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+Key = BigInteger().with_variant(Integer(), "sqlite")
+"""SQLite gives out row numbers only for a plain INTEGER key."""
+
+
+def _key() -> Column[int]:
+    return Column("id", Key, primary_key=True)
+
+
+def _refers(name: str, to: str, **more: bool) -> Column[int]:
+    return Column(name, Key, ForeignKey(to, ondelete="CASCADE"), **more)  # type: ignore[arg-type]
+
+
+schema_version = Table("schema_version", metadata, Column("version", Integer, nullable=False))
+
+study = Table(
+    "study",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("items_sha256", Text, nullable=False),
+    Column("made_at", BigInteger, nullable=False),
+)
+
+stage = Table(
+    "stage",
+    metadata,
+    _key(),
+    Column("study_id", Text, ForeignKey("study.id", ondelete="CASCADE"), nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("ask", Text, nullable=False),
+    Column("rules", Text, nullable=False),
+    UniqueConstraint("study_id", "place"),
+)
+
+task = Table(
+    "task",
+    metadata,
+    _key(),
+    _refers("stage_id", "stage.id", nullable=False),
+    Column("role", Text, nullable=False),  # item, gold, check, training
+    Column("key", Text, nullable=False),
+    Column("unit", Text, nullable=False),  # what nobody sees twice
+    Column("rank", Integer, nullable=False),  # the order in which tasks are given out
+    Column("matter", Text, nullable=False),
+    _refers("parent_id", "task.id"),  # the task of an earlier stage that it follows from
+    Column("state", Text, nullable=False, server_default="open"),  # open, closed, void
+    Column("wanted", Integer, nullable=False),  # judgements
+    Column("given", Integer, nullable=False, server_default="0"),
+    Column("held", Integer, nullable=False, server_default="0"),  # reserved, not yet answered
+    Column("kept", Boolean),  # what became of a closed one
+    Column("chosen", Text),
+    Column("closed_at", BigInteger),
+    Column(
+        "room",
+        Integer,
+        Computed("CASE WHEN state = 'open' THEN wanted - given - held ELSE 0 END", persisted=True),
+    ),
+    UniqueConstraint("stage_id", "role", "key"),
+    Index("task_room", "stage_id", "rank", sqlite_where=text("room > 0"),
+          postgresql_where=text("room > 0")),
+    Index("task_parent", "parent_id"),
+)  # fmt: skip
+
+person = Table(
+    "person",
+    metadata,
+    _key(),
+    Column("study_id", Text, ForeignKey("study.id", ondelete="CASCADE"), nullable=False),
+    Column("code", Text, nullable=False),  # what exports call the person
+    Column("label", Text, nullable=False, server_default=""),  # the owner's own note
+    Column("source", Text, nullable=False),  # link, prolific
+    Column("token_hash", Text),
+    Column("pseudonym", Text),  # of the id that a platform gave
+    Column("session_pseudonym", Text),
+    Column("state", Text, nullable=False, server_default="active"),  # active, excluded, revoked
+    Column("made_at", BigInteger, nullable=False),
+    Column("consented_at", BigInteger),
+    Column("seen_at", BigInteger),
+    _refers("stage_id", "stage.id"),  # where the person works now
+    Column("trained", Integer, nullable=False, server_default="0"),
+    Column("served", Integer, nullable=False, server_default="0"),  # items in this stage
+    Column("cursor", Integer, nullable=False, server_default="0"),  # no task for them ranks below
+    Column("last_number", Integer, nullable=False, server_default="0"),
+    UniqueConstraint("study_id", "code"),
+    UniqueConstraint("token_hash"),
+    UniqueConstraint("study_id", "pseudonym"),
+)
+
+session = Table(
+    "session",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("study_id", Text, ForeignKey("study.id", ondelete="CASCADE"), nullable=False),
+    _refers("person_id", "person.id"),  # none: the owner
+    Column("made_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index("session_person", "person_id"),
+)
+
+assignment = Table(
+    "assignment",
+    metadata,
+    _key(),
+    _refers("person_id", "person.id", nullable=False),
+    _refers("task_id", "task.id", nullable=False),
+    Column("number", Integer, nullable=False),  # the person's first, second, ...
+    Column("unit", Text, nullable=False),
+    Column("drawn", Text, nullable=False),  # the order of options
+    Column("state", Text, nullable=False),  # open, done, expired, lost
+    Column("reserved_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    UniqueConstraint("person_id", "number"),
+    UniqueConstraint("person_id", "unit"),
+    Index("assignment_task", "task_id"),
+    Index("assignment_open", "expires_at", sqlite_where=text("state = 'open'"),
+          postgresql_where=text("state = 'open'")),
+    Index("assignment_waiting", "person_id", sqlite_where=text("state IN ('open', 'expired')"),
+          postgresql_where=text("state IN ('open', 'expired')")),
+)  # fmt: skip
+
+judgement = Table(
+    "judgement",
+    metadata,
+    Column("assignment_id", Key, ForeignKey("assignment.id", ondelete="CASCADE"),
+           primary_key=True, autoincrement=False),
+    _refers("task_id", "task.id", nullable=False),
+    _refers("person_id", "person.id", nullable=False),
+    Column("choice", Text, nullable=False),
+    Column("word", Integer),
+    Column("is_right", Boolean),
+    Column("answered_at", BigInteger, nullable=False),
+    Column("milliseconds", BigInteger),  # from shown to answered, as the page says
+    Column("revisions", Integer, nullable=False, server_default="0"),
+    Column("void", Boolean, nullable=False, server_default=text("false")),
+    Index("judgement_task", "task_id"),
+    Index("judgement_person", "person_id"),
+)  # fmt: skip
+
+event = Table(
+    "event",
+    metadata,
+    _key(),
+    Column("study_id", Text, ForeignKey("study.id", ondelete="CASCADE"), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("who", Text, nullable=False, server_default=""),
+    Column("detail", Text, nullable=False, server_default="{}"),
+    Index("event_study", "study_id"),
+)
