@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-import types
 
 import numpy as np
 import pytest
 from tests.audits.conftest import bench, choice, pairs
+from tests.models.small import causal_folder, library
 
 from tellapart import seeds
 from tellapart.audits.auditing import AuditOptions, audit
@@ -21,6 +21,7 @@ from tellapart.audits.learned import fit
 from tellapart.audits.sheet import FOLDS, folds, sheet_of
 from tellapart.errors import TellapartError
 from tellapart.items import Item, Origin, Slot, Word
+from tellapart.models.names import load
 
 PLANTED = {
     "fewer characters": ("A cat", "A catfish"),
@@ -248,6 +249,7 @@ def test_folds_keep_groups_whole():
 
 
 def test_without_transformers_the_error_says_what_to_do(monkeypatch, quick):
+    library("transformers")
     monkeypatch.setitem(sys.modules, "transformers", None)
     options = dataclasses.replace(quick, lm="some/model")
     with pytest.raises(TellapartError, match="transformers") as caught:
@@ -255,29 +257,10 @@ def test_without_transformers_the_error_says_what_to_do(monkeypatch, quick):
     assert "--lm" in str(caught.value)
 
 
-def test_a_language_model_scores_by_the_mean_of_its_tokens(monkeypatch):
-    torch = pytest.importorskip("torch")
-
-    class Tokenizer:
-        bos_token_id, eos_token_id = 0, 0
-
-        def __call__(self, text, add_special_tokens):
-            return {"input_ids": [1 if word == "usual" else 2 for word in text.split()]}
-
-    class Causal:
-        def eval(self):
-            return self
-
-        def __call__(self, input_ids, attention_mask):
-            odds = torch.log(torch.tensor([0.1, 0.6, 0.3]))
-            return types.SimpleNamespace(logits=odds.expand(*input_ids.shape, 3))
-
-    tokenizer = types.SimpleNamespace(from_pretrained=lambda name: Tokenizer())
-    causal = types.SimpleNamespace(from_pretrained=lambda name: Causal())
-    fake = types.SimpleNamespace(AutoTokenizer=tokenizer, AutoModelForCausalLM=causal)
-    monkeypatch.setitem(sys.modules, "transformers", fake)
-    sheet = sheet_of(pairs([("usual usual usual", "odd")]))
-    got = dict(
-        zip([sheet.texts[k] for k in sheet.text], lm_guesser("m").scores(sheet), strict=True)
-    )
-    assert got == pytest.approx({"usual usual usual": np.log(0.6), "odd": np.log(0.3)}, rel=1e-5)
+def test_a_language_model_guesses_by_its_own_scores_of_the_captions(tmp_path):
+    transformers = library("transformers")
+    folder = causal_folder(transformers, tmp_path / "lm")
+    sheet = sheet_of(pairs([("A cat on the mat", "the left cat is on a dog")]))
+    got = lm_guesser(str(folder)).scores(sheet)
+    expected = load(f"hf:{folder}?head=lm").score_texts([sheet.texts[k] for k in sheet.text])
+    assert got == pytest.approx(expected, rel=1e-5) and len(set(got)) == 2

@@ -97,3 +97,16 @@ def clip_tokenizer(transformers: Any) -> Any:
     tokens = [*letters, *(f"{c}</w>" for c in letters), "<|startoftext|>", "<|endoftext|>"]
     vocabulary = {token: k for k, token in enumerate(tokens)}
     return transformers.CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=77)
+
+
+def causal_folder(transformers: Any, folder: Path) -> Path:
+    """A small causal language model with its tokenizer, saved where `hf:` finds it."""
+    tokenizer = bert_tokenizer(transformers, folder)
+    tokenizer.bos_token = "[CLS]"
+    config = transformers.GPT2Config(
+        vocab_size=len(tokenizer), n_positions=48, n_embd=32, n_layer=2, n_head=2,
+        bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.sep_token_id,
+    )  # fmt: skip
+    wide(transformers.GPT2LMHeadModel(config), 0.3).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -16,6 +16,7 @@ from typing import Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput, TellapartError
+from tellapart.models.needing import need
 from tellapart.models.torch_tools import dtype_of, torch_library
 
 
@@ -30,17 +31,25 @@ class Wanted:
 
     @property
     def place(self) -> str:
-        """The name as the library takes it."""
+        """The name as the library takes it; of a GGUF file its folder."""
         if self.name.startswith((".", "/", "~")):
             folder = Path(self.name).expanduser()
+            if self.is_gguf and folder.is_file():
+                return str(folder.parent)
             if not folder.is_dir():
                 raise BadInput(
-                    "there is no such folder",
+                    f"there is no such {'file' if self.is_gguf else 'folder'}",
                     where=str(folder),
-                    allowed="a folder with config.json, weights and the processor's files",
+                    allowed="a folder with config.json, weights and the processor's files, or a "
+                    ".gguf file",
                 )
             return str(folder)
         return self.name
+
+    @property
+    def is_gguf(self) -> bool:
+        """Whether all of the model is one quantised file."""
+        return self.name.endswith(".gguf")
 
 
 def transformers_library() -> Any:
@@ -52,6 +61,10 @@ def fetch(load: Callable[..., Any], wanted: Wanted, **more: Any) -> Any:
     """Call one of the library's `from_pretrained`; what it cannot find or read is explained."""
     if wanted.revision:
         more["revision"] = wanted.revision
+    if wanted.is_gguf:
+        for package in ("gguf", "accelerate"):
+            need(package, "models")
+        more["gguf_file"] = Path(wanted.name).name
     try:
         return load(wanted.place, **more)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
