@@ -21,6 +21,7 @@ from tellapart.mine.negatives.edit import Negative
 from tellapart.mine.negatives.making import Made, Maker, Task
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.score.cache import default_folder
+from tellapart.tables import write_parquet
 from tellapart.text.formatting import alike
 from tellapart.text.parsing import parse
 
@@ -38,7 +39,10 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     made = _maker(own.by)(task)
     chosen = spread(_fitting(made.negatives, Verifier(corpus, options.verifier)), options)
     items = [_item(corpus, negative, own, options.seed) for negative in chosen]
-    return finish("negatives", corpus, items, out, options, ("accuracy",), _how(own, made))
+    built = finish("negatives", corpus, items, out, options, ("accuracy",), _how(own, made))
+    for name, table in made.beside.items():
+        write_parquet(out / f"{name}.parquet", table)
+    return built
 
 
 def task_of(corpus: Corpus, own: NegativesOptions, options: BuildOptions) -> Task:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+import polars as pl
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.mine.building import Progress
@@ -70,18 +71,22 @@ class Task:
 
 @dataclass(frozen=True)
 class Made:
-    """Negatives in the order of their captions; how often each (kind, reason) was refused."""
+    """Negatives in the order of their captions; how often each (kind, reason) was refused.
+
+    `about` goes into the benchmark's card; `beside` are tables that are written into its folder.
+    """
 
     negatives: list[Negative]
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     about: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 class Maker(Protocol):
     """A way of making negatives."""
 
     def __call__(self, task: Task) -> Made:
-        """The negatives of a task; `Made.about` goes into the benchmark's card."""
+        """The negatives of a task."""
         ...
 
 
