@@ -1,7 +1,7 @@
 """Distinct vectors of unit length, and the rows that each of them stands for.
 
 Texts with the same words have the same vector. Each distinct vector is compared once, so that
-rows which are alike tie exactly, whatever block or thread a matrix product puts them into.
+rows which are alike tie exactly, whatever block of a matrix product they would be put into.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, issparse
 
 Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating]
 Vectors = Any
 """One row a text: an array of float32, or a sparse matrix (csr) for tf-idf."""
 
-STEP = 1e-6
-"""Similarities are rounded to this: a float32 product is not exact beyond it."""
+DIGITS = {"float32": 6, "float64": 9}
+"""Similarities are rounded to so many: beyond them a product is not exact."""
+DOUBLE_UP_TO = 10_000
+"""Up to so many rows there is time and room to compare in double precision."""
+BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,28 +40,15 @@ class Distinct:
         return int(self.vectors.shape[0])
 
     @cached_property
-    def counts(self) -> Ints:
-        """How many rows each vector stands for."""
-        return np.bincount(self.of_row, minlength=self.number).astype(np.int32)
-
-    def rows(self, vectors: Ints) -> Ints:
-        """The rows that some vectors stand for, those of the first vector first."""
-        if self.number == len(self.of_row):
-            return vectors
-        lengths = self.counts[vectors]
-        starts = self._starts[vectors]
-        before = np.cumsum(lengths) - lengths
-        places = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-        rows: Ints = self._rows[places]
-        return rows
-
-    @cached_property
-    def _rows(self) -> Ints:
+    def rows(self) -> Ints:
+        """The rows of the first vector, those of the second, ...; each vector's in order."""
         return np.argsort(self.of_row, kind="stable").astype(np.int32)
 
     @cached_property
-    def _starts(self) -> npt.NDArray[np.int64]:
-        return np.cumsum(self.counts, dtype=np.int64) - self.counts
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Where the rows of each vector begin in `rows`, and the end of all."""
+        counts = np.bincount(self.of_row, minlength=self.number)
+        return np.concatenate([[0], np.cumsum(counts)])
 
 
 def distinct(vectors: Vectors) -> Distinct:
@@ -79,17 +69,27 @@ def distinct(vectors: Vectors) -> Distinct:
     return Distinct(unit if len(first) == unit.shape[0] else unit[np.array(first)], of_row)
 
 
+def rounded(similar: Floats) -> Floats:
+    """Similarities as they are compared; minus zero is zero."""
+    return np.round(similar, DIGITS[similar.dtype.name]) + similar.dtype.type(0)
+
+
+def step(similar: Floats) -> float:
+    """What similarities may differ by and still be equal when rounded."""
+    return float(10.0 ** -DIGITS[similar.dtype.name])
+
+
 def _unit(vectors: Vectors) -> Vectors:
     if issparse(vectors):
         squares = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
         scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
-        return csr_matrix(vectors.multiply(scale[:, None]), dtype=np.float32)
-    unit = np.empty(vectors.shape, np.float32)
-    for start in range(0, len(vectors), 8192):  # in blocks: double precision takes twice the room
-        block = np.asarray(vectors[start : start + 8192], np.float64)
+        return csr_matrix(vectors.multiply(scale[:, None]), dtype=np.float64)
+    unit = np.empty(vectors.shape, np.float64 if len(vectors) <= DOUBLE_UP_TO else np.float32)
+    for start in range(0, len(vectors), BLOCK):  # double precision takes twice the room
+        block = np.asarray(vectors[start : start + BLOCK], np.float64)
         norms = np.linalg.norm(block, axis=1, keepdims=True)
-        unit[start : start + 8192] = block / np.where(norms > 0, norms, 1)
-    return unit + np.float32(0)  # minus zero becomes zero
+        unit[start : start + BLOCK] = block / np.where(norms > 0, norms, 1) + 0.0
+    return unit
 
 
 def _key(unit: Vectors, row: int) -> bytes:

@@ -2,48 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, sqrt
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import issparse
 
-from tellapart.mine.neighbours.distinct import STEP, Distinct, Floats, Ints
+from tellapart.mine.neighbours.candidates import Candidates
+from tellapart.mine.neighbours.distinct import Distinct, Floats, Ints, Vectors, rounded, step
 
-BLOCK_BYTES = 200_000_000
+BLOCK_BYTES = 128_000_000
 """Room for one block of similarities."""
 SAMPLE = 4096
 """How many similarities of a row are looked at to guess how high the best lie."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Exact:
     """Compares with every vector."""
 
     distinct: Distinct
-    threads: int
 
     @property
     def block(self) -> int:
-        """How many queries fit into one block."""
+        """How many queries to ask for at a time."""
         return max(1, min(1024, BLOCK_BYTES // (4 * self.distinct.number)))
 
-    def search(self, queries: Ints, numbers: Ints) -> Iterator[tuple[Ints, Floats]]:
-        """For each query (a distinct vector) its best vectors, itself among them, best first.
+    def near(self, queries: Ints, numbers: npt.NDArray[np.integer]) -> Candidates:
+        """For each query (a distinct vector) its best vectors, itself among them.
 
         At least so many as `numbers` says, where there are so many, and with all that tie with
-        the last of them; equal similarities in the order of the vectors.
+        the last of them.
         """
+        product = self.distinct.vectors[queries] @ self._transposed
+        similar = product.toarray() if issparse(product) else product
+        found = [best(row, number) for row, number in zip(similar, numbers, strict=True)]
+        ends = np.cumsum([0, *(len(places) for places, _ in found)])
+        places, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Candidates(ends, places, values)
+
+    @cached_property
+    def _transposed(self) -> Vectors:
         vectors = self.distinct.vectors
-        transposed = vectors.T.tocsr() if issparse(vectors) else vectors.T
-        with ThreadPoolExecutor(self.threads) as pool:
-            for start in range(0, len(queries), self.block):
-                part = slice(start, start + self.block)
-                product = vectors[queries[part]] @ transposed
-                similar = product.toarray() if issparse(product) else product
-                yield from pool.map(best, similar, numbers[part])
+        return vectors.T.tocsr() if issparse(vectors) else vectors.T
 
 
 def best(similar: Floats, number: int) -> tuple[Ints, Floats]:
@@ -51,25 +54,29 @@ def best(similar: Floats, number: int) -> tuple[Ints, Floats]:
     if number >= len(similar):
         places = np.arange(len(similar))
     else:
-        places = np.flatnonzero(similar >= _guess(similar, number))
+        sample = similar[:: max(1, len(similar) // SAMPLE)]
+        places = np.flatnonzero(similar >= level(sample, number, len(similar)) - step(similar))
         if len(places) < number:
             places = np.arange(len(similar))
         values = similar[places]
-        if len(places) > number:
-            last = np.partition(values, len(values) - number)[len(values) - number]
-            places = places[values >= last - STEP]
-    rounded = np.round(similar[places], 6) + np.float32(0)
-    order = np.argsort(-rounded, kind="stable")
+        last = np.partition(values, len(values) - number)[len(values) - number]
+        places = places[values >= last - step(similar)]
+    values = rounded(similar[places])
+    order = np.argsort(-values, kind="stable")
     if number < len(order):
-        order = order[rounded[order] >= rounded[order[number - 1]]]
-    return places[order].astype(np.int32), rounded[order]
+        order = order[values[order] >= values[order[number - 1]]]
+    return places[order].astype(np.int32), values[order]
 
 
-def _guess(similar: Floats, number: int) -> float:
-    """A level that at least `number` similarities most likely reach, from a regular sample."""
-    sample = similar[:: max(1, len(similar) // SAMPLE)]
-    expected = number * len(sample) / len(similar)
+def level(samples: Floats, number: int, total: int) -> Floats:
+    """Similarities that at least `number` of `total` most likely reach.
+
+    `samples` are some of each query's similarities, along the last axis.
+    """
+    size = samples.shape[-1]
+    expected = number * size / total
     rank = ceil(expected + 4 * sqrt(expected) + 4)
-    if rank >= len(sample):
-        return float("-inf")
-    return float(np.partition(sample, len(sample) - rank)[len(sample) - rank]) - STEP
+    if rank >= size:
+        return np.full(samples.shape[:-1], -np.inf, samples.dtype)
+    lowest: Floats = np.partition(samples, size - rank, axis=-1)[..., size - rank]
+    return lowest

@@ -20,16 +20,18 @@ from scipy.sparse import issparse
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.mine.neighbours.approximate import Approximate
+from tellapart.mine.neighbours.candidates import Allowed
 from tellapart.mine.neighbours.distinct import Distinct, Floats, Ints, Vectors, distinct
 from tellapart.mine.neighbours.exact import Exact
+from tellapart.mine.neighbours.threads import in_order
 
 METHODS = ("auto", "exact", "approximate")
-EXACT_UP_TO = 60_000
+EXACT_UP_TO = 50_000
 """Up to so many distinct vectors `auto` searches exactly."""
 SAMPLE = 200
 """How many queries the recall of an approximate search is measured on."""
-SPARE = 256
-"""How many more than k an approximate search looks for, at most, before it gives up on a row."""
+SPARE = 32
+"""How many more than k an approximate search looks for, since some may not be neighbours."""
 
 Progress = Callable[[int, int], None]
 
@@ -70,6 +72,7 @@ class Neighbours:
     vectors: Vectors
     exclude: Sequence[npt.NDArray[np.integer]] = ()
     search: Search = field(default_factory=Search)
+    _made: dict[int, Approximate] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.search.method not in METHODS:
@@ -94,10 +97,17 @@ class Neighbours:
     ) -> Iterator[Near]:
         """The k nearest rows of each row, or of the rows in `queries`, in blocks."""
         asked = self._all_rows if queries is None else np.asarray(queries, np.int32)
-        for start in range(0, len(asked), self._finder.block):
-            rows = slice(start, min(start + self._finder.block, len(asked)))
-            yield Near(rows, *self._block(asked[rows], k))
-            progress(rows.stop, len(asked))
+        finder = self._exact if self.method == "exact" else self._approximate(k)
+        find = self._found_exactly if self.method == "exact" else self._found_nearly
+
+        def block(rows: slice) -> Near:
+            return Near(rows, *find(asked[rows], k))
+
+        starts = range(0, len(asked), finder.block)
+        parts = (slice(start, min(start + finder.block, len(asked))) for start in starts)
+        for near in in_order(block, parts, self._threads):
+            yield near
+            progress(near.rows.stop, len(asked))
 
     def recall(self, k: int, sample: int = SAMPLE) -> float:
         """The share of the true k nearest that are found, on a random sample of the rows."""
@@ -107,68 +117,56 @@ class Neighbours:
         size = min(sample, len(self._all_rows))
         chosen = np.sort(rng.choice(len(self._all_rows), size=size, replace=False))
         found = np.concatenate([near.indices for near in self.nearest(k, chosen)])
-        exact = Neighbours(self.vectors, self.exclude, Search("exact", self.search.threads))
-        exact.__dict__["_distinct"] = self._distinct
-        true = np.concatenate([near.indices for near in exact.nearest(k, chosen)])
+        true, _ = self._found_exactly(chosen.astype(np.int32), k)
         hits = sum(len(np.intersect1d(a[a >= 0], b)) for a, b in zip(found, true, strict=True))
         return hits / max(1, int((true >= 0).sum()))
 
-    def _block(self, asked: Ints, k: int) -> tuple[Ints, Floats]:
-        indices = np.full((len(asked), k), -1, np.int32)
-        similarities = np.zeros((len(asked), k), np.float32)
-        excluded = self._excluded[asked]
-        numbers = k + np.minimum(excluded, SPARE if self.method == "approximate" else excluded)
-        short = self._fill(self._finder, asked, numbers, indices, similarities)
-        if self.method == "approximate" and len(short):
-            again = asked[short]
-            parts = indices[short], similarities[short]
-            self._fill(self._exact, again, k + self._excluded[again], *parts)
-            indices[short], similarities[short] = parts
-        return indices, similarities
+    def _found_exactly(self, rows: Ints, k: int) -> tuple[Ints, Floats]:
+        """A row's own group and what has its text may stand before the k that are wanted."""
+        vectors = self._distinct.of_row[rows]
+        parts = [
+            self._allowed.nearest(part, self._exact.near(of_part, k + self._excluded[part]), k)
+            for part, of_part in zip(
+                *(
+                    np.array_split(a, range(self._exact.block, len(a), self._exact.block))
+                    for a in (rows, vectors)
+                ),
+                strict=True,
+            )
+        ]
+        indices, values = zip(*parts, strict=True)
+        return np.concatenate(indices), np.concatenate(values)
 
-    def _fill(
-        self, finder: Exact | Approximate, asked: Ints, numbers: Ints, indices: Ints, values: Floats
-    ) -> Ints:
-        """Write the neighbours of some rows; returns the places of those that got too few."""
-        short = []
-        found = finder.search(self._distinct.of_row[asked], numbers)
-        for place, (row, (vectors, similar)) in enumerate(zip(asked, found, strict=True)):
-            rows, near = self._allowed(int(row), vectors, similar, indices.shape[1])
-            indices[place, : len(rows)], values[place, : len(rows)] = rows, near
-            indices[place, len(rows) :], values[place, len(rows) :] = -1, 0
-            if len(rows) < indices.shape[1] and len(vectors) < self._distinct.number:
-                short.append(place)
-        return np.array(short, np.int32)
-
-    def _allowed(self, row: int, vectors: Ints, near: Floats, k: int) -> tuple[Ints, Floats]:
-        """Up to k rows that have these vectors and may be neighbours of a row."""
-        counts = self._distinct.counts[vectors]
-        enough = int(np.searchsorted(np.cumsum(counts), k + self._excluded[row]))
-        if enough < len(vectors):
-            enough = int(np.searchsorted(-near, -near[enough], side="right"))
-            vectors, near, counts = vectors[:enough], near[:enough], counts[:enough]
-        rows = self._distinct.rows(vectors)
-        near = np.repeat(near, counts)
-        allowed = rows != row
-        for groups in self.exclude:
-            allowed &= groups[rows] != groups[row]
-        rows, near = rows[allowed], near[allowed]
-        order = np.lexsort((rows, -near))[:k]
-        return rows[order], near[order]
+    def _found_nearly(self, rows: Ints, k: int) -> tuple[Ints, Floats]:
+        """Rows that get too few are sought exactly: much that is near they may not have."""
+        near = self._approximate(k).near(self._distinct.of_row[rows])
+        indices, values = self._allowed.nearest(rows, near, k)
+        short = np.flatnonzero(indices[:, -1] < 0)
+        if len(short):
+            indices[short], values[short] = self._found_exactly(rows[short], k)
+        return indices, values
 
     @cached_property
     def _distinct(self) -> Distinct:
         return distinct(self.vectors)
 
     @cached_property
-    def _exact(self) -> Exact:
-        return Exact(self._distinct, self._threads)
+    def _allowed(self) -> Allowed:
+        groups = [np.unique(one, return_inverse=True)[1] for one in self.exclude]
+        size = (len(groups), len(self._all_rows))
+        return Allowed(self._distinct, np.array(groups, np.int32).reshape(size))
 
     @cached_property
-    def _finder(self) -> Exact | Approximate:
-        if self.method == "exact":
-            return self._exact
-        return Approximate(self._distinct, self._threads, self.search.seed)
+    def _exact(self) -> Exact:
+        return Exact(self._distinct)
+
+    def _approximate(self, k: int) -> Approximate:
+        """The search for k neighbours; kept, since making it takes a while."""
+        if k not in self._made:
+            number = min(k + SPARE, self._distinct.number)
+            self._made[k] = Approximate(self._distinct, number, self.search.seed, self._threads)
+            self._made[k].prepare()
+        return self._made[k]
 
     @property
     def _threads(self) -> int:
@@ -182,7 +180,6 @@ class Neighbours:
     def _excluded(self) -> Ints:
         """For each row at most how many rows may not be its neighbours, itself among them."""
         total = np.ones(self.vectors.shape[0], np.int32)
-        for groups in self.exclude:
-            _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-            total += sizes[codes].astype(np.int32) - 1
+        for groups in self._allowed.groups:
+            total += np.bincount(groups)[groups].astype(np.int32) - 1
         return total
