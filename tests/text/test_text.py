@@ -46,6 +46,16 @@ def test_spans_point_at_their_words(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [("一只猫。", ["一", "只", "猫"]), ("テーブルの上", ["テーブル", "の", "上"]),
+     ("قِطّة على الطاولة", ["قِطّة", "على", "الطاولة"]), ("मेज पर", ["मेज", "पर"]), ("นั่ง", ["นั่", "ง"]),
+     ("고양이가 책상 위에", ["고양이가", "책상", "위에"]), ("Café-Straße", ["café-straße"]), ("٣ قطط", ["٣", "قطط"])],
+)  # fmt: skip
+def test_no_script_loses_letters(text, words):
+    assert tokens(text) == words
+
+
+@pytest.mark.parametrize(
     ("singular", "several"),
     [("dog", "dogs"), ("bus", "buses"), ("toothbrush", "toothbrushes"), ("knife", "knives"),
      ("sheep", "sheep"), ("puppy", "puppies"), ("toy", "toys"), ("fireman", "firemen"),

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
-WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[0-9]+|[^\W\d_]+")
+
+def _kind(letter: str, *blocks: tuple[int, int]) -> str:
+    """The characters of some blocks whose category begins with a letter."""
+    every = (chr(code) for first, last in blocks for code in range(first, last + 1))
+    return "".join(c for c in every if unicodedata.category(c).startswith(letter))
+
+
+MARKS = _kind("M", (0x300, 0x1AFF), (0x20D0, 0x20FF), (0x302A, 0x309A))
+"""Accents and vowel signs that stand on a letter and belong to its word."""
+ALONE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff" + _kind(
+    "L", (0xE00, 0xEFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3041, 0x309F)
+)
+"""Characters of scripts that put no space between words (Han, Hiragana, Thai, Lao, Burmese, Khmer):
+each counts as a word, since a whole sentence would otherwise be one."""
+
+_LETTERS = rf"[^\W\d_{ALONE}]+(?:[{MARKS}]+[^\W\d_{ALONE}]*)*"
+WORD = re.compile(rf"[{ALONE}][{MARKS}]*|{_LETTERS}(?:['’-]{_LETTERS})*|\d+")
 
 FUNCTION_WORDS = frozenset(
     """a an the this that these those some any each every no another other both all
@@ -25,6 +42,8 @@ def tokens(text: str) -> list[str]:
 
     >>> tokens("A dog's ball, on-the grass.")
     ['a', "dog's", 'ball', 'on-the', 'grass']
+    >>> tokens("Ein Café, 2 पुल, قِطّ, 一只猫")
+    ['ein', 'café', '2', 'पुल', 'قِطّ', '一', '只', '猫']
     """
     return [match.group().lower() for match in WORD.finditer(text)]
 
