@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlsplit
 
 from tellapart.errors import BadInput
-from tellapart.models.chat_http import Endpoint, Limits, NoAnswer
+from tellapart.models.chat_http import Endpoint, Limits, NoAnswer, model_and_url, said
 from tellapart.models.chat_prompts import Prompt, prompt_of, wording
 from tellapart.models.chat_replies import likeliest, position
 from tellapart.models.data_urls import data_url
@@ -39,7 +37,7 @@ class Chat:
         max_requests: int = 0,
         max_tokens_total: int = 0,
     ) -> None:
-        self._model, url = _parts(model_at_url)
+        self._model, url = model_and_url(model_at_url)
         if concurrency < 1:
             raise BadInput(f"concurrency={concurrency} is none", allowed="1 or more")
         limits = Limits(timeout, retries, wait, max_requests, max_tokens_total)
@@ -61,25 +59,16 @@ class Chat:
             for part in prompt.parts:
                 if not isinstance(part, str) and part.id not in urls:
                     urls[part.id] = data_url(part)
-        self.endpoint.resume()
-        pool = ThreadPoolExecutor(self._concurrency)
-        try:
-            return list(pool.map(lambda prompt: self._reply(prompt, urls), prompts))
-        except BaseException:
-            self.endpoint.halt()
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        return self.endpoint.together(
+            lambda prompt: self._reply(prompt, urls), prompts, self._concurrency
+        )
 
     def _reply(self, prompt: Prompt, urls: Mapping[str, str]) -> Reply:
         try:
             found = self.endpoint.ask(self._payload(prompt, urls))
         except NoAnswer as error:
             return Reply(None, failure=str(error))
-        except Exception:
-            self.endpoint.halt()  # the others need not wait their turn to fail
-            raise
-        text, tokens = _said(found)
+        text, tokens = said(found)
         text = self.endpoint.hidden(text)
         place = position(text, prompt)
         if place is None:
@@ -105,34 +94,3 @@ class Chat:
         if self._logprobs:
             payload |= {"logprobs": True, "top_logprobs": TOP}
         return payload
-
-
-def _parts(text: str) -> tuple[str, str]:
-    """The model's name and the server's URL."""
-    model, at, rest = text.partition("@http")
-    url = "http" + rest
-    pieces = urlsplit(url)
-    if not model or not at or pieces.scheme not in ("http", "https") or not pieces.hostname:
-        raise BadInput(
-            f"{text!r} does not name a model and a server",
-            allowed="chat:MODEL@URL, such as chat:gpt-4o@https://api.openai.com/v1",
-        )
-    if pieces.username or pieces.password:
-        raise BadInput(
-            "the URL holds a password, which would be written into the run",
-            todo="put the key into TELLAPART_API_KEY and take it out of the URL",
-        )
-    return model, url
-
-
-def _said(found: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]]:
-    """The text of a reply and its tokens with their probabilities, where the server gives them."""
-    try:
-        choice = found["choices"][0]
-        text = choice["message"]["content"] or ""
-    except (KeyError, IndexError, TypeError):
-        return str(found)[:2000], []
-    if not isinstance(text, str):  # a list of parts
-        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
-    tokens = (choice.get("logprobs") or {}).get("content") or []
-    return text, [token for token in tokens if isinstance(token, Mapping)]

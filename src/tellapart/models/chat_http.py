@@ -6,12 +6,14 @@ import os
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from tellapart.errors import TellapartError
+from tellapart.errors import BadInput, TellapartError
 from tellapart.models.needing import need
 
 KEYS = ("TELLAPART_API_KEY", "OPENAI_API_KEY")
@@ -22,6 +24,8 @@ OPTIONAL = ("logprobs", "max_tokens")
 """Fields that some servers do not take (`max_tokens` is then `max_completion_tokens`)."""
 LONGEST = 60.0
 """Seconds of the longest pause between two attempts."""
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
 class NoAnswer(Exception):
@@ -80,6 +84,31 @@ class Endpoint:
                 self._halted.wait(_pause(attempt, self._limits.wait) if pause is None else pause)
         self._gone = not reached
         raise NoAnswer(self.hidden(f"{reason} (after {attempts} attempts)"))
+
+    def together(
+        self, work: Callable[[Input], Output], inputs: Sequence[Input], concurrency: int
+    ) -> list[Output]:
+        """Do some work that asks, several at a time; an error of one stops all.
+
+        What is `NoAnswer` must be dealt with by the work itself.
+        """
+
+        def one(given: Input) -> Output:
+            try:
+                return work(given)
+            except Exception:
+                self.halt()  # the others need not wait their turn to fail
+                raise
+
+        self.resume()
+        pool = ThreadPoolExecutor(concurrency)
+        try:
+            return list(pool.map(one, inputs))
+        except BaseException:
+            self.halt()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def halt(self) -> None:
         """Let nothing more go out, and wake those who wait; what is under way ends."""
@@ -175,3 +204,34 @@ def _retry_after(header: str | None) -> float | None:
         return min(max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0), LONGEST)
     except (TypeError, ValueError):
         return None
+
+
+def model_and_url(text: str) -> tuple[str, str]:
+    """The model's name and the server's URL in what stands behind `chat:`."""
+    model, at, rest = text.partition("@http")
+    url = "http" + rest
+    pieces = urlsplit(url)
+    if not model or not at or pieces.scheme not in ("http", "https") or not pieces.hostname:
+        raise BadInput(
+            f"{text!r} does not name a model and a server",
+            allowed="chat:MODEL@URL, such as chat:gpt-4o@https://api.openai.com/v1",
+        )
+    if pieces.username or pieces.password:
+        raise BadInput(
+            "the URL holds a password, which would be written into the run",
+            todo="put the key into TELLAPART_API_KEY and take it out of the URL",
+        )
+    return model, url
+
+
+def said(found: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]]:
+    """The text of a reply and its tokens with their probabilities, where the server gives them."""
+    try:
+        choice = found["choices"][0]
+        text = choice["message"]["content"] or ""
+    except (KeyError, IndexError, TypeError):
+        return str(found)[:2000], []
+    if not isinstance(text, str):  # a list of parts
+        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
+    tokens = (choice.get("logprobs") or {}).get("content") or []
+    return text, [token for token in tokens if isinstance(token, Mapping)]

@@ -48,7 +48,12 @@ def load(text: str) -> Any:
     one) and the options as keyword arguments with defaults.
     """
     name = ModelName.parse(text)
-    factory = registry.models.get(name.scheme)
+    return made(name, registry.models.get(name.scheme))
+
+
+def made(name: ModelName, factory: Callable[..., Any]) -> Any:
+    """What a factory makes of a model string."""
+    text = str(name)
     positional, keywords = _parameters(factory)
     given: dict[str, Any] = {}
     for option, value in name.options:
@@ -71,13 +76,20 @@ def load(text: str) -> Any:
     return factory(name.rest, **given) if positional else factory(**given)
 
 
-def canonical(scheme: str, options: Mapping[str, Any], rest: str = "") -> str:
+def canonical(
+    scheme: str,
+    options: Mapping[str, Any],
+    rest: str = "",
+    factory: Callable[..., Any] | None = None,
+) -> str:
     """The string that builds a model again: the options that are not at their defaults, sorted.
+
+    `factory` is what makes it, where that is not the model registered under the name.
 
     >>> canonical("oracle", {"error": 0.2, "seed": 0})
     'oracle?error=0.2'
     """
-    _, keywords = _parameters(registry.models.get(scheme))
+    _, keywords = _parameters(factory or registry.models.get(scheme))
     told = {k: v for k, v in options.items() if k not in keywords or v != keywords[k].default}
     return str(ModelName(scheme, rest, tuple(sorted((k, _spell(v)) for k, v in told.items()))))
 

@@ -17,3 +17,14 @@ def alike(caption: str) -> str:
     text = re.sub(r"\s+", " ", caption).strip()
     text = text[:1].upper() + text[1:].lower()
     return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def formed_like(model: str, caption: str) -> str:
+    """A caption with the first letter's case and the final mark of another one.
+
+    >>> formed_like("a dog on the beach", "A cat on the beach.")
+    'a cat on the beach'
+    """
+    first = caption[:1].upper() if model[:1].isupper() else caption[:1].lower()
+    marks = re.search(r"[.!?]*\s*$", model)
+    return first + caption[1:].rstrip(" .!?") + (marks.group() if marks else "")

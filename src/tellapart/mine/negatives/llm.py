@@ -1,0 +1,213 @@
+"""Negatives by a language model: asked kind by kind, read strictly, asked again where refused.
+
+Hsieh et al. 2023, SugarCrepe, and Miranda et al. 2024, section 5.1, with prompts of our own. What
+the model writes passes the same judge as what rules write.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tellapart import seeds
+from tellapart.errors import BadInput, TellapartError
+from tellapart.mine.negatives.differing import difference, is_one_swap
+from tellapart.mine.negatives.edit import Negative
+from tellapart.mine.negatives.llm_replies import (
+    NO_ANSWER,
+    TABLE,
+    Ask,
+    KeptReplies,
+    Replies,
+    read_reply,
+)
+from tellapart.mine.negatives.making import Made, Task
+from tellapart.mine.negatives.prompts import again, another, opening, wording
+from tellapart.models.language_writing import Writer, Written, writer_of
+from tellapart.score.cache import default_folder
+from tellapart.text.formatting import alike, formed_like
+from tellapart.text.parsing import Parse
+from tellapart.text.words import tokens
+
+FEWEST_OPEN = 8
+"""How many captions of a kind are asked about at a time even if fewer negatives are wanted."""
+NOTHING, REPEATED = "nothing to change", "said before"
+"""Why there is no negative, beside what the reply itself and the judge say."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmOptions:
+    """How a language model is asked.
+
+    `attempts` is how often about one caption and kind, the first time included; `at_once` how many
+    conversations go to the model together. `writer` is a model of one's own.
+    """
+
+    attempts: int = 3
+    at_once: int = 256
+    writer: Writer | None = None
+
+
+def make(task: Task) -> Made:
+    """Negatives of every caption, or of as many in a random order as give what is wanted."""
+    own = task.options.llm or LlmOptions()
+    if not isinstance(own, LlmOptions):
+        raise BadInput(f"{type(own).__name__} are not options of llm", allowed="LlmOptions(...)")
+    writer = own.writer or _writer(task.options.by.partition(":")[2])
+    cache = None if isinstance(writer, KeptReplies) else task.options.cache or default_folder()
+    with Replies(writer, cache) as replies:
+        work = _Work(task, own, replies)
+        work.run()
+    found = sorted(work.found, key=lambda one: one[:2])
+    about = {
+        "model": writer.facts.name,
+        "model weights": writer.facts.weights,
+        "prompts": wording(),
+        "attempts": own.attempts,
+        "conversations": work.conversations,
+        "replies": len(replies.rows),
+    }
+    return Made([one for _, _, one in found], work.refused, about, {TABLE: replies.table()})
+
+
+def _writer(text: str) -> Writer:
+    scheme, _, rest = text.partition(":")
+    return KeptReplies(rest) if scheme == "replies" and rest else writer_of(text)
+
+
+@dataclass
+class _Work:
+    """What is going on: open conversations, what came of others."""
+
+    task: Task
+    own: LlmOptions
+    replies: Replies
+    found: list[tuple[int, int, Negative]] = field(default_factory=list)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    looked_at: int = 0
+    conversations: int = 0
+
+    def run(self) -> None:
+        """Ask in waves: those who must be asked again first, then about new captions."""
+        kinds = self.task.options.kinds
+        fresh = {kind: self._fresh(kind) for kind in kinds}
+        waiting: list[Ask] = []
+        while True:
+            wave, waiting = waiting[: self.own.at_once], waiting[self.own.at_once :]
+            for kind in kinds:
+                wave += self._some(fresh[kind], kind, [*wave, *waiting])
+            if not wave:
+                return
+            waiting += self._asked(wave)
+            self._tell(len(waiting))
+
+    def _tell(self, waiting: int) -> None:
+        """How far it is: negatives of those wanted, or captions and kinds of all."""
+        items, every = self.task.items, self.task.corpus.captions.height
+        if items is not None:
+            self.task.progress(min(len(self.found), items), items)
+        else:
+            self.task.progress(self.looked_at - waiting, every * len(self.task.options.kinds))
+
+    def _fresh(self, kind: str) -> Iterator[Ask]:
+        """First questions about captions, in an order that the seed gives where not all are."""
+        rows = list(range(self.task.corpus.captions.height))
+        if self.task.items is not None:
+            rng = seeds.rng(self.task.seed, "negatives", "llm")
+            rows = rng.permutation(len(rows)).tolist()
+        for row in rows:
+            self.looked_at += 1
+            source = self.task.source(row)
+            if not has_what_it_takes(source.parse, kind):
+                self.refused[kind, NOTHING] += 1
+                continue
+            text = source.text if self.task.options.as_written else alike(source.text)
+            self.conversations += 1
+            yield Ask(row, source, kind, opening(kind, text))
+
+    def _some(self, fresh: Iterator[Ask], kind: str, open_asks: list[Ask]) -> list[Ask]:
+        """As many new conversations of a kind as there is room and need for."""
+        room = max(0, self.own.at_once - len(open_asks))
+        if self.task.items is not None:
+            wanted = math.ceil(self.task.items / len(self.task.options.kinds))
+            missing = wanted - sum(one.kind == kind for _, _, one in self.found)
+            going = sum(ask.kind == kind for ask in open_asks)
+            room = min(room, max(missing, FEWEST_OPEN) - going if missing > 0 else 0)
+        return [ask for _, ask in zip(range(room), fresh, strict=False)]
+
+    def _asked(self, wave: list[Ask]) -> Iterator[Ask]:
+        """Put a wave to the model; those who must be asked once more."""
+        answers = self.replies.ask([ask.talk for ask in wave])
+        if all(answer.failure for answer in answers):
+            raise TellapartError(
+                f"the model gives no answers: {answers[0].failure}",
+                where=self.replies.writer.facts.name,
+                todo="give the same command again when it does: what it wrote so far is kept",
+            )
+        for ask, answer in zip(wave, answers, strict=True):
+            yield from self._next(ask, answer)
+
+    def _next(self, ask: Ask, answer: Written) -> Iterator[Ask]:
+        caption, verdict = self._verdict(ask, answer)
+        self.replies.note(ask, answer, verdict)
+        if verdict == "kept":
+            self.found.append((ask.row, len(self.found), self._negative(ask, caption)))
+            if len(ask.made) + 1 < self.task.options.per_caption:
+                talk = another(ask.talk, answer.text)
+                yield replace(ask, talk=talk, attempt=1, made=(*ask.made, caption))
+            return
+        self.refused[ask.kind, verdict] += 1
+        if verdict not in (NO_ANSWER, "none") and ask.attempt < self.own.attempts:
+            talk = again(ask.talk, answer.text, verdict)
+            yield replace(ask, talk=talk, attempt=ask.attempt + 1)
+
+    def _verdict(self, ask: Ask, answer: Written) -> tuple[str, str]:
+        if answer.failure:
+            return "", NO_ANSWER
+        caption, problem = read_reply(answer.text)
+        if problem:
+            return "", problem
+        if alike(caption) in map(alike, ask.made):
+            return "", REPEATED
+        return caption, self.task.judge.problem(ask.source, caption, ask.kind) or "kept"
+
+    def _negative(self, ask: Ask, caption: str) -> Negative:
+        source = ask.source
+        text = formed_like(source.text, caption) if self.task.options.as_written else caption
+        was, now = edited(source.text, caption)
+        notes = {"model": self.replies.writer.facts.name, "attempt": str(ask.attempt)}
+        return Negative(source.caption, source.image, ask.kind, source.text, text, was, now, notes)
+
+
+def edited(original: str, negative: str) -> tuple[str, str]:
+    """The words that gave way and those that came, or the two that changed places.
+
+    >>> edited("A cat on a red mat.", "A red mat on a cat."), edited("A cat.", "A big cat.")
+    (('cat', 'red mat'), ('', 'big'))
+    """
+    old = tokens(original)
+    found = difference(old, tokens(negative))
+    if found is None:
+        return "", ""
+    runs = is_one_swap(found)
+    if runs is None:
+        return " ".join(found.was), " ".join(found.now)
+    first, second = (" ".join(old[start:end]) for start, end in runs)
+    return first, second
+
+
+def has_what_it_takes(parse: Parse, kind: str) -> bool:
+    """Whether a caption has the words that a kind changes, so that asking is not in vain."""
+    things = sum(token.pos in ("NOUN", "PROPN") for token in parse.tokens)
+    properties = sum(
+        token.pos in ("ADJ", "NUM") or token.dep in ("amod", "compound") for token in parse.tokens
+    )
+    if kind == "replace-attribute":
+        return properties >= 1
+    if kind == "swap-attribute":
+        return properties >= 2 and things >= 2
+    if kind == "replace-relation":
+        return things >= 1 and any(token.pos in ("ADP", "VERB") for token in parse.tokens)
+    return things >= (2 if kind == "swap-object" else 1)
