@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tellapart.annotate.extras import sample_matters
 from tellapart.annotate.keys import new_token, write_keys
 from tellapart.annotate.plan import Plan, Stage, check_plan
+from tellapart.annotate.sources import load_source
 from tellapart.annotate.studyfile import NAME, write_plan
 from tellapart.annotate.texts import CONSENT, THANKS
-from tellapart.benchmark.benchmark import Benchmark, load_benchmark, write_benchmark
+from tellapart.annotate.training import write_training
+from tellapart.benchmark.benchmark import Benchmark, write_benchmark
 from tellapart.errors import BadInput
 from tellapart.tables import whole_folder
 
-ITEMS = "items"
-"""The folder within a study that holds its own copy of the benchmark's tables."""
+ITEMS, GOLD = "items", "gold"
+"""The folders within a study that hold its own copies of benchmarks' tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class CreateOptions:
-    """How a study is set up; `stages` with everything else that may be edited in its file."""
+    """How a study is set up; what is not here can be edited in its file.
+
+    `gold` is a benchmark with known truth whose items are put in between (see `Stage.gold`).
+    `training` draws the question's own examples, which people practise with first.
+    """
 
     stages: tuple[Stage, ...]
     name: str = ""
@@ -27,47 +34,67 @@ class CreateOptions:
     once: str = "item"
     prolific: bool = False
     completion_code: str = ""
+    gold: Benchmark | Path | str | None = None
+    training: bool = True
     overwrite: bool = False
-    more: dict[str, str] = field(default_factory=dict)
 
 
 def create(source: Benchmark | Path | str, out: Path | str, options: CreateOptions) -> Plan:
-    """Set up a study of a benchmark's items in a folder; returns its plan."""
-    items = source if isinstance(source, Benchmark) else load_benchmark(source)
+    """Set up a study of a benchmark's items, or of pairs, in a folder; returns its plan."""
+    items = _loaded(source)
+    gold = None if options.gold is None else _loaded(options.gold)
+    code = options.completion_code or (_code() if options.prolific else "")
     plan = Plan(
         id=new_token()[:12],
         name=options.name or items.name,
-        stages=tuple(map(_with_texts, options.stages)),
+        stages=tuple(map(_with_instructions, options.stages)),
         seed=options.seed,
         once=options.once,
         prolific=options.prolific,
-        completion_code=options.completion_code or ("" if not options.prolific else _code()),
+        completion_code=code,
         consent=CONSENT,
         thanks=THANKS,
     )
     check_plan(plan, "the options given")
-    first = plan.stages[0].question
-    if not any(True for item in items.items for _ in first.matters(item)):
-        raise BadInput(
-            f"no item of {items.name} can be asked {first.name}",
-            allowed=first.needs,
-            todo="choose another question (list them with: tellapart list questions)",
-        )
+    _check_content(plan, items, gold)
     with whole_folder(Path(out), overwrite=options.overwrite) as partial:
-        (partial / ITEMS).mkdir()
-        write_benchmark(items, partial / ITEMS)
+        for name, benchmark in ((ITEMS, items), (GOLD, gold)):
+            if benchmark is not None:
+                (partial / name).mkdir()
+                write_benchmark(benchmark, partial / name)
         write_plan(plan, partial / NAME)
+        if options.training:
+            write_training(plan, partial)
         write_keys(partial)
     return plan
 
 
-def _with_texts(stage: Stage) -> Stage:
-    from dataclasses import replace
+def _loaded(source: Benchmark | Path | str) -> Benchmark:
+    return source if isinstance(source, Benchmark) else load_source(source)
 
-    if stage.instructions:
-        return stage
-    return replace(stage, instructions=stage.question.instructions)
+
+def _with_instructions(stage: Stage) -> Stage:
+    return stage if stage.instructions else replace(stage, instructions=stage.question.instructions)
+
+
+def _check_content(plan: Plan, items: Benchmark, gold: Benchmark | None) -> None:
+    """Every stage must have something to ask."""
+    for place, stage in enumerate(plan.stages):
+        if not any(True for _ in sample_matters(plan.stages[: place + 1], items.items)):
+            raise BadInput(
+                f"no item of {items.name} can be asked {stage.ask}",
+                allowed=stage.question.needs,
+                todo="choose another question (see them with: tellapart list questions)",
+            )
+        known = (m for item in gold.items for m in stage.question.matters(item)) if gold else ()
+        if stage.gold and not any(matter.truth is not None for matter in known):
+            raise BadInput(
+                f"stage {stage.name} wants gold items and there are none for {stage.ask}",
+                allowed="a benchmark with known truth that the question can be asked of",
+                todo="name one with --gold-from, or leave out --gold",
+            )
 
 
 def _code() -> str:
-    return new_token().replace("-", "").replace("_", "")[:8].upper()
+    letters = [letter for letter in new_token().upper() if letter.isalnum()]
+    return "".join(letters[:8])

@@ -5,122 +5,152 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, func, select
 
-from tellapart.annotate.assignment import Assigned, held
-from tellapart.annotate.opening import OpenStudy
-from tellapart.annotate.people import Seat, save
+from tellapart.annotate.assigned import Assigned
+from tellapart.annotate.assignment import held
+from tellapart.annotate.extras import due
+from tellapart.annotate.judging import Taken
+from tellapart.annotate.opening import OpenStage, OpenStudy
 from tellapart.annotate.questions.showing import shown_value, view
+from tellapart.annotate.seats import Seat, save
 from tellapart.annotate.store import tables as t
 
 Addresses = Callable[[Seat, int, int], str]
 """From a person, the number of their task and a place among its pictures to an address."""
 
+_A, _T = t.assignment.c, t.task.c
+_LAST = (
+    select(func.max(_A.number))
+    .join(t.task, _T.id == _A.task_id)
+    .where(_A.person_id == bindparam("person"), _A.state == "done", _T.role != "training")
+)
+
 
 def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
-    """What a person's page needs before any task."""
+    """What a person's page needs before any task: all that stays the same."""
     plan = study.plan
     return {
-        "study": {"name": plan.name, "contact": plan.contact, "consent": plan.consent},
-        "person": {"code": seat.code, "consented": seat.consented_at is not None},
+        "study": {
+            "name": plan.name,
+            "contact": plan.contact,
+            "consent": plan.consent,
+            "thanks": plan.thanks,
+            "stages": [
+                {
+                    "name": stage.rules.name,
+                    "type": stage.rules.ask,
+                    "instructions": stage.rules.instructions,
+                    "training": stage.training,
+                }
+                for stage in study.stages
+            ],
+        },
+        "person": {
+            "code": seat.code,
+            "consented": seat.consented_at is not None,
+            "state": seat.state,
+        },
     }
 
 
-def work(conn: Connection, study: OpenStudy, seat: Seat, addresses: Addresses) -> dict[str, Any]:
-    """The task before a person and the one after it, reserved for them."""
-    mine = held(conn, study, seat) if seat.state == "active" else []
+def work(
+    conn: Connection, study: OpenStudy, seat: Seat, addresses: Addresses, last: int | None = None
+) -> dict[str, Any]:
+    """The task before a person and the one after it, reserved for them.
+
+    `last` is the number of the answer that they have just given, if they have.
+    """
+    if seat.consented_at is None:
+        return _nothing("consent")
+    if seat.state != "active":
+        return _nothing("stopped")
+    mine = held(conn, study, seat)
     save(conn, study, seat)
-    views = [shown(study, seat, given, addresses) for given in mine]
-    ended = not mine and not _more_to_come(conn, study, seat)
+    if not mine:
+        state = "wait" if _more_to_come(conn, study, seat) else "done"
+    views = [shown(seat, given, addresses) for given in mine]
     return {
-        "state": "work" if mine else "done" if ended else "wait",
-        "stage": _stage(study, seat),
+        "state": "work" if mine else state,
+        "stage": None if seat.stage_id is None else study.stage(seat.stage_id).rules.name,
         "progress": _progress(study, seat, mine),
         "task": views[0] if views else None,
         "ahead": views[1] if len(views) > 1 else None,
+        "back": last if last is not None else conn.execute(_LAST, {"person": seat.id}).scalar(),
         "completion_code": "" if mine else study.plan.completion_code,
-        "thanks": "" if mine else study.plan.thanks,
     }
 
 
-def shown(study: OpenStudy, seat: Seat, given: Assigned, addresses: Addresses) -> dict[str, Any]:
+def shown(seat: Seat, given: Assigned, addresses: Addresses) -> dict[str, Any]:
     """A task as this person sees it; only training is told apart from the rest."""
-    question = given.stage.rules.question
-    seen = view(
-        question,
-        given.matter,
-        given.order,
-        lambda image: addresses(seat, given.number, place_of(given, image)),
-    )
+    places = {image: place for place, image in enumerate(given.pictures())}
+
+    def address(image: int) -> str:
+        return addresses(seat, given.number, places[image])
+
     return {
         "number": given.number,
         "stage": given.stage.rules.name,
         "training": given.role == "training",
-        **seen,
+        **view(given.stage.rules.question, given.matter, given.order, address),
     }
 
 
-def feedback(given: Assigned, right: bool | None) -> dict[str, Any] | None:
-    """What a training example says after the answer; nothing else is ever told."""
-    if given.role != "training" or given.matter.truth is None:
+def feedback(taken: Taken) -> dict[str, Any] | None:
+    """What a training example says after the answer; of nothing else is the truth ever told."""
+    given, truth = taken.given, taken.given.matter.truth
+    if given.role != "training" or truth is None:
         return None
-    question = given.stage.rules.question
-    best = sorted(given.matter.truth.choices)[0]
+    right = sorted(truth.choices)
     return {
-        "right": bool(right),
-        "value": shown_value(question, given.matter, given.order, best),
-        "words": sorted(given.matter.truth.words),
+        "right": bool(taken.right),
+        "value": shown_value(given.form(), given.order, right[0]),
+        "words": sorted(truth.words),
         "explanation": given.matter.explanation,
     }
 
 
-def place_of(given: Assigned, image: int) -> int:
-    """Where a picture stands on the page: its address must not tell its place in the matter."""
-    return picture_places(given).index(image)
-
-
-def picture_places(given: Assigned) -> list[int]:
-    """The matter's pictures in the order in which they stand on the page."""
-    form = given.stage.rules.question.form(given.matter)
-    fixed = [one.image for one in form.shown] + [form.options[k].image for k in given.order]
-    return [image for image in fixed if image is not None]
-
-
-def _stage(study: OpenStudy, seat: Seat) -> dict[str, Any] | None:
-    if seat.stage_id is None:
-        return None
-    stage = study.stage(seat.stage_id)
-    return {
-        "name": stage.rules.name,
-        "type": stage.rules.ask,
-        "instructions": stage.rules.instructions,
-        "training": stage.training,
-    }
+def _nothing(state: str) -> dict[str, Any]:
+    nothing = ("stage", "progress", "task", "ahead", "back")
+    return {"state": state, **dict.fromkeys(nothing), "completion_code": ""}
 
 
 def _progress(study: OpenStudy, seat: Seat, mine: list[Assigned]) -> dict[str, Any]:
-    before_them = sum(given.role == "item" for given in mine)
-    limit = study.stage(seat.stage_id).rules.at_most if seat.stage_id is not None else 0
-    return {"done": seat.served - before_them, "of": limit or None}
+    """How far a person is. Checks and gold items count, or the count would tell them."""
+    training = sum(given.role == "training" for given in mine)
+    done = seat.served + seat.checks + seat.golds - (len(mine) - training)
+    stage = None if seat.stage_id is None else study.stage(seat.stage_id)
+    return {
+        "done": max(0, done),
+        "of": None if stage is None else _limit(study, seat, stage),
+        "training": {"done": seat.trained - training, "of": stage.training if stage else 0},
+    }
+
+
+def _limit(study: OpenStudy, seat: Seat, stage: OpenStage) -> int | None:
+    most, seed, code = stage.rules.at_most, study.plan.seed, seat.code
+    if not most:
+        return None
+    checks = min(stage.checks, due(stage.rules.checks, most - 1, seed, code, "check"))
+    return most + checks + min(stage.golds, due(stage.rules.gold, most - 1, seed, code, "gold"))
 
 
 def _more_to_come(conn: Connection, study: OpenStudy, seat: Seat) -> bool:
     """Whether a task that others hold, or one that follows from it, may yet come to this person."""
-    if seat.state != "active":
-        return False
-    full = [
-        stage.id
-        for stage in study.stages[-1:]
-        if stage.rules.at_most and seat.stage_id == stage.id and seat.served >= stage.rules.at_most
-    ]
-    a, task = t.assignment.c, t.task.c
-    seen = select(a.id).where(a.person_id == seat.id, a.unit == task.unit).exists()
-    ours = [stage.id for stage in study.stages if stage.id not in full]
-    if len(study.stages) == 1 and full:
-        return False
-    found = conn.execute(
-        select(task.id)
-        .where(task.stage_id.in_(ours), task.state == "open", task.role == "item", ~seen)
-        .limit(1)
-    ).first()
-    return found is not None
+    rows = conn.execute(
+        select(_T.stage_id, func.count().label("items"))
+        .join(t.assignment, _A.task_id == _T.id)
+        .where(_A.person_id == seat.id, _T.role == "item")
+        .group_by(_T.stage_id)
+    )
+    served = {row.stage_id: row.items for row in rows}
+    limits = [(one, one.rules.at_most or float("inf")) for one in study.stages]
+    last = max((one.place for one, most in limits if served.get(one.id, 0) < most), default=-1)
+    seen = select(_A.id).where(_A.person_id == seat.id, _A.unit == _T.unit).exists()
+    open_ = select(_T.id).where(
+        _T.stage_id.in_([one.id for one in study.stages if one.place <= last]),
+        _T.state == "open",
+        _T.role == "item",
+        ~seen,
+    )
+    return conn.execute(open_.limit(1)).first() is not None

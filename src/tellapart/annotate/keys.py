@@ -1,4 +1,4 @@
-"""What must not be guessed: tokens, their hashes, keyed pseudonyms and the addresses of pictures."""
+"""What must not be guessed: tokens and their hashes, pseudonyms, the addresses of pictures."""
 
 from __future__ import annotations
 

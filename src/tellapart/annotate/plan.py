@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tellapart.annotate import questions
-from tellapart.annotate.questions.question import QuestionType
+from tellapart.annotate.questions.question import Following, QuestionType
+from tellapart.annotate.verdicts import KEEPS
 from tellapart.errors import BadInput
 
 STOPS = ("full", "decided")
-KEEPS = ("majority", "all")
 ONCE = ("item", "question")
 
 
@@ -20,9 +20,9 @@ class Stage:
     `judgements` are wanted for each item; with `twice` above 0 it is one for each item, and two for
     that share of them. `stop` is `full` (all that are wanted are asked for) or `decided` (none more
     than are needed to know what becomes of the item). `keep` says who must agree for an item to
-    go on: a `majority`, or `all`. `checks` and `gold` are the shares of attention checks and gold
-    items among what a person sees; `at_most` limits the items of one person (0: no limit).
-    `minutes` is how long a task stays reserved for someone who does not answer.
+    go on: a `majority`, `all`, or whoever was `first`. `checks` and `gold` are the shares of
+    attention checks and gold items in what a person sees; `at_most` limits the items of one person
+    (0: no limit). `minutes` is how long a task stays reserved for someone who does not answer.
     """
 
     name: str
@@ -48,8 +48,9 @@ class Stage:
 class Plan:
     """A whole study: what `study.toml` says.
 
-    `once` is what nobody sees twice: an `item`, or only the same `question` about it.
-    `completion_code` is what Prolific expects at the end; `prolific` lets people in by its links.
+    `once` is what nobody sees twice: an `item`, or only the same `question` about it. `prolific`
+    lets people in by Prolific's links, of `prolific_study` only where that is given;
+    `completion_code` is what they take back there.
     """
 
     id: str
@@ -70,13 +71,16 @@ def check_plan(plan: Plan, where: str) -> None:
     if not plan.stages:
         raise BadInput("a study needs a stage", where=where, allowed="one [[stage]] or more")
     names = [stage.name for stage in plan.stages]
-    if len(set(names)) < len(names):
-        raise BadInput(f"two stages are called {names[0]!r}", where=where, allowed="each name once")
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"two stages are called {name!r}", where=where, allowed="each name once")
     _one_of("once", plan.once, ONCE, where)
+    if not -(2**63) <= plan.seed < 2**63:
+        raise BadInput(f"seed = {plan.seed}", where=where, allowed="a whole number of 64 bits")
     for stage in plan.stages:
         _check_stage(stage, f"{where}, stage {stage.name}")
     for stage in plan.stages[1:]:
-        if not hasattr(stage.question, "follow"):
+        if not isinstance(stage.question, Following):
             raise BadInput(
                 f"{stage.ask} cannot be asked of what an earlier stage chose",
                 where=f"{where}, stage {stage.name}",
@@ -85,7 +89,9 @@ def check_plan(plan: Plan, where: str) -> None:
 
 
 def _check_stage(stage: Stage, where: str) -> None:
-    _ = stage.question
+    if not stage.name or len(stage.name) > 60:
+        raise BadInput(f"name = {stage.name!r}", where=where, allowed="1 to 60 letters")
+    _ = stage.question  # an unknown one ends here, with near names
     _one_of("stop", stage.stop, STOPS, where)
     _one_of("keep", stage.keep, KEEPS, where)
     _within("judgements", stage.judgements, 1, 1000, where)

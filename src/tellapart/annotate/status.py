@@ -30,8 +30,12 @@ def status(conn: Connection, study: OpenStudy) -> dict[str, Any]:
         counts = {name: int(value) for name, value in row._asdict().items()}
         stages.append({"stage": stage.rules.name, "ask": stage.rules.ask, **counts})
     people = conn.execute(
-        select(t.person.c.state, func.count())
+        select(t.person.c.state, func.count().label("people"))
         .where(t.person.c.study_id == study.plan.id)
         .group_by(t.person.c.state)
     ).all()
-    return {"study": study.plan.name, "stages": stages, "people": {s: n for s, n in people}}
+    return {
+        "study": study.plan.name,
+        "stages": stages,
+        "people": {one.state: one.people for one in people},
+    }

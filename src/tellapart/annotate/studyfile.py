@@ -15,9 +15,9 @@ from tellapart.tables import read_text, write_text
 NAME = "study.toml"
 T = TypeVar("T", Plan, Stage)
 HEAD = """\
-# A study, made by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
-# minutes, checks and gold may be edited at any time; the server reads them when it starts.
-# What was asked so far stands in the database, so the rest can no longer be changed.
+# Made by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
+# minutes, checks, gold and what concerns Prolific may be edited at any time, and training.json;
+# the server reads them when it starts. The rest is fixed once the study has begun.
 """
 
 

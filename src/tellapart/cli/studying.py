@@ -56,24 +56,21 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve a study until you stop it (ctrl-c); people go on where they were."""
-    from tellapart.annotate.opening import open_study
+    from tellapart.annotate.opening import opened_study
     from tellapart.web.serving import ServeOptions
     from tellapart.web.serving import serve as run
 
     options = ServeOptions(host, port, public_url)
-    opened = open_study(folder, database)
-    owner = f"{options.url}/owner#{opened.keys.owner}"
-    links = f"tellapart study invite {folder} --people 20 --public-url {options.url}"
-    emit(
-        {"owner": owner, "url": options.url},
-        f"owner's page:      {owner}\nannotators' links: {links}",
-        as_json,
-    )
-    note("serving; stop with ctrl-c")
-    try:
+    with opened_study(folder, database) as opened:
+        owner = f"{options.url}/owner#{opened.keys.owner}"
+        links = f"tellapart study invite {folder} --people 20 --public-url {options.url}"
+        emit(
+            {"owner": owner, "url": options.url},
+            f"owner's page:      {owner}\nannotators' links: {links}",
+            as_json,
+        )
+        note("serving; stop with ctrl-c")
         run(opened, options)
-    finally:
-        opened.close()
 
 
 @study.command(epilog="Example: tellapart study invite my-study --people 20")
@@ -88,14 +85,11 @@ def invite(
     as_json: Json = False,
 ) -> None:
     """Make personal links; each is shown once."""
-    from tellapart.annotate.opening import open_study
+    from tellapart.annotate.opening import opened_study
     from tellapart.annotate.people import invite as add
 
-    opened = open_study(folder, database)
-    try:
+    with opened_study(folder, database) as opened:
         made = opened.database.submit(lambda conn: add(conn, opened, people, label)).result()
-    finally:
-        opened.close()
     links = [{"person": one.code, "link": f"{public_url}/#{one.token}"} for one in made]
     emit(links, "\n".join(f"{one['person']}  {one['link']}" for one in links), as_json)
 
@@ -103,14 +97,11 @@ def invite(
 @study.command(epilog="Example: tellapart study status my-study")
 def status(folder: Folder, database: Url = "", as_json: Json = False) -> None:
     """Say how far a study is."""
-    from tellapart.annotate.opening import open_study
+    from tellapart.annotate.opening import opened_study
     from tellapart.annotate.status import status as look
 
-    opened = open_study(folder, database)
-    try:
+    with opened_study(folder, database) as opened:
         found = opened.database.read(lambda conn: look(conn, opened)).result()
-    finally:
-        opened.close()
     lines = [
         f"{one['stage']}: {one['given']:,} of {one['wanted']:,} judgements, "
         f"{one['closed']:,} of {one['items']:,} items done, {one['kept']:,} kept"
@@ -128,13 +119,10 @@ def export(
 ) -> None:
     """Write every judgement as a table."""
     from tellapart.annotate.exporting import judgements
-    from tellapart.annotate.opening import open_study
+    from tellapart.annotate.opening import opened_study
     from tellapart.tables import write_parquet
 
-    opened = open_study(folder, database)
-    try:
+    with opened_study(folder, database) as opened:
         found = opened.database.read(lambda conn: judgements(conn, opened)).result()
-    finally:
-        opened.close()
     write_parquet(out, found)
     emit({"judgements": found.height}, f"{found.height:,} judgements  ->  {out}", as_json)

@@ -3,52 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import contextlib
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TypeVar
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
-from sqlalchemy import Connection
 
-from tellapart.annotate.assignment import expire
 from tellapart.annotate.judging import Conflict, NotThere
 from tellapart.annotate.opening import OpenStudy
-from tellapart.annotate.people import NotAllowed
+from tellapart.annotate.reservations import expire
+from tellapart.annotate.seats import NotAllowed
 from tellapart.annotate.store.database import Gone
-from tellapart.errors import BadImage, TellapartError
+from tellapart.errors import BadImage, TellapartError, UnknownName
+from tellapart.web import annotators, owners, pages
+from tellapart.web.calls import Server
 from tellapart.web.guard import Guard
+from tellapart.web.limits import Limits
 from tellapart.web.pictures import Pictures
 
-T = TypeVar("T")
-STATUSES = {NotAllowed: 401, NotThere: 404, BadImage: 404, Conflict: 409, Gone: 503}
+STATUSES = {
+    NotAllowed: 401,
+    NotThere: 404,
+    UnknownName: 404,
+    BadImage: 404,
+    Conflict: 409,
+    Gone: 503,
+}
 SWEEP_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """What every route works with."""
-
-    study: OpenStudy
-    pictures: Pictures
-    secure: bool
-
-    async def run(self, job: Callable[[Connection], T]) -> T:
-        """Run a job of the database without holding up other requests."""
-        return await asyncio.wrap_future(self.study.database.submit(job))
-
-    async def read(self, job: Callable[[Connection], T]) -> T:
-        """Run a job that only reads."""
-        return await asyncio.wrap_future(self.study.database.read(job))
-
-
-def make_app(study: OpenStudy, public_url: str = "") -> FastAPI:
-    """The application for one open study."""
-    from tellapart.web import annotators, owners, pages
-
-    server = Server(study, Pictures(study), public_url.startswith("https:"))
+def make_app(study: OpenStudy, url: str) -> FastAPI:
+    """The application for one open study, at the address that people know."""
+    server = Server(study, Pictures(study), Limits(), url.rstrip("/"))
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -62,25 +51,34 @@ def make_app(study: OpenStudy, public_url: str = "") -> FastAPI:
     )  # fmt: skip
     app.state.server = server
     app.add_exception_handler(TellapartError, _told)
+    app.add_exception_handler(RequestValidationError, _not_valid)
     for module in (annotators, owners, pages):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(packages=[("tellapart.web", "static")]))
-    app.add_middleware(Guard, public_url=public_url)
+    app.add_middleware(Guard, url=server.url, limits=server.limits)
     return app
 
 
 async def _sweep(server: Server) -> None:
     """Give back reservations that ran out, now and then."""
     while True:
-        try:
+        with contextlib.suppress(Gone):  # the database may come back
             await server.run(lambda conn: expire(conn, server.study))
-        except Gone:
-            pass  # the database is away; it may come back
         await asyncio.sleep(SWEEP_SECONDS)
 
 
 async def _told(_request: Request, error: Exception) -> JSONResponse:
+    """An error in its parts; where a thing lies on the server's disk is nobody's business."""
     assert isinstance(error, TellapartError)
     status = next((code for sort, code in STATUSES.items() if isinstance(error, sort)), 422)
+    parts = {name: text for name, text in error.parts().items() if name != "where"}
     headers = {"Retry-After": "2"} if status == 503 else None
-    return JSONResponse({"error": error.parts()}, status, headers)
+    return JSONResponse({"error": parts}, status, headers)
+
+
+async def _not_valid(_request: Request, error: Exception) -> JSONResponse:
+    """Which field is wrong and why, without repeating what was sent."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][:4])[:100]
+    return JSONResponse({"error": {"what": f"{where}: {first['msg']}"}}, 422)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from math import ceil
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_BODY = 64 * 1024
-SAFE = ("GET", "HEAD", "OPTIONS")
+from tellapart.annotate.keys import hashed
+from tellapart.web.limits import FAILURES, REQUESTS, Limits
+
+MAX_BODY = 16 * 1024
+SAFE = ("GET", "HEAD")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; "
@@ -26,66 +30,106 @@ HEADERS = {
 }
 
 
+class Refused(Exception):
+    """A request that goes no further: its status, why, and after how many seconds to come back."""
+
+    def __init__(self, status: int, why: str, wait: float = 0.0) -> None:
+        super().__init__(why)
+        self.status, self.why, self.wait = status, why, wait
+
+
 class Guard:
     """Pure ASGI, because it runs for every request."""
 
-    def __init__(self, app: ASGIApp, public_url: str = "") -> None:
+    def __init__(self, app: ASGIApp, url: str, limits: Limits) -> None:
         self.app = app
-        self._host = urlsplit(public_url).netloc
+        self._origin = urlsplit(url)
+        self._limits = limits
+        self._headers = dict(HEADERS)
+        if self._origin.scheme == "https":
+            self._headers["Strict-Transport-Security"] = "max-age=31536000"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        started = False
 
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                started = True
+                self._seal(scope, message)
             await send(message)
 
-        problem = self._problem(scope)
-        if problem is not None:
-            await _refuse(guarded, *problem)
-            return
-        await self.app(scope, _limited(receive), guarded)
+        try:
+            self._check(scope)
+            await self.app(scope, _limited(receive), guarded)
+        except Refused as refused:
+            if started:
+                raise
+            await _refuse(guarded, refused)
 
-    def _problem(self, scope: Scope) -> tuple[int, str] | None:
+    def _seal(self, scope: Scope, message: Message) -> None:
+        """Add the headers that every response has; count those who tried what is not theirs."""
+        headers = MutableHeaders(scope=message)
+        for name, value in self._headers.items():
+            headers[name] = value
+        headers.setdefault("Cache-Control", "no-store")
+        if message["status"] == 401:
+            self._limits.wait(f"failures {_address(scope)}", FAILURES)
+
+    def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
+        cookies = headers.get("cookie", "")
+        caller = hashed(cookies) if "tellapart" in cookies else _address(scope)
+        wait = self._limits.wait(caller, REQUESTS)
+        wait = wait or self._limits.wait(f"failures {_address(scope)}", FAILURES, cost=0.0)
+        if wait:
+            raise Refused(429, "too many requests", wait)
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MAX_BODY:
-            return 413, f"the request is larger than {MAX_BODY} bytes"
-        if scope["method"] in SAFE:
-            return None
-        host = self._host or headers.get("host", "")
+            raise Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
+        if scope["method"] not in SAFE:
+            self._check_origin(headers)
+
+    def _check_origin(self, headers: Headers) -> None:
+        """Requests that change something must come from our own pages (or from no page)."""
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return 403, "the request comes from another site"
+        ours = {self._origin.netloc, headers.get("host", "")}
+        if origin is not None and urlsplit(origin).netloc not in ours:
+            raise Refused(403, "the request comes from another site")
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return 403, "the request comes from another site"
+            raise Refused(403, "the request comes from another site")
         if headers.get("x-tellapart") != "1":
-            return 403, "the header X-Tellapart: 1 is missing"
-        return None
+            raise Refused(403, "the header X-Tellapart: 1 is missing")
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def _limited(receive: Receive) -> Receive:
-    """A body that says nothing of its length may not be longer either."""
+    """A body that does not say how long it is may not be longer either."""
     seen = 0
 
     async def counted() -> Message:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        return message if seen <= MAX_BODY else {"type": "http.disconnect"}
+        if seen > MAX_BODY:
+            raise Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
+        return message
 
     return counted
 
 
-async def _refuse(send: Send, status: int, why: str) -> None:
-    body = json.dumps({"error": {"what": why}}).encode()
+async def _refuse(send: Send, refused: Refused) -> None:
+    body = json.dumps({"error": {"what": refused.why}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if refused.wait:
+        headers.append((b"retry-after", str(ceil(refused.wait)).encode()))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

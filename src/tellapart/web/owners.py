@@ -1,51 +1,181 @@
-"""What the owner's page calls: progress, people, export."""
+"""What the owner's page calls: progress, people, items, export."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import io
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Cookie, Response
+import polars as pl
+from fastapi import APIRouter, Cookie, Path, Query, Response
+from pydantic import Field
 from sqlalchemy import Connection
 
-from tellapart.annotate import people
+from tellapart.annotate import leaving, people, sessions
+from tellapart.annotate.crew import crew
 from tellapart.annotate.exporting import judgements
+from tellapart.annotate.looking import look_at_items, reopen_item
 from tellapart.annotate.status import status
-from tellapart.web.annotators import Here, Token, set_cookie
+from tellapart.web.calls import Body, Here, Nothing, Server, Token, said, with_session
 
 router = APIRouter(prefix="/api/owner", tags=["owner"])
 COOKIE = "tellapart-owner"
+WHERE = "/api/owner"
 Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
+Code = Annotated[str, Path(pattern=r"^p-[a-z0-9]{8}$")]
+CHANGES = {
+    "exclude": leaving.exclude,
+    "restore": leaving.restore,
+    "revoke": leaving.revoke,
+}
+
+
+class Guests(Body):
+    """How many links to make, with a note about the people."""
+
+    people: int = Field(ge=1, le=1000)
+    label: str = Field("", max_length=200)
 
 
 @router.post("/join")
-async def join(here: Here, body: Token, response: Response) -> dict[str, Any]:
+async def join(here: Here, body: Token) -> Response:
     """Begin a session with the owner's token."""
-    session = await here.run(lambda conn: people.join_as_owner(conn, here.study, body.token))
-    set_cookie(response, here, COOKIE, session, "/api/owner")
-    return {"joined": True}
+    token = await here.run(lambda conn: sessions.join_as_owner(conn, here.study, body.token))
+    return with_session(said({"joined": True}), here, COOKIE, token, WHERE)
+
+
+@router.post("/leave")
+async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
+    """End the owner's session on this browser."""
+    await here.run(lambda conn: sessions.end_session(conn, session))
+    response = said({"left": True})
+    response.delete_cookie(COOKIE, path=WHERE)
+    return response
 
 
 @router.get("/status")
-async def progress(here: Here, session: Session = "") -> dict[str, Any]:
+async def progress(here: Here, session: Session = "") -> Response:
     """How far the study is."""
 
     def job(conn: Connection) -> dict[str, Any]:
-        people.check_owner(conn, here.study, session)
+        sessions.check_owner(conn, here.study, session)
         return status(conn, here.study)
+
+    return said(await here.read(job))
+
+
+@router.get("/people")
+async def everyone(here: Here, session: Session = "") -> Response:
+    """The people, with how much, how fast and how well they judge."""
+
+    def job(conn: Connection) -> list[dict[str, Any]]:
+        sessions.check_owner(conn, here.study, session)
+        return crew(conn, here.study)
+
+    return said(await here.read(job))
+
+
+@router.post("/people/{code}/delete")
+async def forget(here: Here, code: Code, _body: Nothing, session: Session = "") -> Response:
+    """Delete a person and all that is stored about them."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        sessions.check_owner(conn, here.study, session)
+        leaving.forget(conn, here.study, code)
+        return {"deleted": True}
+
+    return said(await here.run(job))
+
+
+@router.post("/people/{code}/{change}")
+async def change_person(
+    here: Here,
+    code: Code,
+    change: Literal["exclude", "restore", "revoke"],
+    _body: Nothing,
+    session: Session = "",
+) -> Response:
+    """Exclude a person, take that back, or end their link."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        sessions.check_owner(conn, here.study, session)
+        CHANGES[change](conn, here.study, code)
+        return crew(conn, here.study, code)[0]
+
+    return said(await here.run(job))
+
+
+@router.post("/invite")
+async def invite(here: Here, body: Guests, session: Session = "") -> Response:
+    """Make personal links; each is shown once."""
+
+    def job(conn: Connection) -> list[dict[str, str]]:
+        sessions.check_owner(conn, here.study, session)
+        made = people.invite(conn, here.study, body.people, body.label)
+        return [{"person": one.code, "link": f"{here.url}/#{one.token}"} for one in made]
+
+    return said(await here.run(job))
+
+
+@router.get("/items")
+async def items(
+    here: Here,
+    stage: Annotated[str, Query(max_length=60)] = "",
+    state: Annotated[str, Query(max_length=10)] = "",
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    session: Session = "",
+) -> Response:
+    """A page of items with what became of them."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        sessions.check_owner(conn, here.study, session)
+        return look_at_items(conn, here.study, stage, state, after)
+
+    return said(await here.read(job))
+
+
+@router.post("/items/{task}/reopen")
+async def reopen(
+    here: Here, task: Annotated[int, Path(ge=1, le=2**53)], _body: Nothing, session: Session = ""
+) -> Response:
+    """Ask for one more judgement of an item."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        sessions.check_owner(conn, here.study, session)
+        return reopen_item(conn, here.study, task)
+
+    return said(await here.run(job))
+
+
+@router.get("/judgements.csv")
+async def as_csv(here: Here, session: Session = "") -> Response:
+    """Every judgement as CSV."""
+    table = await _judgements(here, session)
+    order = pl.col("order").cast(pl.List(pl.String)).list.join(" ")
+    return _file(table.with_columns(order).write_csv().encode(), "text/csv", "csv")
+
+
+@router.get("/judgements.parquet")
+async def as_parquet(here: Here, session: Session = "") -> Response:
+    """Every judgement as Parquet."""
+    written = io.BytesIO()
+    (await _judgements(here, session)).write_parquet(written)
+    return _file(written.getvalue(), "application/vnd.apache.parquet", "parquet")
+
+
+@router.get("/judgements.json")
+async def as_json(here: Here, session: Session = "") -> Response:
+    """Every judgement as JSON."""
+    return said((await _judgements(here, session)).to_dicts())
+
+
+async def _judgements(here: Server, session: str) -> pl.DataFrame:
+    def job(conn: Connection) -> pl.DataFrame:
+        sessions.check_owner(conn, here.study, session)
+        return judgements(conn, here.study)
 
     return await here.read(job)
 
 
-@router.get("/judgements.csv")
-async def table(here: Here, session: Session = "") -> Response:
-    """Every judgement as CSV."""
-
-    def job(conn: Connection) -> str:
-        people.check_owner(conn, here.study, session)
-        import polars as pl
-
-        found = judgements(conn, here.study)
-        order = pl.col("order").cast(pl.List(pl.String)).list.join(" ")
-        return found.with_columns(order).write_csv()
-
-    return Response(await here.read(job), media_type="text/csv")
+def _file(data: bytes, kind: str, ending: str) -> Response:
+    name = f'attachment; filename="judgements.{ending}"'
+    return Response(data, media_type=kind, headers={"Content-Disposition": name})

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+from functools import cache
 from importlib.resources import files
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 from fastapi.responses import HTMLResponse
 from sqlalchemy import Connection
 
-from tellapart.annotate import people
-from tellapart.annotate.assignment import assigned
-from tellapart.annotate.desk import picture_places
+from tellapart.annotate.assigned import Assigned, find_assigned
 from tellapart.annotate.judging import NotThere
-from tellapart.web.annotators import Here, Session
+from tellapart.annotate.seats import seat_of
+from tellapart.web.annotators import Session
+from tellapart.web.calls import Here
 
 router = APIRouter()
-
-
-def _page(name: str) -> str:
-    return (files("tellapart.web") / "static" / name).read_text(encoding="utf-8")
+KEPT = "private, max-age=3600, immutable"
+"""How long a browser may keep a picture: its address is one person's alone."""
 
 
 @router.get("/", include_in_schema=False)
@@ -35,21 +37,32 @@ async def owner() -> HTMLResponse:
 
 
 @router.get("/images/{number}-{place}-{mark}")
-async def image(here: Here, number: int, place: int, mark: str, session: Session = "") -> Response:
+async def image(
+    here: Here,
+    number: Annotated[int, Path(ge=1, le=2**31 - 1)],
+    place: Annotated[int, Path(ge=0, le=100)],
+    mark: Annotated[str, Path(max_length=64)],
+    session: Session = "",
+) -> Response:
     """A picture of a task that this person was given."""
 
-    def job(conn: Connection) -> str:
-        seat = people.seat_of(conn, here.study, session)
-        given = assigned(conn, here.study, seat, number)
+    def job(conn: Connection) -> Assigned:
+        seat = seat_of(conn, here.study, session, lock=False)
+        given = find_assigned(conn, here.study, seat.id, number)
         expected = here.study.keys.picture(seat.id, number, place)
-        shown = picture_places(given) if given is not None else []
-        if given is None or mark != expected or not 0 <= place < len(shown):
+        if given is None or not hmac.compare_digest(mark.encode(), expected.encode()):
             raise NotThere("there is no such picture")
-        return given.matter.images[shown[place]]
+        return given
 
-    image_id = await here.read(job)
-    import asyncio
+    given = await here.read(job)
+    shown = given.pictures()
+    if place >= len(shown):
+        raise NotThere("there is no such picture")
+    image_id = given.matter.images[shown[place]]
+    data = await asyncio.to_thread(here.pictures.read, given.role, image_id)
+    return Response(data, media_type="image/webp", headers={"Cache-Control": KEPT})
 
-    data = await asyncio.to_thread(here.pictures.read, image_id)
-    headers = {"Cache-Control": "private, max-age=3600, immutable"}
-    return Response(data, media_type="image/webp", headers=headers)
+
+@cache
+def _page(name: str) -> str:
+    return (files("tellapart.web") / "static" / name).read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ class ServeOptions:
 
 def serve(study: OpenStudy, options: ServeOptions) -> None:
     """Serve until told to stop. Requests are not logged: their addresses belong to people."""
-    app = make_app(study, options.public_url)
+    app = make_app(study, options.url)
     config = uvicorn.Config(
         app, host=options.host, port=options.port, access_log=False, log_level="warning",
         server_header=False, timeout_keep_alive=30, limit_concurrency=2000,

@@ -1,13 +1,21 @@
-"""Which of several generated images shows best what the caption says, if any? (BiVLC, step 3)
+"""BiVLC, step 3: which of several generated images shows best what the caption says, if any?
 
-Miranda et al. 2024, section 3.1: the best of four images, or none, and then the instance is dropped.
+Miranda et al. 2024, section 3.1: the best of four images, or none; then the instance is dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.annotate.questions.question import Form, Matter, Option, Shown, numbered
+from tellapart.annotate.questions.question import (
+    Example,
+    Form,
+    Matter,
+    Option,
+    Scenery,
+    Shown,
+    numbered,
+)
 from tellapart.items import Item
 
 
@@ -23,11 +31,35 @@ class BestImage:
     about = "which of several pictures shows the caption best, or none (BiVLC)"
     needs = "items with three images or more and one caption, or two and an original pair"
     instructions = (
-        "You see a caption and several pictures that a program made for it. Choose the picture that "
-        "shows what the caption says.\n\n"
+        "You see a caption and several pictures that a program made for it. Choose the picture "
+        "that shows what the caption says.\n\n"
         "Everything that the caption names must be there, as it says: the things, their number, "
         "their colours, who does what. If several pictures fit, take the one that looks most "
         "natural. If none of them fits, choose **None of them**."
+    )
+    examples = (
+        Example(
+            (
+                Scenery("beach", ("blue boat",)),
+                Scenery("beach", ("blue boat", "yellow umbrella")),
+                Scenery("beach", ("red boat", "yellow umbrella")),
+                Scenery("desert", ("blue boat", "yellow umbrella")),
+            ),
+            ("A blue boat and a yellow umbrella on a beach.",),
+            ("1",),
+            "One of the others has no umbrella, one a red boat, and one is not on a beach.",
+        ),
+        Example(
+            (
+                Scenery("night", ("brown cow",)),
+                Scenery("night", ("two brown cow",)),
+                Scenery("meadow", ("three brown cow",)),
+                Scenery("night", ("four brown cow",)),
+            ),
+            ("Three brown cows at night.",),
+            ("none",),
+            "Three cows are in one picture only, and there it is day.",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tellapart.annotate.questions.question import Form, Matter, Shown, Truth, numbered
+from tellapart.annotate.questions.question import (
+    Example,
+    Form,
+    Matter,
+    Scenery,
+    Shown,
+    Truth,
+    numbered,
+)
 from tellapart.items import Item
 from tellapart.questions import Ask, questions
 
@@ -22,6 +30,7 @@ class ChooseCaption:
     about: str
     needs: str
     instructions: str
+    examples: tuple[Example, ...]
     fewest: int = 2
 
     def matters(self, item: Item) -> Iterator[Matter]:
@@ -52,6 +61,23 @@ class ChooseImage:
         "Exactly one of them is meant. The pictures may be alike: read every word and look for the "
         "detail that decides. If you are not sure, choose what seems most likely."
     )
+    examples = (
+        Example(
+            (Scenery("meadow", ("yellow dog",)), Scenery("meadow", ("yellow cat",))),
+            ("A yellow dog on the grass.",),
+            ("0",),
+            "The animal is a dog in one picture and a cat in the other.",
+        ),
+        Example(
+            (
+                Scenery("beach", ("red ball", "blue umbrella"), "left"),
+                Scenery("beach", ("red ball", "blue umbrella"), "right"),
+            ),
+            ("A ball to the left of an umbrella.",),
+            ("0",),
+            "The same things are in both pictures: what decides is on which side the ball lies.",
+        ),
+    )
 
     def matters(self, item: Item) -> Iterator[Matter]:
         """One task for each caption that has both right and wrong images."""
@@ -79,16 +105,56 @@ CHOOSE_CAPTION = ChooseCaption(
         "Exactly one of them is meant. They may differ in a single word: look for the detail that "
         "decides. If you are not sure, choose what seems most likely."
     ),
+    examples=(
+        Example(
+            (Scenery("street", ("red bicycle", "green bench")),),
+            ("A red bicycle and a green bench.", "A green bicycle and a red bench."),
+            ("0",),
+            "Both captions have the same words; the bicycle is red, and the bench is green.",
+        ),
+        Example(
+            (Scenery("room", ("two blue book", "white cup")),),
+            ("Three books and a cup.", "Two books and a cup."),
+            ("1",),
+            "There are two books.",
+        ),
+    ),
 )
 BEST_OF_FIVE = ChooseCaption(
     name="best-of-five",
     about="which of five captions fits the picture best (MCIC)",
     needs="items with three captions or more",
     instructions=(
-        "You see a picture and five captions. Choose the caption that describes the picture best.\n\n"
+        "You see a picture and five captions. Choose the one that describes the picture best.\n\n"
         "One caption was written by someone who saw this picture; the others were written for "
         "different pictures. Several may be partly true, and the right one may leave things out. "
         "Take the one with the most that fits and the least that does not."
+    ),
+    examples=(
+        Example(
+            (Scenery("night", ("black cat", "red car"), "left"),),
+            (
+                "A black dog next to a car.",
+                "A cat and a car at night.",
+                "A red car on a sunny beach.",
+                "Two black cats at night.",
+                "A red bus drives past a cat.",
+            ),
+            ("1",),
+            "It says less than some others, but it is the only one without a mistake.",
+        ),
+        Example(
+            (Scenery("desert", ("big grey elephant",)),),
+            (
+                "A grey elephant in a desert.",
+                "A brown elephant in a desert.",
+                "A big animal.",
+                "Two elephants in the sand.",
+                "A grey elephant in the snow.",
+            ),
+            ("0",),
+            "“A big animal” is true as well, but this one says more of what is there.",
+        ),
     ),
     fewest=3,
 )

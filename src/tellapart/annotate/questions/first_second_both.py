@@ -1,6 +1,6 @@
-"""Which of two images does the caption describe better, or both alike? (BiVLC, step 4)
+"""BiVLC, step 4: which of two images does the caption describe, or both alike?
 
-Miranda et al. 2024, section 3.1: an instance is dropped where the generated image is chosen, or both.
+Miranda et al. 2024, section 3.1: where the generated image is chosen, or both, the instance goes.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tellapart.annotate.questions.question import (
+    Example,
     Form,
     Matter,
     Option,
+    Scenery,
     Shown,
     Truth,
     numbered,
@@ -29,6 +31,23 @@ class FirstSecondBoth:
         "You see a caption and two pictures. Choose the picture that the caption describes.\n\n"
         "If it describes both of them equally well, choose **Both alike**. Judge only what the "
         "caption says: it does not matter which picture is more beautiful or more natural."
+    )
+    examples = (
+        Example(
+            (
+                Scenery("room", ("purple vase", "big brown table"), "on"),
+                Scenery("room", ("purple vase", "big brown table"), "left"),
+            ),
+            ("A vase on a table.",),
+            ("0",),
+            "There is a vase and a table in both pictures, but it stands on the table in one only.",
+        ),
+        Example(
+            (Scenery("snow", ("red car",)), Scenery("snow", ("red car", "green bench"))),
+            ("A red car in the snow.",),
+            ("both",),
+            "Everything that the caption says is true of both. The bench does not matter.",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:

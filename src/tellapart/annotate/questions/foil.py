@@ -1,4 +1,4 @@
-"""Is the caption right, and if not, which word is wrong? (FOIL, T1 and T2)
+"""FOIL, T1 and T2: is the caption right, and if not, which word is wrong?
 
 Shekhar et al. 2017, section 4.4: people judge the caption first, then click the wrong word.
 """
@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.annotate.questions.question import Form, Matter, Option, Shown, Truth, WordAsked
+from tellapart.annotate.questions.question import (
+    Example,
+    Form,
+    Matter,
+    Option,
+    Scenery,
+    Shown,
+    Truth,
+    WordAsked,
+)
 from tellapart.annotate.questions.words import word_spans
 from tellapart.items import Item
 
@@ -23,6 +32,28 @@ class Foil:
         "A wrong caption has one wrong word: something in it is not what the picture shows. Look "
         "at every thing that it names. A caption that leaves something out is not wrong. If you "
         "say that it is wrong, point at the word that makes it so."
+    )
+    examples = (
+        Example(
+            (Scenery("street", ("green bus", "brown dog")),),
+            ("A dog next to a truck on a street.",),
+            ("wrong",),
+            "The picture shows a bus, so the word that is wrong is “truck”. The rest is right.",
+            word="truck",
+        ),
+        Example(
+            (Scenery("meadow", ("white horse", "brown sheep")),),
+            ("A horse on the grass.",),
+            ("right",),
+            "The caption does not mention the sheep, but leaving something out is not wrong.",
+        ),
+        Example(
+            (Scenery("room", ("red apple", "big brown table"), "on"),),
+            ("A banana lies on a table.",),
+            ("wrong",),
+            "What lies there is an apple, so “banana” is wrong.",
+            word="banana",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:

@@ -1,4 +1,4 @@
-"""Which caption is true of the target and not of the other picture, if any? (BISON, step 2)
+"""BISON, step 2: which caption is true of the target and not of the other picture, if any?
 
 Hu et al. 2019, section 4.1: the pair is dropped where no caption tells the two apart.
 """
@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.annotate.questions.question import Form, Matter, Option, Shown, numbered
+from tellapart.annotate.questions.question import (
+    Example,
+    Form,
+    Matter,
+    Option,
+    Scenery,
+    Shown,
+    numbered,
+)
 from tellapart.items import Item
 
 
@@ -23,6 +31,27 @@ class PickCaption:
         "Someone who sees only this caption and the two pictures, without knowing which is the "
         "target, must be able to tell. If there are several, take the clearest. If every caption "
         "also fits the other picture, choose **None of them**."
+    )
+    examples = (
+        Example(
+            (
+                Scenery("room", ("black cat", "red couch")),
+                Scenery("room", ("white cat", "red couch")),
+            ),
+            ("A cat and a couch.", "A black cat next to a red couch.", "A pet indoors."),
+            ("1",),
+            "Only this caption says that the cat is black. The two others are true of both.",
+        ),
+        Example(
+            (Scenery("snow", ("two brown dog",)), Scenery("snow", ("three brown dog",))),
+            (
+                "Dogs in the snow.",
+                "Some brown animals outdoors in winter.",
+                "Brown dogs stand there.",
+            ),
+            ("none",),
+            "The pictures differ in the number of dogs, and no caption says how many there are.",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:

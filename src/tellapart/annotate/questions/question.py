@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 from tellapart.items import Item
 
@@ -129,17 +129,63 @@ class Form:
     word: WordAsked | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Scenery:
+    """A picture for a training example: what the built-in world draws.
+
+    Things are named as "two small red dog"; the first stands in the relation to the second.
+    """
+
+    background: str
+    things: tuple[str, ...]
+    relation: str = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A training example: a matter with drawn pictures, its right keys, and why they are right.
+
+    `word` is the text of the wrong word, where one is asked for.
+    """
+
+    pictures: tuple[Scenery, ...]
+    captions: tuple[str, ...]
+    right: tuple[str, ...]
+    explanation: str
+    word: str = ""
+
+
 class QuestionType(Protocol):
     """One kind of question; registered under its name in `tellapart.questions`.
 
-    `needs` says which items it can be asked of, `instructions` are what people read first (they
-    can be edited in each study's file).
+    `needs` says which items it can be asked of; `instructions` are what people read first, and
+    `examples` what they practise with (both can be edited in each study's folder).
     """
 
-    name: str
-    about: str
-    needs: str
-    instructions: str
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """One line that says what is asked."""
+        ...
+
+    @property
+    def needs(self) -> str:
+        """Which items it can be asked of."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """What people read first: blank lines, **bold** and "- " lists are shown as such."""
+        ...
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """What people practise with; may be empty."""
+        ...
 
     def matters(self, item: Item) -> Iterable[Matter]:
         """The tasks that an item gives; none where the question does not fit it."""
@@ -150,6 +196,7 @@ class QuestionType(Protocol):
         ...
 
 
+@runtime_checkable
 class Following(Protocol):
     """A question type that can be asked of what an earlier stage chose."""
 

@@ -1,4 +1,4 @@
-"""How correct, how detailed is a caption, from 1 to 5? (ratings of captions, as for COCO)
+"""Ratings of captions: how correct, how detailed is a caption, from 1 to 5?
 
 Hu et al. 2019, section 3: correctness is rated with the image, detailedness without it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.annotate.questions.question import Form, Matter, Option, Shown
+from tellapart.annotate.questions.question import Example, Form, Matter, Option, Scenery, Shown
 from tellapart.items import Item
 
 
@@ -25,9 +25,32 @@ class RateCorrectness:
     needs = "any items: each image is shown with each caption that is true of it, or with all"
     instructions = (
         "You see a picture and a caption. Rate how **correct** the caption is, from 1 to 5.\n\n"
-        "1: it has nothing to do with the picture. 2: most of it is wrong. 3: the gist is right and "
-        "something important is wrong. 4: a small thing is wrong. 5: everything that it says is "
-        "true. It does not matter how much the caption leaves out."
+        "- 1: it has nothing to do with the picture\n"
+        "- 2: most of it is wrong\n"
+        "- 3: the gist is right, and something important is wrong\n"
+        "- 4: a small thing is wrong\n"
+        "- 5: everything that it says is true\n\n"
+        "It does not matter how much the caption leaves out."
+    )
+    examples = (
+        Example(
+            (Scenery("meadow", ("brown horse", "white sheep")),),
+            ("A horse.",),
+            ("5",),
+            "It says little, and what it says is true: that is a 5. Leaving out is no mistake.",
+        ),
+        Example(
+            (Scenery("room", ("purple cup", "yellow banana")),),
+            ("A pink cup and a banana.",),
+            ("4",),
+            "One small thing is wrong, the colour of the cup.",
+        ),
+        Example(
+            (Scenery("snow", ("red truck",)),),
+            ("Two cats sleep on a bed.",),
+            ("1",),
+            "Nothing of it has to do with the picture.",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:
@@ -54,9 +77,24 @@ class RateDetail:
     instructions = (
         "You read a caption of a picture that you do not see. Rate how **detailed** it is, from 1 "
         "to 5.\n\n"
-        "1: it says almost nothing, it could be about any picture. 3: it names the main things. 5: it "
-        "says so much (what, how many, which colour, where, doing what) that you could draw the "
-        "picture. Mistakes in grammar do not count."
+        "- 1: it says almost nothing, it could be about any picture\n"
+        "- 3: it names the main things\n"
+        "- 5: it says so much (what, how many, which colour, where) that you could draw it\n\n"
+        "Mistakes in grammar do not count."
+    )
+    examples = (
+        Example(
+            (),
+            ("An animal somewhere.",),
+            ("1",),
+            "Which animal, where, how many? It says almost nothing.",
+        ),
+        Example(
+            (),
+            ("Two brown dogs sit to the left of a small red ball on the grass, at night.",),
+            ("5",),
+            "What, how many, which colours, where and when: one could draw it.",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:

@@ -72,10 +72,9 @@ def read_answer(
     return Answer(key, word)
 
 
-def shown_value(question: QuestionType, matter: Matter, order: list[int], key: str) -> str:
+def shown_value(form: Form, order: list[int], key: str) -> str:
     """The name under which a person saw the option with this key."""
-    entries = _in_order(question.form(matter), order)
-    return next(name for name, _, option, _ in entries if option.key == key)
+    return next(name for name, _, option, _ in _in_order(form, order) if option.key == key)
 
 
 def is_right(matter: Matter, answer: Answer) -> bool | None:

@@ -1,4 +1,4 @@
-"""Which image does the caption describe: the first, the second, both or neither? (BISON, step 3)
+"""BISON, step 3: which image does the caption describe: first, second, both or neither?
 
 Hu et al. 2019, section 4.1: two people who do not know the target verify each triple.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tellapart.annotate.questions.question import (
+    Example,
     Form,
     Matter,
     Option,
+    Scenery,
     Shown,
     Truth,
     numbered,
@@ -27,9 +29,32 @@ class WhichImage:
     needs = "items with two images"
     instructions = (
         "You see a caption and two pictures. Decide which picture the caption describes.\n\n"
-        "Choose **Both** if every word of it is true of both pictures, and **Neither** if something "
-        "in it is wrong for each of them. Go by what you can see, not by what is likely. Small "
-        "details decide: a colour, a number, who does what."
+        "Choose **Both pictures** if every word of it is true of both, and **Neither picture** if "
+        "something in it is wrong for each of them. Go by what you can see, not by what is likely. "
+        "Small details decide: a colour, a number, what is where."
+    )
+    examples = (
+        Example(
+            (
+                Scenery("meadow", ("red ball", "brown dog")),
+                Scenery("meadow", ("blue ball", "brown dog")),
+            ),
+            ("A dog with a red ball on the grass.",),
+            ("0",),
+            "Both pictures show a dog with a ball. The ball is red in one of them only.",
+        ),
+        Example(
+            (Scenery("beach", ("yellow kite",)), Scenery("beach", ("yellow kite", "white bird"))),
+            ("A yellow kite at the beach.",),
+            ("both",),
+            "The caption does not speak of a bird, and all that it says is true of both.",
+        ),
+        Example(
+            (Scenery("street", ("two green car",)), Scenery("street", ("blue car", "green bus"))),
+            ("Three cars on a street.",),
+            ("neither",),
+            "There are two cars in one picture and one in the other, nowhere three.",
+        ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:

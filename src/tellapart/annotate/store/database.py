@@ -23,12 +23,18 @@ from tellapart.errors import BadInput, TellapartError
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
+Work = tuple[Job[Any], "Future[Any]"]
 BATCH = 64
 """Jobs that SQLite's writer commits together, at most."""
 WORKERS = 8
 """Connections to PostgreSQL."""
-AGAIN = {"40001", "40P01"}
-"""What PostgreSQL says when a transaction should simply be tried again."""
+AGAIN = {"40001", "40P01", "23505"}
+"""PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
+ATTEMPTS = 4
+
+
+Outcome = tuple["Future[Any]", Any, BaseException | None]
+"""What a job gave, or why it gave nothing."""
 
 
 class Gone(TellapartError):
@@ -81,7 +87,7 @@ class SQLite:
         self._reading = create_engine(url, pool_size=2, max_overflow=2)
         event.listen(self._reading, "connect", _prepare_sqlite)
         event.listen(self._reading, "begin", _begin_deferred)
-        self._jobs: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(2, "study-reader")
         self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
         self._writer.start()
@@ -105,37 +111,52 @@ class SQLite:
         self.engine.dispose()
 
     def _write(self) -> None:
-        while (first := self._jobs.get()) is not None:
-            batch, more = [first], True
-            while len(batch) < BATCH and not self._jobs.empty():
-                following = self._jobs.get()
-                if following is None:
-                    more = False
-                    break
-                batch.append(following)
-            self._commit(batch)
-            if not more:
-                return
+        while (batch := self._next_batch()) is not None:
+            ready = [one for one in batch if one[1].set_running_or_notify_cancel()]
+            try:
+                outcomes = self._commit(ready)
+            except Exception:  # nothing of the batch was committed: each by itself, then
+                outcomes = [self._alone(one) for one in ready]
+            for future, value, failure in outcomes:
+                if failure is None:
+                    future.set_result(value)
+                else:
+                    future.set_exception(failure)
 
-    def _commit(self, batch: list[tuple[Job[Any], Future[Any]]]) -> None:
-        """Run jobs in one transaction; one that fails leaves the others as they are."""
-        outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
+    def _next_batch(self) -> list[Work] | None:
+        """What has come in meanwhile; None once there is no more to come."""
+        first = self._jobs.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < BATCH and not self._jobs.empty():
+            following = self._jobs.get()
+            if following is None:
+                self._jobs.put(None)
+                break
+            batch.append(following)
+        return batch
+
+    def _alone(self, work: Work) -> Outcome:
         try:
-            with self.engine.begin() as connection:
-                for job, future in batch:
-                    try:
-                        with connection.begin_nested():
-                            outcomes.append((future, job(connection), None))
-                    except (TellapartError, LookupError, ValueError, TypeError) as error:
-                        outcomes.append((future, None, error))
-        except Exception as error:  # nothing of the batch was committed, whatever the reason
-            gone = _gone(error)
-            outcomes = [(future, None, gone) for _, future in batch]
-        for future, value, failure in outcomes:
-            if failure is None:
-                future.set_result(value)
-            else:
-                future.set_exception(failure)
+            return self._commit([work])[0]
+        except Exception as error:
+            return work[1], None, told(error)
+
+    def _commit(self, batch: list[Work]) -> list[Outcome]:
+        """Run jobs in one transaction; a job that says no leaves the others as they are."""
+        outcomes: list[Outcome] = []
+        with self.engine.begin() as connection:
+            for job, future in batch:
+                try:
+                    with connection.begin_nested():
+                        outcomes.append((future, job(connection), None))
+                except TellapartError as error:
+                    outcomes.append((future, None, error))
+            raw = connection.connection.dbapi_connection
+            if raw is None or not raw.in_transaction:  # SQLite undid it all by itself: disk full
+                raise Gone("the transaction was undone", todo="try again in a moment")
+        return outcomes
 
 
 class PostgreSQL:
@@ -143,7 +164,7 @@ class PostgreSQL:
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(
-            url, pool_size=WORKERS, max_overflow=0, pool_pre_ping=True, pool_timeout=10,
+            url, pool_size=WORKERS, max_overflow=0, pool_timeout=10,
             connect_args={"connect_timeout": 10},
         )  # fmt: skip
         self._workers = ThreadPoolExecutor(WORKERS, "study-database")
@@ -152,7 +173,9 @@ class PostgreSQL:
         """Run a job in a transaction of its own, again where the database asks for it."""
         return self._workers.submit(_in_transaction, self.engine, job)
 
-    read = submit
+    def read(self, job: Job[T]) -> Future[T]:
+        """The same: readers do not hold up writers here."""
+        return self.submit(job)
 
     def close(self) -> None:
         """Finish what is under way."""
@@ -161,23 +184,28 @@ class PostgreSQL:
 
 
 def _in_transaction(engine: Engine, job: Job[T]) -> T:
-    for attempt in range(5):
+    """Run a job, again where another came in its way or the connection was an old one.
+
+    Where a connection breaks while it commits, nobody knows whether it did: the job runs again,
+    and finds its own work.
+    """
+    for attempt in range(ATTEMPTS):
         try:
             with engine.begin() as connection:
                 return job(connection)
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) not in AGAIN or attempt == 4:
-                raise _gone(error) from error
         except SQLAlchemyError as error:
-            raise _gone(error) from error
+            state = getattr(getattr(error, "orig", None), "sqlstate", None)
+            broken = isinstance(error, DBAPIError) and error.connection_invalidated
+            if attempt + 1 == ATTEMPTS or not (state in AGAIN or broken):
+                raise told(error) from error
     raise AssertionError("unreachable")
 
 
-def _gone(error: Exception) -> Exception:
-    """A database's own failure as one that can be told; anything else stays what it is."""
+def told(error: Exception) -> Exception:
+    """A database's own failure as one that people can be told; anything else as it is."""
     if not isinstance(error, SQLAlchemyError):
         return error
-    reason = str(getattr(error, "orig", error)).partition("\n")[0]
+    reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
     return Gone(f"the database says: {reason}", todo="try again in a moment")
 
 

@@ -69,7 +69,8 @@ task = Table(
     Column("matter", Text, nullable=False),
     _refers("parent_id", "task.id"),  # the task of an earlier stage that it follows from
     Column("state", Text, nullable=False, server_default="open"),  # open, closed, void
-    Column("wanted", Integer, nullable=False),  # judgements
+    Column("full_number", Integer, nullable=False),  # judgements that it gets at most
+    Column("wanted", Integer, nullable=False),  # judgements asked for so far
     Column("given", Integer, nullable=False, server_default="0"),
     Column("held", Integer, nullable=False, server_default="0"),  # reserved, not yet answered
     Column("kept", Boolean),  # what became of a closed one
@@ -104,6 +105,8 @@ person = Table(
     _refers("stage_id", "stage.id"),  # where the person works now
     Column("trained", Integer, nullable=False, server_default="0"),
     Column("served", Integer, nullable=False, server_default="0"),  # items in this stage
+    Column("checks", Integer, nullable=False, server_default="0"),
+    Column("golds", Integer, nullable=False, server_default="0"),
     Column("cursor", Integer, nullable=False, server_default="0"),  # no task for them ranks below
     Column("last_number", Integer, nullable=False, server_default="0"),
     UniqueConstraint("study_id", "code"),

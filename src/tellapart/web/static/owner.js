@@ -1,13 +1,164 @@
-// A plain page: how far the study is.
-import { call, element, takeToken } from "./calls.js";
+// The owner's page: how far the study is, who takes part and how well, what agrees, what comes out.
+import { insist, takeToken, Refused } from "./calls.js";
+import { element, button, openDialog, prose } from "./page.js";
+
+const LOOK_AGAIN = 10000;
+const FORMS = ["csv", "parquet", "json"];
+const STATES = { active: "takes part", excluded: "excluded", revoked: "link withdrawn" };
 
 const page = document.getElementById("page");
-const token = takeToken();
-try {
-  if (token) await call("/api/owner/join", { token });
-  const status = await call("/api/owner/status");
-  page.replaceChildren(element("pre", {}, JSON.stringify(status, null, 2)),
-    element("a", { href: "/api/owner/judgements.csv" }, "judgements.csv"));
-} catch (error) {
-  page.replaceChildren(element("p", { role: "alert" }, error.message));
+const connection = document.getElementById("connection");
+const waiting = (lost) => {
+  connection.hidden = !lost;
+  connection.textContent = lost ? "The server cannot be reached. Trying again …" : "";
+};
+const ask = (path, body) => insist(`/api/owner/${path}`, body, waiting);
+
+const parts = Object.fromEntries(["stages", "agreement", "people", "items"].map(
+  (name) => [name, element("section", { id: name })]));
+
+async function start() {
+  const token = takeToken();
+  if (token) await ask("join", { token });
+  const status = await ask("status");
+  document.title = `${status.study}: owner`;
+  page.replaceChildren(
+    element("header", { class: "bar" }, element("h1", {}, status.study),
+      element("nav", { "aria-label": "Export" }, "Judgements: ",
+        ...FORMS.map((form) => element("a", { href: `/api/owner/judgements.${form}`, download: true }, form)),
+        button("Sign out", async () => { await ask("leave", {}); location.reload(); }))),
+    parts.stages, parts.agreement, parts.people, parts.items);
+  await drawItems(status.stages);
+  await refresh(status);
+  setInterval(() => { if (!document.hidden) refresh().catch(failed); }, LOOK_AGAIN);
 }
+
+async function refresh(known = null) {
+  const status = known ?? await ask("status");
+  drawStages(status);
+  drawAgreement(await ask("agreement"));
+  drawPeople(await ask("people"));
+}
+
+function table(caption, heads, rows) {
+  if (!rows.length) return element("p", { class: "hint" }, `${caption}: nothing yet.`);
+  return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", {}, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(
+        (cell) => element("td", {}, cell instanceof Node ? cell : String(cell))))))));
+}
+
+function share(done, of, label) {
+  return element("span", { class: "share" },
+    element("progress", { value: done, max: Math.max(of, 1), "aria-label": label }), ` ${done} of ${of}`);
+}
+
+function drawStages(status) {
+  const rows = status.stages.map((one) => [one.stage, one.ask, share(one.closed, one.items, "items finished"),
+    one.kept, share(one.given, one.wanted, "judgements given"), one.held]);
+  parts.stages.replaceChildren(element("h2", {}, "How far it is"), table("Stages",
+    ["Stage", "Question", "Items finished", "Kept", "Judgements", "Being answered now"], rows));
+}
+
+function drawAgreement(found) {
+  const rows = found.map((one) => [one.stage, one.measure, number(one.value),
+    one.low === null ? "" : `${number(one.low)} to ${number(one.high)}`, one.items]);
+  parts.agreement.replaceChildren(element("h2", {}, "How much people agree"),
+    table("Agreement", ["Stage", "Measure", "Value", "95% interval", "Items judged twice or more"], rows));
+}
+
+const number = (value) => (value === null ? "–" : value.toFixed(3));
+const ratio = ([right, of]) => (of ? `${right} of ${of}` : "–");
+const seconds = (value) => (value === null ? "–" : `${(value / 1000).toFixed(1)} s`);
+const when = (value) => (value === null ? "never"
+  : new Date(value).toLocaleString([], { dateStyle: "short", timeStyle: "short" }));
+
+function drawPeople(people) {
+  const rows = people.map((one) => [one.code + (one.label ? ` (${one.label})` : ""), STATES[one.state] ?? one.state,
+    one.judgements, seconds(one.median_milliseconds), ratio(one.training), ratio(one.checks), ratio(one.gold),
+    ratio(one.with_majority), when(one.seen_at), actions(one)]);
+  parts.people.replaceChildren(element("h2", {}, "People"), inviting(), table("People",
+    ["Who", "State", "Judgements", "Median time", "Practice right", "Checks passed", "Gold right",
+      "With the majority", "Last seen", "Change"], rows));
+}
+
+function actions(one) {
+  const act = (label, what, sure = "") => button(label, () => (sure
+    ? confirmed(sure, () => change(one, what)) : change(one, what)), { "aria-label": `${label}: ${one.code}` });
+  return element("span", { class: "actions" },
+    one.state === "active" ? act("Exclude", "exclude") : act("Take back in", "restore"),
+    one.state === "active" ? act("Withdraw link", "revoke", "The link of this person will stop working.") : null,
+    act("Delete", "delete", "All answers of this person will be gone for good."));
+}
+
+function confirmed(text, act) {
+  const dialog = openDialog("Are you sure?", element("h2", {}, "Are you sure?"), prose(text));
+  dialog.append(element("div", { class: "send" },
+    button("Yes", () => { dialog.close(); act(); }, { class: "danger" }), button("No", () => dialog.close())));
+}
+
+async function change(one, what) {
+  await ask(`people/${encodeURIComponent(one.code)}/${what}`, {});
+  await refresh();
+}
+
+function inviting() {
+  const many = element("input", { type: "number", min: "1", max: "500", value: "1", id: "many" });
+  const label = element("input", { type: "text", id: "label", maxlength: "60", placeholder: "a note for yourself" });
+  const form = element("form", { class: "inline" }, element("label", { for: "many" }, "Invite "), many,
+    element("label", { for: "label" }, " people, label "), label, element("button", { type: "submit" }, "Make links"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const links = await ask("invite", { people: Number(many.value), label: label.value });
+    showLinks(links);
+    await refresh();
+  });
+  return form;
+}
+
+function showLinks(links) {
+  const text = links.map((one) => one.link).join("\n");
+  const area = element("textarea", { readonly: true, rows: String(Math.min(12, links.length + 1)), cols: "60",
+    "aria-label": "Personal links" });
+  area.value = text;
+  openDialog("Personal links", element("h2", {}, "Personal links"), prose(
+    "One link for each person. They are shown **only now**: copy them before you close this."), area,
+  element("div", { class: "send" }, button("Copy", (event) => {
+    navigator.clipboard?.writeText(text).then(() => { event.target.textContent = "Copied"; });
+  }, { class: "primary" })));
+}
+
+async function drawItems(stages) {
+  const chosen = element("select", { id: "stage" }, ...stages.map((one) => element("option", { value: one.stage }, one.stage)));
+  const state = element("select", { id: "state" }, element("option", { value: "closed" }, "finished"),
+    element("option", { value: "open" }, "open"));
+  const list = element("div", {});
+  const show = async (after = 0) => {
+    const query = new URLSearchParams({ stage: chosen.value, state: state.value, after: String(after) });
+    const found = await ask(`items?${query}`);
+    const rows = found.items.map((one) => [one.item, one.question, `${one.given} of ${one.wanted}`,
+      one.kept === null ? "–" : one.kept ? "kept" : "dropped", one.chosen ?? "–",
+      one.state === "closed" ? button("Open again", async () => {
+        await ask(`items/${one.task}/reopen`, {});
+        await show(after);
+      }, { "aria-label": `Open again: ${one.item} ${one.question}` }) : ""]);
+    list.replaceChildren(table("Items", ["Item", "Question", "Judgements", "Verdict", "Chosen", "Change"], rows),
+      ...(found.after === null ? [] : [button("More", () => show(found.after))]));
+  };
+  chosen.addEventListener("change", () => show().catch(failed));
+  state.addEventListener("change", () => show().catch(failed));
+  parts.items.replaceChildren(element("h2", {}, "Items"), element("p", { class: "inline" },
+    element("label", { for: "stage" }, "Stage "), chosen, element("label", { for: "state" }, " state "), state), list);
+  await show();
+}
+
+function failed(problem) {
+  const strange = problem instanceof Refused && problem.status === 401;
+  page.replaceChildren(element("section", { class: "sheet" }, element("h1", {}, strange ? "Not signed in" : "Something went wrong"),
+    prose(strange ? "Open this page with the owner's link that `tellapart study serve` prints."
+      : `${problem.message} ${problem.todo ?? ""}`)));
+}
+
+addEventListener("unhandledrejection", (event) => failed(event.reason));
+start().catch(failed);
