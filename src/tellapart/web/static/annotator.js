@@ -179,7 +179,10 @@ function feedback(task, found) {
     else if (input.checked) input.closest("label").classList.add("wrong");
   }
   const wordBox = form.querySelector(".word-choice");
-  if (wordBox && task.word.when === value) wordBox.hidden = false;
+  if (wordBox && task.word.when === value) {
+    wordBox.hidden = false;
+    form.querySelector("blockquote").hidden = true;
+  }
   const go = button("Go on", () => render(found), { class: "primary" });
   const box = element("div", { class: `feedback ${right ? "right" : "wrong"}`, role: "status" },
     element("strong", {}, right ? "Right." : "Not quite."), " ", explanation);

@@ -32,8 +32,8 @@ export function taskForm(task, { submit, given = null, sendLabel = "Next" }) {
   const shown = element("div", { class: "shown" }, ...task.shown.map((one) => shownPart(one, seen)));
   const words = task.word ? wordChoice(task.word, refresh) : null;
   const options = optionList(task, seen, refresh);
-  form.append(prompt, shown, options.box, ...(words ? [words.box] : []),
-    element("div", { class: "send" }, hint, send));
+  if (words) shown.append(words.box); // takes the caption's place while a word is asked for
+  form.append(prompt, shown, options.box, element("div", { class: "send" }, hint, send));
 
   const counted = () => {
     if (document.hidden) hiddenSince = performance.now();
@@ -49,7 +49,10 @@ export function taskForm(task, { submit, given = null, sendLabel = "Next" }) {
   }
 
   function refresh() {
-    if (words) words.box.hidden = !wordWanted();
+    if (words) {
+      words.box.hidden = !wordWanted();
+      shown.querySelector("blockquote").hidden = wordWanted();
+    }
     const lacking = missing > 0 ? "Loading the pictures …"
       : options.value() === null ? options.hint
         : wordWanted() && words.value() === null ? "Now point at the word that is wrong." : "";
@@ -119,7 +122,8 @@ function optionList(task, seen, changed) {
     row(moving, pictures ? "pictures" : "texts"), row(fixed, "fixed"));
   return {
     box,
-    hint: inputs.length ? "Choose with a click, or with the keys " + `1 to ${inputs.length}.` : "",
+    hint: matchMedia("(hover: none)").matches ? "Choose an answer."
+      : `Choose with a click, or with the keys 1 to ${inputs.length}.`,
     value: () => inputs.find((input) => input.checked)?.value ?? null,
     set: (value) => { for (const input of inputs) input.checked = input.value === value; },
     press: (place) => {
