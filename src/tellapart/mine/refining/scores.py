@@ -1,0 +1,135 @@
+"""Where the scores come from: a benchmark's captions and what two models say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadInput
+from tellapart.items import Item
+from tellapart.mine.refining.scored import SCORES, Floats
+from tellapart.models.language import TextScorer
+from tellapart.models.model import kind_of
+from tellapart.models.names import load
+from tellapart.questions import Ask
+from tellapart.score.engine import Settings, run_model
+from tellapart.score.run import Run, load_run
+from tellapart.score.texts import BATCH, score_texts
+
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How models are asked: how much at a time, and where what they say is kept."""
+
+    batch_size: int = BATCH
+    cache: Path | None = None
+    report: Report = lambda label, done, total: None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The cells of an item that a negative and its original stand in."""
+
+    item: Item
+    image: int
+    original: int
+    negative: int
+
+    @property
+    def captions(self) -> tuple[str, str]:
+        """The original caption and the negative."""
+        return self.item.captions[self.original], self.item.captions[self.negative]
+
+
+def pair_of(item: Item) -> Pair:
+    """The pair of an item with two captions, one of them true of the (original) image."""
+    cell = item.original or (next(iter(item.true)) if len(item.true) == 1 else None)
+    if len(item.captions) != 2 or cell is None or (cell[0], 1 - cell[1]) in item.true:
+        raise BadInput(
+            f"item {item.id} is not an original caption and a negative",
+            where=f"{len(item.images)} x {len(item.captions)}, {len(item.true)} true cells",
+            allowed="items with two captions, of which one is true of the image",
+            todo="keep such items alone with: tellapart subset",
+        )
+    return Pair(item, cell[0], cell[1], 1 - cell[1])
+
+
+def score_table(benchmark: Benchmark, models: Sequence[Any], scoring: Scoring) -> pl.DataFrame:
+    """The table of scored negatives (see `scored.py`); one model for each of the two scores.
+
+    A model is a string, a model, or the folder of a run on the benchmark.
+    """
+    pairs = [pair_of(item) for item in benchmark.items]
+    columns: dict[str, Any] = {
+        "id": [pair.item.id for pair in pairs],
+        "kind": [pair.item.kind for pair in pairs],
+        "group": [pair.item.group for pair in pairs],
+        "caption": [pair.captions[0] for pair in pairs],
+        "negative_caption": [pair.captions[1] for pair in pairs],
+    }
+    for name, model in zip(SCORES, models, strict=True):
+        columns[name], columns[f"negative_{name}"] = _scores(name, model, benchmark, pairs, scoring)
+    return pl.DataFrame(columns)
+
+
+def name_of(model: Any) -> str:
+    """What the card calls the source of a score."""
+    return str(model) if isinstance(model, str | Path) else str(model.facts.name)
+
+
+def _scores(
+    name: str, model: Any, benchmark: Benchmark, pairs: list[Pair], scoring: Scoring
+) -> tuple[Floats, Floats]:
+    """The originals' scores and the negatives'."""
+    if _is_run(model):
+        return _from_run(load_run(Path(model), benchmark), pairs)
+    ready = load(model) if isinstance(model, str) else model
+    if isinstance(ready, TextScorer):
+        texts = [caption for pair in pairs for caption in pair.captions]
+        found = score_texts(
+            ready, texts, cache=scoring.cache, batch_size=scoring.batch_size,
+            progress=lambda done, total: scoring.report(name, done, total),
+        )  # fmt: skip
+        return found[0::2], found[1::2]
+    if kind_of(ready) != "scorer":
+        raise BadInput(
+            f"{name_of(ready)} picks options and gives no scores",
+            allowed="vera, cola, blind, hf:NAME?head=lm, hf:NAME?head=classifier, or any scorer",
+        )
+    settings = Settings(
+        frozenset([Ask.CAPTION]), batch_size=scoring.batch_size, cache=scoring.cache
+    )
+    asked = replace(benchmark, items=tuple(pair.item for pair in pairs))
+    run = run_model(ready, asked, settings, lambda done, total: scoring.report(name, done, total))
+    return _from_run(run, pairs)
+
+
+def _is_run(model: Any) -> bool:
+    return isinstance(model, str | Path) and (Path(model) / "run.json").exists()
+
+
+def _from_run(run: Run, pairs: list[Pair]) -> tuple[Floats, Floats]:
+    plain = run.scores.filter(pl.col("edit") == "")
+    cells = plain.select("item", "image", "caption", "score").iter_rows()
+    known = {(item, image, caption): score for item, image, caption, score in cells}
+    sides = (
+        [known.get((pair.item.id, pair.image, pair.original)) for pair in pairs],
+        [known.get((pair.item.id, pair.image, pair.negative)) for pair in pairs],
+    )
+    missing = sum(score is None for side in sides for score in side)
+    if missing:
+        raise BadInput(
+            f"{run.model} has no score for {missing:,} captions of {run.benchmark.name}",
+            allowed="a score for each caption",
+            todo="score them, or leave such items out with: tellapart subset",
+        )
+    original, negative = (np.array(side, np.float64) for side in sides)
+    return original, negative

@@ -1,0 +1,351 @@
+"""Refining: the steps against an obvious version, the held-out part, the files, the verb."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.conftest import benchmark_of, grid_item
+from typer.testing import CliRunner
+
+import tellapart as ta
+from tellapart.cli import refining
+from tellapart.errors import BadInput, UnknownName
+from tellapart.items import Item, Origin
+from tellapart.mine.refine import TABLE, RefineOptions, refine
+from tellapart.mine.refining.balancing import balanced, cells, held_out
+from tellapart.mine.refining.choosing import best, faults
+from tellapart.mine.refining.report import SHORTER, report
+from tellapart.mine.refining.scaling import scaled
+from tellapart.mine.refining.scored import Scored, scored
+from tellapart.mine.refining.scores import pair_of
+from tellapart.mine.refining.steps import KEPT, Recipe, refined
+from tellapart.models.constant import ConstantChooser
+from tellapart.models.model import Facts
+from tellapart.seeds import rng
+
+NOWHERE = Path("scores.csv")
+
+
+def table(n: int, kinds: int = 2, cue: float = 0.3, seed: int = 0, **more: Any) -> pl.DataFrame:
+    """Negatives whose originals score higher by `cue` standard deviations, in both scores."""
+    draw = rng(seed, "scores")
+    common = draw.normal(size=n)
+    columns: dict[str, Any] = {
+        "id": [f"n{k:06d}" for k in range(n)],
+        "kind": [f"kind-{k % kinds}" for k in range(n)],
+        "group": [f"g{k // 3}" for k in range(n)],
+    }
+    for name in ("plausibility", "grammar"):
+        columns[name] = common + draw.normal(size=n) + cue
+        columns[f"negative_{name}"] = common + draw.normal(size=n)
+    return pl.DataFrame(columns | more)
+
+
+def kept_ids(one: Scored, recipe: Recipe) -> set[str]:
+    return set(refined(one, recipe).table().filter(pl.col("outcome") == KEPT)["id"])
+
+
+def ahead(one: Scored, rows: Any) -> list[float]:
+    """How often the original has the higher score, ties halved."""
+    gaps = one.scores[:, rows, 0] - one.scores[:, rows, 1]
+    return [float(np.mean(np.where(gap > 0, 1.0, np.where(gap == 0, 0.5, 0.0)))) for gap in gaps]
+
+
+def plain_ranks(values: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    every = [value for pair in values for value in pair]
+    below = {v: sum(w < v for w in every) + 0.5 * every.count(v) for v in set(every)}
+    return [(below[a] / len(every), below[b] / len(every)) for a, b in values]
+
+
+def test_ranks_and_the_best_are_those_of_an_obvious_version():
+    raw = table(60, kinds=3).with_columns(pl.col("grammar", "negative_grammar").round(0))
+    one = scored(raw, NOWHERE)
+    between = scaled(one, "rank")
+    chosen = best(between, one.kind, 3, 0.35)
+    for code in range(3):
+        rows = np.flatnonzero(one.kind == code)
+        for score in range(2):
+            slow = plain_ranks([tuple(pair) for pair in one.scores[score, rows].tolist()])
+            assert between[score, rows] == pytest.approx(np.array(slow))
+        order = sorted(rows, key=lambda k: (-between[:, k, 1].mean(), one.table["id"][int(k)]))
+        assert set(np.flatnonzero(chosen)[np.isin(np.flatnonzero(chosen), rows)]) == set(
+            order[: math.ceil(0.35 * len(rows))]
+        )
+
+
+def slow_cell(gap: float, bins: int) -> int:
+    """Bins of width 2 / bins away from 0, which has its own."""
+    step = 0
+    while step < bins // 2 and abs(gap) > step * 2 / bins + 1e-12:
+        step += 1
+    return step if gap > 0 else -step
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2), st.integers(-8, 8), st.integers(-8, 8), st.booleans()
+        ),
+        min_size=1, max_size=60,
+    ),
+    st.sampled_from([2, 4, 10]),
+    st.integers(0, 3),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_fitted_rows_are_made_equal_cell_by_cell(rows, bins, seed):
+    kind = np.array([row[0] for row in rows])
+    gaps = np.array([[row[1] for row in rows], [row[2] for row in rows]]) / 8
+    fitted = np.array([row[3] for row in rows])
+    kept = balanced(cells(gaps, kind, 3, bins), fitted, seed)
+    there: dict[Any, int] = Counter()
+    left: dict[Any, int] = defaultdict(int)
+    for k, (own, *_, counts) in enumerate(rows):
+        cell = (own, slow_cell(gaps[0, k], bins), slow_cell(gaps[1, k], bins))
+        if counts:
+            there[cell] += 1
+            left[cell] += int(kept[k])
+    for (own, a, b), number in list(there.items()):
+        expected = min(number, there[own, -a, -b])
+        assert left[own, a, b] == expected == left[own, -a, -b]
+
+
+def test_pitfall_20_gaps_of_1_and_beyond_have_a_cell_and_its_opposite():
+    gaps = np.array([[1.0, -1.0, 0.0, 3.0, -3.0], [-1.0, 1.0, 0.0, -2.0, 2.0]])
+    grid = cells(gaps, np.zeros(5, np.int64), 1, 50)
+    assert grid.cell.min() >= 0 and grid.cell.max() < grid.count == 51 * 51
+    assert grid.cell[0] == grid.opposite[1] == grid.cell[3] == grid.opposite[4]
+    assert grid.cell[2] == grid.opposite[2]
+    columns = {"plausibility": [1.0, 0.0], "negative_plausibility": [0.0, 1.0]}
+    columns |= {"grammar": [0.0, 1.0], "negative_grammar": [1.0, 0.0]}
+    extreme = pl.DataFrame({"id": ["a", "b"], "kind": ["x", "x"], **columns})
+    recipe = Recipe(keep=1, scale="given", held_out=0)
+    assert kept_ids(scored(extreme, NOWHERE), recipe) == {"a", "b"}
+
+
+def test_pitfall_20_the_same_seed_keeps_the_same_whatever_the_order_of_rows():
+    raw = table(3_000)
+    first = kept_ids(scored(raw, NOWHERE), Recipe(bins=10))
+    turned = raw.sample(fraction=1, shuffle=True, seed=5)
+    assert kept_ids(scored(turned, NOWHERE), Recipe(bins=10)) == first
+    assert kept_ids(scored(raw, NOWHERE), Recipe(bins=10, seed=1)) != first
+
+
+@pytest.mark.parametrize("bins", [2, 50, 200])
+def test_neither_score_tells_anything_on_the_held_out_part(bins):
+    """Exactly on the fitted part, and on the other in the mean however sparse the cells are."""
+    one = scored(table(200_000, cue=0.5), NOWHERE)
+    done = refined(one, Recipe(keep=1, bins=bins))
+    assert max(ahead(one, np.ones(len(one), bool))) > 0.6
+    for code in range(2):
+        rows = done.kept & (one.kind == code)
+        assert ahead(one, rows & ~done.held_out) == [0.5, 0.5]
+        assert ahead(one, rows & done.held_out) == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_many_small_held_out_parts_are_balanced_in_the_mean():
+    """With few rows a cell the rule min(n, m) / n would leave a cue: the row itself must count."""
+    shares = []
+    for seed in range(60):
+        one = scored(table(400, kinds=1, cue=0.6, seed=seed), NOWHERE)
+        done = refined(one, Recipe(keep=1, bins=20, held_out=0.5, seed=seed))
+        out = done.kept & done.held_out
+        gaps = one.scores[:, out, 0] - one.scores[:, out, 1]
+        shares.append([np.sign(gap).sum() for gap in gaps] + [out.sum()])
+    plausibility, grammar, rows = np.sum(shares, axis=0)
+    for total in (plausibility, grammar):
+        assert abs(total) < 2.5 * math.sqrt(rows), (total, rows)
+
+
+def test_nothing_of_the_held_out_part_is_fitted():
+    raw = table(900)
+    one = scored(raw, NOWHERE)
+    recipe = Recipe(keep=1, scale="rank")
+    out = held_out(one.group, recipe.held_out, recipe.seed)
+    spoiled = one.scores.copy()
+    spoiled[:, out] = spoiled[:, out][:, :, ::-1]  # another truth, the same captions
+    other = Scored(one.table, one.kinds, one.kind, one.group, spoiled)
+    first, second = refined(one, recipe), refined(other, recipe)
+    assert (first.kept[~out] == second.kept[~out]).all()
+    assert (first.kept[out] != second.kept[out]).any()
+
+
+def test_groups_are_held_out_whole():
+    group = np.repeat(np.arange(50), 4)
+    out = held_out(group, 0.2, 0)
+    assert len(set(group[out])) == 10 and not set(group[out]) & set(group[~out])
+    assert not held_out(np.zeros(5, np.int64), 0.2, 0).any(), "one group is not torn apart"
+    assert len(set(group[held_out(group, 0.2, 1)]) - set(group[out])) > 0
+
+
+def test_malformed_and_repeated_negatives_are_found():
+    pairs = [
+        ("A dog.", "A cat."),
+        ("A dog.", "Is it a cat?"),
+        ("A dog.", "A cat and"),
+        ("a dog", "a bird"),
+        ("A dog.", " a  DOG "),
+        ("A dog", "a dog!"),
+        ("A cow.", "a cat"),
+        ("a cow", "A CAT."),
+        ("A dog.", 'He says "cat."'),
+    ]
+    found = faults(pl.Series([a for a, _ in pairs]), pl.Series([b for _, b in pairs]))
+    assert list(found) == [
+        None, "question", "no final mark", None, "no final mark", "same as its original",
+        "no final mark", "duplicate", None,
+    ]  # fmt: skip
+
+
+def test_length_that_remains_is_reported():
+    n = 400
+    texts = {
+        "caption": [f"A dog number {k}." for k in range(n)],
+        "negative_caption": [f"A dog number {k} and a very long cat." for k in range(n)],
+    }
+    one = scored(table(n, **texts), NOWHERE)
+    told = report(refined(one, Recipe(bins=4)), "x", {})
+    assert [line.guesses[SHORTER] for line in told.lines] == [1.0] * 9
+    assert (
+        told.line("all", "given").items
+        == n
+        == told.line("all", "chosen").items
+        + sum(count for why, count in told.left_out.items() if why != "refined away")
+    )
+    assert "fewer characters" in str(told) and "100.0" in str(told)
+    few = report(refined(scored(table(60), NOWHERE), Recipe(bins=400)), "x", {})
+    assert "little is left of kind-0" in str(few)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop("grammar"), "no column called 'grammar'"),
+        (lambda t: t.with_columns(grammar=pl.lit("high")), "grammar of the negative 'n000000'"),
+        (lambda t: t.with_columns(grammar=pl.lit(None, pl.Float64)), "is None"),
+        (lambda t: t.with_columns(grammar=pl.lit(float("nan"))), "is nan"),
+        (lambda t: t.with_columns(id=pl.lit("same")), "'same' is there twice"),
+        (lambda t: t.head(0), "no negative"),
+    ],
+)
+def test_tables_that_cannot_be_refined_are_explained(change, message):
+    with pytest.raises((BadInput, UnknownName), match=message):
+        scored(change(table(6)), NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        (Recipe(keep=0), "cannot be kept"),
+        (Recipe(bins=7), "cannot lie evenly"),
+        (Recipe(bins=0), "cannot lie evenly"),
+        (Recipe(held_out=0.9), "cannot be held out"),
+        (Recipe(scale="log"), "no scale called 'log'"),
+        (Recipe(scale="given"), "lie between"),
+    ],
+)
+def test_recipes_that_make_no_sense_are_explained(recipe, message):
+    with pytest.raises((BadInput, UnknownName), match=message):
+        refined(scored(table(6), NOWHERE), recipe)
+
+
+class Letters:
+    """Scores a text by how often it has a letter."""
+
+    def __init__(self, letter: str) -> None:
+        self.letter, self.asked = letter, 0
+        self.facts = Facts(f"letters-{letter}")
+
+    def score_texts(self, texts: list[str]) -> Any:
+        self.asked += len(texts)
+        return np.array([text.count(self.letter) / (1 + len(text)) for text in texts])
+
+
+def negatives(n: int) -> list[Item]:
+    words = ["a dog", "a cat", "two boats", "an apple", "some geese", "a banana", "ants"]
+    return [
+        Item.imported(
+            "test", str(k), images=(f"i{k // 2}",), true=frozenset({(0, k % 2)}),
+            original=(0, k % 2), kind=f"kind-{k % 2}", origin=Origin("test"),
+            captions=(f"{words[k % 7]} and {words[k % 5]} {k}.",
+                      f"{words[k % 3]} and {words[k % 6]} {k} too."),
+        )
+        for k in range(n)
+    ]  # fmt: skip
+
+
+def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
+    whole = benchmark_of(negatives(400))
+    models = Letters("a"), Letters("o")
+    options = RefineOptions(*models, Recipe(keep=0.8, bins=6), use_cache=False)
+    told = refine(whole, tmp_path / "out", options)
+    part = ta.load_benchmark(tmp_path / "out")
+    assert 0 < len(part.items) == told.line("all", "refined").items < 320
+    assert {item.id for item in part.items} <= set(whole.by_id)
+    assert part.card.name == "hand-made-refined" and part.card.made["refined_of"] == whole.sha256
+    names = part.card.made["refined"]["scores"]
+    assert names == {"plausibility": "letters-a", "grammar": "letters-o"}
+    assert models[0].asked == len({c for item in whole.items for c in item.captions})
+    rows = pl.read_parquet(tmp_path / "out" / TABLE)
+    assert set(rows.filter(pl.col("outcome") == KEPT)["id"]) == {item.id for item in part.items}
+    for row in rows.head(20).iter_rows(named=True):
+        item = whole.by_id[row["id"]]
+        assert row["caption"] == item.captions[item.original[1]]
+        assert row["plausibility"] == pytest.approx(models[0].score_texts([row["caption"]])[0])
+    again = refine(tmp_path / "out" / TABLE, tmp_path / "again", options)
+    assert again.lines == told.lines
+    assert json.loads((tmp_path / "again" / "refinement.json").read_text())["lines"]
+    with pytest.raises(BadInput, match="is there already"):
+        refine(whole, tmp_path / "out", options)
+
+
+def test_scores_may_come_from_any_scorer_or_run(tmp_path):
+    whole = benchmark_of(negatives(60))
+    runs = ta.evaluate(["blind"], whole, tmp_path / "runs")
+    options = RefineOptions("blind", str(runs[0].folder), Recipe(keep=1, bins=4))
+    refine(whole, tmp_path / "out", options)
+    rows = pl.read_parquet(tmp_path / "out" / TABLE)
+    assert (rows["plausibility"] == rows["grammar"]).all()
+    assert (rows["negative_plausibility"] == rows["negative_grammar"]).all()
+    with pytest.raises(BadInput, match="picks options"):
+        refine(whole, tmp_path / "no", RefineOptions(ConstantChooser(), "blind"))
+    with pytest.raises(BadInput, match="what gives the scores of grammar"):
+        refine(whole, tmp_path / "no", RefineOptions("blind"))
+
+
+def test_items_of_other_shapes_are_refused_and_grids_are_taken_by_their_original():
+    square = grid_item("1", 2, 2, {(0, 0), (1, 1)}, original=(1, 1))
+    pair = pair_of(square)
+    assert (pair.image, pair.original, pair.negative) == (1, 1, 0)
+    for bad in (
+        grid_item("2", 2, 1, {(0, 0)}),
+        grid_item("3", 1, 5, {(0, 2)}),
+        grid_item("4", 2, 2, {(0, 0), (1, 1)}),
+        grid_item("5", 1, 2, {(0, 0), (0, 1)}, original=(0, 0)),
+    ):
+        with pytest.raises(BadInput, match="not an original caption and a negative"):
+            pair_of(bad)
+
+
+def test_the_verb_reads_a_table_and_prints_or_gives_json(tmp_path):
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    refining.register(app)
+    table(2_000).write_csv(tmp_path / "scores.csv")
+    call = ["refine", str(tmp_path / "scores.csv"), str(tmp_path / "out"), "--bins", "10"]
+    shown = CliRunner().invoke(app, call)
+    assert shown.exit_code == 0, shown.output
+    assert "kind-1  given" in shown.output and "refined away" in shown.output
+    again = CliRunner().invoke(app, [*call, "--overwrite", "--json"])
+    read = json.loads(again.output)
+    assert read["bins"] == 10 and read["lines"][0]["step"] == "given"
+    assert pl.read_parquet(tmp_path / "out" / TABLE).height == 2_000
