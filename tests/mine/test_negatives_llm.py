@@ -95,7 +95,7 @@ def made(
         kinds=more.pop("kinds", ("replace-object",)),
         by=by,
         cache=more.pop("cache", out.parent / "cache"),
-        llm=LlmOptions(attempts, more.pop("at_once", 256), writer),
+        llm=LlmOptions(attempts, more.pop("at_once", 64), writer),
         **more,
     )
     return build(corpus, out, replace(build_options, own=own))

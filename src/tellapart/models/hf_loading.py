@@ -31,7 +31,7 @@ class Wanted:
 
     @property
     def place(self) -> str:
-        """The name as the library takes it; of a GGUF file its folder."""
+        """The name as the library takes it; of a GGUF file its folder or repository."""
         if self.name.startswith((".", "/", "~")):
             folder = Path(self.name).expanduser()
             if self.is_gguf and folder.is_file():
@@ -44,7 +44,7 @@ class Wanted:
                     ".gguf file",
                 )
             return str(folder)
-        return self.name
+        return self.name.rpartition("/")[0] if self.is_gguf else self.name
 
     @property
     def is_gguf(self) -> bool:

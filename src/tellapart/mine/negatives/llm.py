@@ -42,11 +42,11 @@ class LlmOptions:
     """How a language model is asked.
 
     `attempts` is how often about one caption and kind, the first time included; `at_once` how many
-    conversations go to the model together. `writer` is a model of one's own.
+    conversations go to the model before what it wrote is kept. `writer` is a model of one's own.
     """
 
     attempts: int = 3
-    at_once: int = 256
+    at_once: int = 64
     writer: Writer | None = None
 
 
