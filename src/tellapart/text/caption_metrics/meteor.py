@@ -1,0 +1,133 @@
+"""METEOR 1.5 (Denkowski & Lavie 2014), aligned by its own Java program.
+
+The program matches words (exact, stem, synonym, paraphrase) and gives 23 counts for each caption
+against its best reference; scores are functions of these counts and are computed here, equal to
+what the program itself would say of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from tellapart.errors import BadInput, TellapartError
+from tellapart.text.caption_metrics.java import java, program
+from tellapart.text.caption_metrics.line_program import Command, LineProgram
+from tellapart.text.caption_metrics.metric import Floats, Marks, Material
+
+ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
+WEIGHTS = np.array([1.0, 0.6, 0.8, 0.6])
+"""Of exact, stem, synonym and paraphrase matches: the program's parameters for English."""
+COUNTS, CHUNKS = 23, 20
+"""How many counts there are of a caption, and which of them is that of chunks."""
+# UTF-8 whatever the locale is; one collector thread is quicker here and needs half the memory.
+JAVA_OPTIONS = ("-Xmx2G", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8")
+
+
+def _command() -> Command:
+    jar = program("METEOR", "meteor", "meteor-1.5.jar")
+    program("METEOR", "meteor", "data", "paraphrase-en.gz")
+    options = ("-", "-", "-stdio", "-l", "en", "-norm")
+    return [java("METEOR"), *JAVA_OPTIONS, "-jar", jar.name, *options], jar.parent
+
+
+@lru_cache(maxsize=64)
+def meteor_program(number: int) -> LineProgram:
+    """The first, second, ... process; it takes 5 to 10 seconds to start."""
+    return LineProgram("METEOR", _command)
+
+
+def question(candidate: str, references: Sequence[str]) -> str:
+    """The line that asks for a caption's counts against its best reference; all tokenised."""
+    parts = [" ".join(text.replace("|||", " ").split()) for text in (*references, candidate)]
+    return " ||| ".join(["SCORE", *parts])
+
+
+@dataclass(frozen=True, slots=True)
+class Meteor:
+    """METEOR, in so many Java processes (each holds 1 GB and takes seconds to start)."""
+
+    processes: int = 1
+
+    name = "METEOR"
+    about = "words aligned exactly, by stem, synonym or paraphrase (needs Java)"
+    cites = "Denkowski & Lavie 2014, Meteor Universal; version 1.5"
+    scale = 100.0
+    at_once = 1_000
+
+    def lacking(self) -> TellapartError | None:
+        """Java, or the program."""
+        try:
+            program(self.name, "meteor", "meteor-1.5.jar")
+            java(self.name)
+        except TellapartError as error:
+            return error
+        return None
+
+    def marks(self, material: Material) -> Marks:
+        """Per caption, and from the sums of all counts as the program does for a corpus."""
+        lines = [question(c, own) for c, own in zip(*material.tokenised, strict=True)]
+        counts = _whole_matches_unbroken(self._counts(lines))
+        return Marks(meteor_score(counts), counts, meteor_score)
+
+    def _counts(self, lines: list[str]) -> Floats:
+        """Each process gets every k-th line."""
+        n = min(self.processes, max(1, len(lines)))
+        if n < 1:
+            raise BadInput(f"METEOR cannot run in {n} processes", allowed="1 or more")
+        counts = np.empty((len(lines), COUNTS))
+
+        def ask(k: int) -> None:
+            counts[k::n] = [_numbers(a) for a in meteor_program(k).answers(lines[k::n])]
+
+        with ThreadPoolExecutor(n) as pool:
+            list(pool.map(ask, range(n)))
+        return counts
+
+
+def _numbers(answer: str) -> list[float]:
+    try:
+        found = [float(number) for number in answer.split()]
+    except ValueError:
+        found = []
+    if len(found) != COUNTS:
+        raise TellapartError(f"METEOR's program gave no counts but: {answer[:200]}")
+    return found
+
+
+def _whole_matches_unbroken(counts: Floats) -> Floats:
+    """A caption that matches its reference word for word has no break: its one chunk is none."""
+    (length, reference_length), matches = counts[:, :2].T, counts[:, 4:CHUNKS]
+    whole = (matches[:, 0::2].sum(axis=1) == length) & (
+        matches[:, 1::2].sum(axis=1) == reference_length
+    )
+    made = counts.copy()
+    made[whole & (counts[:, CHUNKS] == 1), CHUNKS] = 0.0
+    return made
+
+
+def meteor_score(counts: Floats) -> Floats:
+    """From counts (or sums of counts), shape (..., 23), to scores.
+
+    Counts are the lengths of caption and reference, their numbers of function words, for each of
+    the four ways of matching the content words matched in caption and reference and the function
+    words likewise, then chunks and words matched in caption and reference.
+    """
+    lengths, functions = counts[..., 0:2], counts[..., 2:4]
+    matches = counts[..., 4:CHUNKS].reshape(*counts.shape[:-1], 4, 2, 2)  # way, word class, side
+    classes = np.array([DELTA, 1 - DELTA])
+    weighed = np.einsum("...wcs,w,c->...s", matches, WEIGHTS, classes)
+    sizes = DELTA * (lengths - functions) + (1 - DELTA) * functions
+    chunks, words = counts[..., CHUNKS], counts[..., CHUNKS + 1 :].mean(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = weighed / sizes
+        mean = 1 / ((1 - ALPHA) / shares[..., 0] + ALPHA / shares[..., 1])
+        score = mean * (1 - GAMMA * (chunks / words) ** BETA)
+    return np.where(np.isfinite(score), score, 0.0)
+
+
+METEOR = Meteor()

@@ -1,0 +1,163 @@
+"""What a caption metric is: a value with a name that judges captions against references.
+
+A plugin adds one with an object that has the attributes of `CaptionMetric`, named under
+`tellapart.caption_metrics` among its package's entry points; the built-in ones are added so too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart.errors import BadInput, TellapartError, UnknownName
+from tellapart.registry import Registry
+from tellapart.text.document_frequencies import DocumentFrequencies
+from tellapart.text.ptb import ptb_tokenise
+from tellapart.text.references import ReferenceSets
+
+Floats = npt.NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+"""From totals over captions, shape (..., features), to one number each."""
+
+caption_metrics = Registry("tellapart.caption_metrics", "caption-metric")
+
+
+class Tokens(dict[str, str]):
+    """Texts and their Penn Treebank tokens with spaces between; each text is tokenised once."""
+
+    def of(self, texts: Sequence[str]) -> list[str]:
+        """The tokens of some texts."""
+        new = [text for text in dict.fromkeys(texts) if text not in self]
+        self.update(zip(new, ptb_tokenise(new), strict=True))
+        return [self[text] for text in texts]
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Captions to be judged, each with the references that it is compared with, as written.
+
+    `frequencies` are the document frequencies for CIDEr; None means those of the references here,
+    those of each caption as one document. `cache` is the folder under which parses are kept.
+    """
+
+    candidates: Sequence[str]
+    references: Sequence[Sequence[str]]
+    frequencies: DocumentFrequencies | None = None
+    cache: Path | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+
+    @cached_property
+    def tokenised(self) -> tuple[list[str], list[list[str]]]:
+        """Candidates and references as tokens with spaces between."""
+        every = self.tokens.of([*self.candidates, *chain.from_iterable(self.references)])
+        rest = iter(every[len(self.candidates) :])
+        split = [[next(rest) for _ in own] for own in self.references]
+        return every[: len(self.candidates)], split
+
+    @cached_property
+    def sets(self) -> ReferenceSets:
+        """The tokens as numbers."""
+        return ReferenceSets.of(*self.tokenised)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """What a metric makes of some captions.
+
+    `each` has one number a caption. The overall score is `statistic` of `features` (one row a
+    caption) summed over captions: so it can be had for any selection of captions, and resampled.
+    """
+
+    each: Floats
+    features: Floats
+    statistic: Statistic
+
+    @property
+    def overall(self) -> float:
+        """The score of all captions together."""
+        return float(self.statistic(self.features.sum(axis=0)))
+
+    @classmethod
+    def averaged(cls, each: Floats) -> Marks:
+        """Of a metric whose overall score is the mean over captions."""
+        return cls(each, np.stack([each, np.ones(len(each))], axis=1), _mean)
+
+
+def _mean(totals: Floats) -> Floats:
+    return np.asarray(totals[..., 0] / totals[..., 1])
+
+
+class CaptionMetric(Protocol):
+    """A metric is a value: its name builds it again."""
+
+    @property
+    def name(self) -> str:
+        """What it prints and is called by."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """One line of explanation."""
+        ...
+
+    @property
+    def cites(self) -> str:
+        """Where it is defined."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """What papers multiply it by: 100 for all the usual ones."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many captions it is best given together, where there are very many."""
+        ...
+
+    def lacking(self) -> TellapartError | None:
+        """What is missing on this machine for it to run; None where nothing is."""
+        ...
+
+    def marks(self, material: Material) -> Marks:
+        """Judge captions."""
+        ...
+
+
+def metric_of(text: str) -> CaptionMetric:
+    """The metric that a string names: `BLEU-4`, or with options `BLEU-4?smoothing=floor`.
+
+    Options are the fields of a metric that is a dataclass.
+
+    >>> metric_of("BLEU-4?smoothing=floor").name
+    'BLEU-4?smoothing=floor'
+    """
+    name, _, query = text.partition("?")
+    metric: Any = caption_metrics.get(name)
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    known = {f.name for f in fields(metric) if f.init} if is_dataclass(metric) else set()
+    for option in given:
+        if option not in known:
+            error = UnknownName(f"option of {name}", option, known)
+            error.where = text
+            raise error
+    options = {option: _convert(metric, option, value) for option, value in given.items()}
+    chosen: CaptionMetric = replace(metric, **options) if options else metric
+    return chosen
+
+
+def _convert(metric: Any, option: str, value: str) -> Any:
+    """An option's text as the type of its default."""
+    kind = type(getattr(metric, option))
+    try:
+        return value.lower() == "true" if kind is bool else kind(value)
+    except ValueError:
+        raise BadInput(f"{option}={value} is not a number", where=metric.name) from None

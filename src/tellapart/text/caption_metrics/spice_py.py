@@ -1,0 +1,134 @@
+"""`spice-py`: an F-score over scene graphs in Python; after SPICE, but not SPICE.
+
+As in SPICE (Anderson et al. 2016, section 3) a caption becomes a set of tuples, the references the
+union of theirs, and the score is the F-score of the tuples that match. The parser (spaCy), the
+rules (`scene_graphs.py`) and so the numbers are others: never put them beside published SPICE.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+
+from tellapart.errors import TellapartError
+from tellapart.text.caption_metrics.java import program
+from tellapart.text.caption_metrics.metric import Marks, Material
+from tellapart.text.caption_metrics.scene_graphs import SceneTuple, scene_tuples
+
+Senses = dict[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SpicePy:
+    """F-score of objects, attributes and relations; with or without WordNet's synonyms.
+
+    The synonyms are those inside METEOR's program, as in SPICE; Java is not needed to read them.
+    """
+
+    synonyms: bool = True
+
+    cites = "after Anderson et al. 2016, SPICE; not comparable with it"
+    scale = 100.0
+    at_once = 20_000
+
+    @property
+    def name(self) -> str:
+        """Says where synonyms were left out."""
+        return "spice-py" if self.synonyms else "spice-py?synonyms=false"
+
+    @property
+    def about(self) -> str:
+        """One line."""
+        matched = "lemmas or WordNet synonyms" if self.synonyms else "lemmas"
+        return f"scene-graph F-score on spaCy parses, {matched} matched; not SPICE"
+
+    def lacking(self) -> TellapartError | None:
+        """A spaCy pipeline, or the file with the synonyms."""
+        from tellapart.text.parsing_spacy import find_pipeline
+
+        try:
+            find_pipeline()
+            if self.synonyms:
+                program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
+        except TellapartError as error:
+            if self.synonyms and "WordNet" in error.what:
+                error.todo += "; or do without synonyms: spice-py?synonyms=false"
+            return error
+        return None
+
+    def marks(self, material: Material) -> Marks:
+        """The F-score of each caption; overall their mean."""
+        problem = self.lacking()
+        if problem is not None:
+            raise problem
+        from tellapart.text.parsing import parse
+
+        texts = list(dict.fromkeys(chain(material.candidates, *material.references)))
+        parses = parse(texts, cache=material.cache)
+        graphs = {text: scene_tuples(one) for text, one in zip(texts, parses, strict=True)}
+        senses = wordnet() if self.synonyms else {}
+        pairs = zip(material.candidates, material.references, strict=True)
+        each = [
+            f_score(graphs[caption], frozenset().union(*(graphs[text] for text in own)), senses)
+            for caption, own in pairs
+        ]
+        return Marks.averaged(np.array(each))
+
+
+def f_score(
+    candidate: frozenset[SceneTuple], reference: frozenset[SceneTuple], senses: Senses
+) -> float:
+    """Of the tuples on either side that have a match on the other.
+
+    >>> f_score(frozenset({("dog",), ("dog", "red")}), frozenset({("dog",), ("cat",)}), {})
+    0.5
+    """
+    if not candidate or not reference:
+        return 0.0
+    precision = _matched(candidate, reference, senses) / len(candidate)
+    recall = _matched(reference, candidate, senses) / len(reference)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _matched(these: frozenset[SceneTuple], those: frozenset[SceneTuple], senses: Senses) -> int:
+    found, rest = len(these & those), these - those
+    if not senses or not rest:
+        return found
+    by_sense: dict[str, list[SceneTuple]] = defaultdict(list)
+    for other in those:
+        for sense in _senses(other[0], senses):
+            by_sense[sense].append(other)
+    for one in rest:
+        near = (other for sense in _senses(one[0], senses) for other in by_sense.get(sense, ()))
+        found += any(_alike(one, other, senses) for other in near)
+    return found
+
+
+def _alike(one: SceneTuple, other: SceneTuple, senses: Senses) -> bool:
+    return len(one) == len(other) and all(
+        a == b or not _senses(a, senses).isdisjoint(_senses(b, senses))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _senses(word: str, senses: Senses) -> frozenset[str]:
+    """A word that WordNet does not know has one sense, its own."""
+    return senses.get(word) or frozenset((word,))
+
+
+@lru_cache(maxsize=1)
+def wordnet() -> Senses:
+    """The senses of each word in WordNet, as METEOR's program has them: a word, a line of ids."""
+    jar = program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
+    with zipfile.ZipFile(jar) as packed:
+        lines = packed.read("synonym/english.synsets").decode().splitlines()
+    pairs = zip(lines[::2], lines[1::2], strict=True)
+    return {word: frozenset(ids.split()) for word, ids in pairs}
+
+
+SPICE_PY = SpicePy()
