@@ -48,7 +48,10 @@ class Writer(Protocol):
 
 
 class ChatWriter:
-    """Writes by a model behind an OpenAI-compatible server, several requests at a time."""
+    """Writes by a model behind an OpenAI-compatible server, several requests at a time.
+
+    A temperature below 0 is not sent.
+    """
 
     def __init__(
         self,
@@ -69,9 +72,9 @@ class ChatWriter:
         self.endpoint = Endpoint(url, limits)
         self._concurrency = concurrency
         # How patiently and how far a server is asked does not change what it writes.
-        self._told = {"temperature": temperature, "max_tokens": max_tokens}
-        name = canonical("chat", self._told, model_at_url, ChatWriter)
-        self.facts = Facts(name, self._told, dtype="unknown")
+        told = {"temperature": temperature, "max_tokens": max_tokens}
+        self.facts = Facts(canonical("chat", told, model_at_url, ChatWriter), told, dtype="unknown")
+        self._sent = {key: value for key, value in told.items() if value >= 0}
 
     def write(self, talks: Sequence[Talk]) -> list[Written]:
         """What the server says next; what fails is a failure of that conversation alone."""
@@ -80,7 +83,7 @@ class ChatWriter:
     def _written(self, talk: Talk) -> Written:
         messages = [{"role": who, "content": what} for who, what in talk]
         try:
-            found = self.endpoint.ask({"model": self._model, "messages": messages, **self._told})
+            found = self.endpoint.ask({"model": self._model, "messages": messages, **self._sent})
         except NoAnswer as error:
             return Written(failure=str(error))
         return Written(self.endpoint.hidden(said(found)[0]))
