@@ -1,0 +1,1 @@
+"""Captions that systems wrote, judged against references: the verb `captions`."""

@@ -1,0 +1,221 @@
+"""Scores of captions that print themselves: text, LaTeX, JSON, and a table with a row an image."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart.errors import BadInput
+from tellapart.measures.comparison import MARKS, NOISE
+from tellapart.tables import TABLE_KINDS, suffix, whole_file, write_parquet
+from tellapart.text.aligned import aligned
+from tellapart.text.latex import escape
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionScore:
+    """A system's score with its interval at 95% over images; None where one image is all.
+
+    Values are as the metric defines them; tables show them times `scale`, as papers do.
+    """
+
+    system: str
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    images: int
+    scale: float = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionPair:
+    """Two systems on the same images. `won` and `lost` count images by their own scores.
+
+    `p` is of approximate randomization over images (`exact`: of all swaps), `p_holm` of the same
+    corrected for all pairs of systems.
+    """
+
+    metric: str
+    first: str
+    second: str
+    first_value: float
+    second_value: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    won: int
+    lost: int
+    images: int
+    scale: float = 100.0
+    exact: bool = False
+
+    @property
+    def mark(self) -> str:
+        """Stars, or the sign for noise."""
+        return next((mark for level, mark in MARKS if self.p_holm < level), NOISE)
+
+
+@dataclass(frozen=True, slots=True)
+class FewerReferences:
+    """A score with `used` random references an image: mean and standard deviation over draws.
+
+    `short` images have fewer references than that, and keep all they have.
+    """
+
+    system: str
+    metric: str
+    used: int
+    repeats: int
+    value: float
+    spread: float
+    short: int
+    scale: float = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaptionScores:
+    """All that `captions` found; `per_image` has one row an image and system."""
+
+    scores: tuple[CaptionScore, ...]
+    pairs: tuple[CaptionPair, ...]
+    fewer: tuple[FewerReferences, ...]
+    per_image: pl.DataFrame
+    remarks: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+
+    def value(self, system: str, metric: str) -> float:
+        """One system's score by one metric."""
+        (row,) = (r for r in self.scores if (r.system, r.metric) == (system, metric))
+        return row.value
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the table of images."""
+        return {
+            "scores": [asdict(row) for row in self.scores],
+            "pairs": [{**asdict(pair), "mark": pair.mark} for pair in self.pairs],
+            "fewer_references": [asdict(row) for row in self.fewer],
+            "remarks": list(self.remarks),
+            "methods": list(self.methods),
+        }
+
+    def to_latex(self) -> str:
+        """A booktabs table: a row a system, a column a metric, intervals in small brackets."""
+        systems, metrics = self._names()
+        rows = {(row.system, row.metric): row for row in self.scores}
+        lines = [
+            r"% needs \usepackage{booktabs}",
+            rf"\begin{{tabular}}{{l{'r' * len(metrics)}}}",
+            r"\toprule",
+            " & ".join(["System", *map(escape, metrics)]) + r" \\",
+            r"\midrule",
+        ]
+        for system in systems:
+            cells = (_latex_cell(rows[system, metric]) for metric in metrics)
+            lines.append(" & ".join([escape(system), *cells]) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+    def _names(self) -> tuple[list[str], list[str]]:
+        """Systems and metrics in their order."""
+        every = [(row.system, row.metric) for row in self.scores]
+        systems, metrics = (list(dict.fromkeys(names)) for names in zip(*every, strict=True))
+        return systems, metrics
+
+    def __str__(self) -> str:
+        blocks = [self._score_table()]
+        blocks += [self._pair_table()] if self.pairs else []
+        blocks += [self._fewer_table()] if self.fewer else []
+        notes = [*self.methods, *(f"note: {remark}" for remark in self.remarks)]
+        return "\n\n".join([*blocks, "\n".join(notes)])
+
+    def _score_table(self) -> str:
+        systems, metrics = self._names()
+        rows = {(row.system, row.metric): row for row in self.scores}
+        heads = ["metric", *(cell for system in systems for cell in (system, "95% interval"))]
+        lines = [heads]
+        for metric in metrics:
+            found = [rows[system, metric] for system in systems]
+            lines.append([metric, *(c for r in found for c in (_shown(r.value, r), _ends(r)))])
+        return aligned(lines, {0})
+
+    def _pair_table(self) -> str:
+        heads = ("metric", "A", "B", "A - B", "95% interval", "", "p", "p (Holm)",
+                 "won-lost-level")  # fmt: skip
+        lines = [heads]
+        for pair in self.pairs:
+            level = pair.images - pair.won - pair.lost
+            lines.append(
+                (
+                    pair.metric,
+                    pair.first,
+                    pair.second,
+                    f"{pair.scale * pair.difference:+.2f}",
+                    f"{pair.scale * pair.low:+.2f} to {pair.scale * pair.high:+.2f}",
+                    pair.mark,
+                    f"{pair.p:.4f}",
+                    f"{pair.p_holm:.4f}",
+                    f"{pair.won:,}-{pair.lost:,}-{level:,}",
+                )
+            )
+        stars = ", ".join(f"{mark} p < {level}" for level, mark in reversed(MARKS))
+        legend = f"{stars} (with Holm's correction); {NOISE} not to be told from noise at 5%"
+        return aligned(lines, {0, 1, 2, 5}) + f"\n{legend}"
+
+    def _fewer_table(self) -> str:
+        """A line a system and metric, a column a number of references; relative to all below."""
+        counts = list(dict.fromkeys(row.used for row in self.fewer))
+        whole = {(row.system, row.metric): row.value for row in self.scores}
+        rows = {(row.system, row.metric, row.used): row for row in self.fewer}
+        lines = [("references used", "", *map(str, counts), "all")]
+        for (system, metric), value in whole.items():
+            found = [rows[system, metric, used] for used in counts]
+            cells = [f"{_shown(r.value, r)} ± {r.scale * r.spread:.2f}" for r in found]
+            lines.append((system, metric, *cells, _shown(value, found[0])))
+            parts = [f"{100 * r.value / value:.0f}%" if value else "-" for r in found]
+            lines.append(("", "", *parts, "100%" if value else "-"))
+        return aligned(lines, {0, 1})
+
+
+def _shown(value: float, row: CaptionScore | FewerReferences) -> str:
+    return f"{row.scale * value:.2f}"
+
+
+def _ends(row: CaptionScore) -> str:
+    if row.low is None or row.high is None:
+        return "-"
+    return f"{row.scale * row.low:.2f} - {row.scale * row.high:.2f}"
+
+
+def _latex_cell(row: CaptionScore) -> str:
+    value = _shown(row.value, row)
+    if row.low is None or row.high is None:
+        return value
+    return rf"{value} {{\scriptsize [{row.scale * row.low:.2f}, {row.scale * row.high:.2f}]}}"
+
+
+def check_table_name(path: Path) -> None:
+    """Raise unless a table can be written under this name."""
+    if suffix(path) not in TABLE_KINDS or path.name.lower().endswith(".gz"):
+        raise BadInput(
+            f"{path.name} is not a name for a table",
+            allowed=", ".join(f".{one}" for one in TABLE_KINDS),
+        )
+
+
+def write_per_image(found: CaptionScores, path: Path) -> None:
+    """The table of images as a file, in the form that its name ends in."""
+    check_table_name(path)
+    kind, table = suffix(path), found.per_image
+    if kind == "parquet":
+        write_parquet(path, table)
+        return
+    with whole_file(path) as partial:
+        if kind == "jsonl":
+            table.write_ndjson(partial)
+        else:
+            table.write_csv(partial, separator="\t" if kind == "tsv" else ",")
