@@ -156,7 +156,7 @@ def test_a_line_program_answers_in_order_however_many_lines():
 def test_a_dead_program_is_an_error_with_its_last_words_and_the_next_call_starts_afresh():
     dies = "import sys\nfor line in sys.stdin:\n if 'die' in line: sys.exit('no more memory')\n "
     program = echo(dies + "print('ok')")
-    with pytest.raises(TellapartError, match="Echo's program ended before.*no more memory"):
+    with pytest.raises(TellapartError, match=r"Echo's program ended before.*no more memory"):
         program.answers(["a", "die", *["b"] * 50_000])
     assert program._process is None
     assert program.answers(["a", "b"]) == ["ok", "ok"]
@@ -249,7 +249,7 @@ def test_a_spice_program_that_fails_is_quoted(scripts):
     for name in MODELS:
         (scripts / "spice" / "lib" / name).touch()
     (scripts / "spice" / "spice-1.0.jar").write_text("this is not a jar")
-    with pytest.raises(TellapartError, match="ended with code 1: .*jar"):
+    with pytest.raises(TellapartError, match=r"ended with code 1: .*jar"):
         SPICE.marks(Material(["a dog"], [["a dog"]]))
 
 
