@@ -20,6 +20,7 @@ from tellapart.mine.mcic.items import Made, asked
 from tellapart.mine.mcic.options import McicOptions
 from tellapart.mine.mcic.settling import Settled, settle
 from tellapart.mine.mcic.splits import split_of_images
+from tellapart.mine.mcic.telling import Vocabulary
 from tellapart.mine.mcic.writing import Part, write
 
 
@@ -52,6 +53,7 @@ def _parts(
 ) -> Iterator[Part]:
     """The items of each split, or of the whole corpus."""
     verifier = Verifier(corpus, options.verifier)
+    vocabulary = Vocabulary.of(captions)
     for name, places in _places(captions, own, options.seed).items():
         pool, vectors, targets = captions, settled.vectors, places
         if own.guards.own_split and len(places) < len(captions):
@@ -59,7 +61,7 @@ def _parts(
             targets = np.arange(len(places), dtype=np.int32)
         if options.items is not None:
             targets = seeds.rng(options.seed, "mcic", "targets", name).permutation(targets)
-        mine = Mine(pool, vectors, settled.choice, own.guards, own.search, verifier)
+        mine = Mine(pool, vectors, vocabulary, settled.choice, own.guards, own.search, verifier)
         chosen = mine.decoys(targets, options.progress, options.items)
         targets = targets[: len(chosen.captions)]
         made = Made(corpus.name, options.seed, own.guards, {"split": name} if name else {})

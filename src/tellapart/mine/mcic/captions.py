@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,6 +52,11 @@ class Captions:
         """Captions with the same bag of words have the same number."""
         return numbered([bag_of_words(text) for text in self.texts])
 
+    @cached_property
+    def per_image(self) -> Ints:
+        """How many captions each image has."""
+        return np.bincount(self.image_of, minlength=len(self.images)).astype(np.int32)
+
     def only(self, places: npt.NDArray[np.integer]) -> Captions:
         """Some of the captions, with the images that are left numbered anew."""
         kept, image_of = np.unique(self.image_of[places], return_inverse=True)
@@ -93,15 +98,32 @@ def numbered(values: Iterable[str]) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Lists of numbers one behind another: list k is `values[starts[k]:starts[k + 1]]`."""
+    """Lists of numbers one behind another, sorted and without repetition.
+
+    List k is `values[starts[k]:starts[k + 1]]`; `times` says how often each value was given.
+    """
 
     starts: npt.NDArray[np.int64]
     values: Ints
+    times: Ints
 
     @classmethod
-    def of(cls, lists: Sequence[Iterable[int]]) -> Lists:
-        """Each list sorted and without repetition."""
-        kept = [sorted(set(one)) for one in lists]
-        starts = np.zeros(len(kept) + 1, np.int64)
-        np.cumsum([len(one) for one in kept], out=starts[1:])
-        return cls(starts, np.array([k for one in kept for k in one], np.int32))
+    def of(
+        cls, lists: npt.NDArray[np.integer], values: npt.NDArray[np.integer], number: int
+    ) -> Lists:
+        """So many lists, from pairs of a list and a value.
+
+        >>> found = Lists.of(np.array([1, 0, 1, 1]), np.array([5, 2, 3, 5]), 2)
+        >>> found.starts.tolist(), found.values.tolist(), found.times.tolist()
+        ([0, 1, 3], [2, 3, 5], [1, 1, 2])
+        """
+        base = int(values.max(initial=0)) + 1
+        keys, times = np.unique(lists.astype(np.int64) * base + values, return_counts=True)
+        sizes = np.bincount(keys // base, minlength=number)
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(starts, (keys % base).astype(np.int32), times.astype(np.int32))
+
+    @property
+    def lists(self) -> npt.NDArray[np.int64]:
+        """For each value the list that it is in."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))

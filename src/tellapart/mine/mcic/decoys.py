@@ -6,6 +6,7 @@ block of neighbours is ever in memory.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -15,9 +16,10 @@ import numpy as np
 
 from tellapart.mine.building import Verifier
 from tellapart.mine.mcic.captions import Captions, Ints, numbered
-from tellapart.mine.mcic.guards import Guards, Said
+from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.keeping import Kept
 from tellapart.mine.mcic.score import Candidates, Choice, Chosen, at, choose
+from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import digest
@@ -47,6 +49,7 @@ class Mine:
 
     captions: Captions
     vectors: CaptionVectors
+    vocabulary: Vocabulary
     choice: Choice
     guards: Guards
     search: Search
@@ -87,6 +90,7 @@ class Mine:
         return Kept.on(
             "decoys",
             self.vectors.sha256,
+            hashlib.sha256(self._said.vocabulary.agreement.tobytes()).hexdigest(),
             digest(captions.texts, captions.image_of.tolist(), targets.tolist(), size),
             asdict(self.choice),
             asdict(self.guards),
@@ -132,7 +136,7 @@ class Mine:
 
     @cached_property
     def _said(self) -> Said:
-        return Said.of(self.captions)
+        return Said.of(self.captions, self.vocabulary)
 
 
 def _shifted(progress: Progress, start: int, total: int, done: int) -> None:

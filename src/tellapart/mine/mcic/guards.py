@@ -7,33 +7,13 @@ development rows have a decoy twice. Each guard can be left out, which gives the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from tellapart.errors import UnknownName
-from tellapart.mine.mcic.captions import Captions, Lists
-from tellapart.text.inflect import IRREGULAR
-from tellapart.text.words import FUNCTION_WORDS
+from tellapart.errors import BadInput, UnknownName
 
-NUMBERS = "two three four five six seven eight nine ten".split()
-VAGUE = frozenset(
-    """someone somebody person people human individual group couple pair bunch lot set row number
-    several many few various different assorted multiple numerous kind type sort
-    something thing item object stuff piece part animal creature
-    picture photo photograph image view shot scene display snapshot closeup close camera
-    background foreground middle center centre corner edge end area place spot space way surface
-    outdoors outdoor indoors indoor together alone apart
-    large big small little tiny huge giant tall short long wide narrow full
-    nice beautiful pretty cute lovely great good fancy interesting cool colorful
-    old young adult new modern
-    day time look see seen show shown get got go goes come take taken put make made use
-    feature contain include appear seem try like ready about still already""".split()
-)
-"""Words that fit almost any picture, or on which people differ: they tell no image from another."""
-
-_SINGULAR = {many: one for one, many in IRREGULAR.items()}
-_SPELT_OUT = {str(number): word for number, word in enumerate(NUMBERS, 2)}
+OFF = {"doubt": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +22,8 @@ class Guards:
 
     `shuffle` (7): options in an order that the seed gives; else alphabetical, as released.
     `same_words` (8): no decoy has the bag of words of a caption of the image, letters only.
-    `new_words` (8): a decoy has at least so many telling words that no caption of the image has.
+    `doubt` (8): a decoy has a word which, were it true, all captions of the image would leave
+    out with at most this probability (see `telling.py`); 1 lets everything pass.
     `distinct` (9): no two decoys of an item have the same bag of words, no item is there twice.
     `own_split` (14): decoys are captions of the item's own split. Captions that were true in
     training would otherwise be known for decoys.
@@ -50,15 +31,15 @@ class Guards:
 
     shuffle: bool = True
     same_words: bool = True
-    new_words: int = 1
+    doubt: float = 0.1
     distinct: bool = True
     own_split: bool = True
 
     def without(self, names: Iterable[str]) -> Guards:
         """The guards but for those named (`same-words`, ...), none with `all`.
 
-        >>> Guards().without(["new-words"]).new_words, Guards().without(["all"]).shuffle
-        (0, False)
+        >>> Guards().without(["doubt"]).doubt, Guards().without(["all"]).shuffle
+        (1.0, False)
         """
         known = {name.replace("_", "-"): name for name in self.__dataclass_fields__}
         gone: list[str] = []
@@ -66,67 +47,12 @@ class Guards:
             if name not in (*known, "all"):
                 raise UnknownName("guard", name, [*known, "all"])
             gone += known.values() if name == "all" else [known[name]]
-        return replace(self, **{name: type(getattr(self, name))() for name in gone})
+        off: dict[str, Any] = {name: OFF.get(name, False) for name in gone}
+        return replace(self, **off)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Said:
-    """What captions and images say: bags of words and telling words, by number.
-
-    `bag_of` has a bag for each caption, `bags` those of all captions of each image; `telling` has
-    lists of words for each caption, `known` the words of all captions of each image.
-    """
-
-    captions: Captions
-    bags: Lists
-    telling: Lists
-    known: Lists
-
-    @classmethod
-    def of(cls, captions: Captions) -> Said:
-        """Read all captions."""
-        number: dict[str, int | None] = {}
-        stems: dict[str, int] = {}
-        for word in {word for words in captions.words for word in words}:
-            told = telling_stem(word)
-            number[word] = None if told is None else stems.setdefault(told, len(stems))
-        telling = [
-            [k for word in words if (k := number[word]) is not None] for words in captions.words
-        ]
-        bags: list[list[int]] = [[] for _ in captions.images]
-        known: list[list[int]] = [[] for _ in captions.images]
-        for place, image in enumerate(captions.image_of.tolist()):
-            bags[image].append(int(captions.bags[place]))
-            known[image] += telling[place]
-        return cls(captions, Lists.of(bags), Lists.of(telling), Lists.of(known))
-
-
-def telling_stem(word: str) -> str | None:
-    """The stem of a word that tells one picture from another, None for other words.
-
-    Telling are numbers from two and all words but function words and vague ones.
-
-    >>> telling_stem("riding"), telling_stem("2"), telling_stem("the"), telling_stem("pictures")
-    ('rid', 'two', None, None)
-    """
-    word = _SPELT_OUT.get(word, word)
-    if word in NUMBERS:
-        return word
-    found = stem(word)
-    return None if word in FUNCTION_WORDS or found in _VAGUE_STEMS else found
-
-
-def stem(word: str) -> str:
-    """A word without the usual endings of English nouns and verbs: crude, and the same for all.
-
-    >>> [stem(word) for word in "rides riding ride sitting sits horses women buses".split()]
-    ['rid', 'rid', 'rid', 'sit', 'sit', 'hors', 'woman', 'bus']
-    """
-    word = _SINGULAR.get(word, word)
-    if len(word) > 3 and not word.endswith("ss"):
-        word = re.sub(r"ies$", "y", word) if word.endswith("ies") else re.sub(r"e?s$", "", word)
-    word = re.sub(r"(?<=[a-z]{3})(ing|ed|e)$", "", word)
-    return re.sub(r"([b-df-hj-np-tv-z])\1$", r"\1", word)
-
-
-_VAGUE_STEMS = frozenset(map(stem, VAGUE))
+    def check(self) -> None:
+        """Raise where a value cannot be meant."""
+        if not 0 < self.doubt <= 1:
+            raise BadInput(
+                f"doubt: {self.doubt}", allowed="a probability above 0, or 1 for no guard"
+            )

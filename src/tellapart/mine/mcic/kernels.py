@@ -9,7 +9,7 @@ import numpy as np
 from tellapart.text._numba import kernel
 
 Array = Any
-TOO_ALIKE, SAME_WORDS, NO_NEW_WORDS, TWICE = range(4)
+TOO_ALIKE, SAME_WORDS, DOUBTFUL, TWICE = range(4)
 
 
 @kernel
@@ -22,36 +22,37 @@ def holds(starts: Array, values: Array, which: int, value: int) -> bool:
 
 
 @kernel
-def new_values(
-    starts: Array, values: Array, which: int, known_starts: Array, known: Array, other: int
-) -> int:
-    """How many values of list `which` are not in list `other` of known ones; both are sorted."""
+def most_telling(
+    starts: Array, values: Array, which: int, known_starts: Array, known: Array, image: int,
+    agreement: Array,
+) -> float:  # fmt: skip
+    """The highest agreement on a value of list `which` that is not known; both lists are sorted."""
     i, last = starts[which], starts[which + 1]
-    j, stop = known_starts[other], known_starts[other + 1]
-    new = 0
+    j, stop = known_starts[image], known_starts[image + 1]
+    most = 0.0
     while i < last:
         if j == stop or values[i] < known[j]:
-            new += 1
+            most = max(most, agreement[values[i]])
             i += 1
         elif values[i] > known[j]:
             j += 1
         else:
             i += 1
             j += 1
-    return new
+    return most
 
 
 @kernel
 def refusal(candidate: int, image: int, said: Array, guards: Array) -> int:
     """The reason why a caption may not be a decoy of an image, -1 where there is none."""
-    bag_of, bag_starts, bags, tell_starts, telling, known_starts, known = said
-    same_words, new_words, _ = guards
+    bag_of, bag_starts, bags, starts, words, known_starts, known, agreement, per_image = said
+    same_words, doubt, _ = guards
     if same_words and holds(bag_starts, bags, image, bag_of[candidate]):
         return SAME_WORDS
-    if new_words > 0:
-        new = new_values(tell_starts, telling, candidate, known_starts, known, image)
-        if new < new_words:
-            return NO_NEW_WORDS
+    if doubt < 1:
+        most = most_telling(starts, words, candidate, known_starts, known, image, agreement)
+        if (1 - most) ** per_image[image] > doubt:
+            return DOUBTFUL
     return -1
 
 

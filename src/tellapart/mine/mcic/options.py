@@ -43,6 +43,7 @@ class McicOptions:
         if self.way not in WAYS:
             raise UnknownName("way to build mcic", self.way, WAYS)
         smoothing_of(self.choice.smoothing)
+        self.guards.check()
         numbers = {
             "neighbours": (self.choice.neighbours,),
             "decoys": (self.choice.decoys,),

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.mine.mcic.captions import Ints
-from tellapart.mine.mcic.guards import Guards, Said
+from tellapart.mine.mcic.guards import Guards
+from tellapart.mine.mcic.telling import Said
 
 Floats = npt.NDArray[np.floating]
-REASONS = ("too alike (BLEU)", "same words", "no new words", "same as another decoy")
+REASONS = ("too alike (BLEU)", "same words", "may be true", "same as another decoy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,13 @@ class Chosen(NamedTuple):
 
 
 def scores(cosines: Floats, bleus: Floats, weight: float, limit: float) -> Floats:
-    """Equation 1, element by element.
+    """Equation 1, element by element; rounded, so that what is equal ties whatever its sum's order.
 
     >>> scores(np.array([0.5, 0.5]), np.array([0.2, 0.5]), 0.3, 0.5).round(3).tolist()
     [0.29, 0.0]
     """
     mixed = weight * cosines.astype(np.float64) + (1 - weight) * bleus
-    return np.where(bleus >= limit, 0.0, mixed)
+    return np.where(bleus >= limit, 0.0, mixed.round(12))
 
 
 def choose(near: Candidates, said: Said, choice: Choice, guards: Guards) -> Chosen:
@@ -80,10 +81,11 @@ def choose(near: Candidates, said: Said, choice: Choice, guards: Guards) -> Chos
     places = np.full((len(images), choice.decoys), -1, np.int32)
     refused = np.zeros((len(images), len(REASONS)), np.int32)
     told = (
-        said.captions.bags, said.bags.starts, said.bags.values, said.telling.starts,
-        said.telling.values, said.known.starts, said.known.values,
+        said.captions.bags, said.bags.starts, said.bags.values, said.words.starts,
+        said.words.values, said.known.starts, said.known.values, said.vocabulary.agreement,
+        said.captions.per_image,
     )  # fmt: skip
-    rules = (guards.same_words, guards.new_words, guards.distinct)
+    rules = (guards.same_words, guards.doubt, guards.distinct)
     in_threads(
         lambda a, b: pick_rows(
             images, near.captions, score, alike, told, rules, places, refused, a, b
