@@ -2,49 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.world.lexicon import BACKGROUNDS
 from tellapart.corpus.world.world import painter_of
 from tellapart.errors import BadInput
+from tellapart.mine.categories_coco import COCO, OTHER_NAMES
+from tellapart.tables import read_table, require_columns
 from tellapart.text.inflect import plural
-from tellapart.text.words import spans
 
 WORLD_NOUNS = ("picture", "drawing", "view", "pair", "grass", "ground", *BACKGROUNDS)
+COLUMNS = ("word", "category", "supercategory")
+LISTS = {"long": "names of more than one word", "synonyms": "other words"}
+"""Columns that a table may have: several entries in one are separated by `;`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A word that names a category, under which images list it among their objects.
+
+    `long` are names of more than one word that hold the word (fire hydrant, remote control);
+    `synonyms` are words after which the category may well be there (bike, cyclist). `one` and
+    `several` are what a foil is put as, in the singular and the plural, where that is not what
+    people write most (pair of skis; baseball glove, as a glove may be another).
+    """
+
+    word: str
+    category: str
+    supercategory: str
+    long: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
+    one: str = ""
+    several: str = ""
+
+    @property
+    def plural(self) -> str:
+        """The word in the plural."""
+        return plural(self.word)
+
+    @property
+    def invariable(self) -> bool:
+        """Whether the plural looks like the singular (sheep)."""
+        return self.plural == self.word
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Single words that name categories; only words of one supercategory are exchanged."""
+    """Words that name categories; only words of one supercategory are exchanged.
+
+    `others` are names that hold a word and mean something else (hot dog). `nouns` are what a
+    tagger without a parser knows beside the words.
+    """
 
     name: str
-    supercategory: Mapping[str, str]
+    names: tuple[Name, ...]
+    others: tuple[str, ...] = ()
     nouns: tuple[str, ...] = ()
 
-    def mates(self, word: str) -> list[str]:
-        """The other words of its supercategory."""
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The place of each word among the names."""
+        return {name.word: k for k, name in enumerate(self.names)}
+
+    @cached_property
+    def supercategories(self) -> tuple[str, ...]:
+        """The supercategories, in the table's order."""
+        return tuple(dict.fromkeys(name.supercategory for name in self.names))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs of target and foil: two categories of one supercategory (FOIL, step 1)."""
         return [
-            w for w, s in self.supercategory.items() if s == self.supercategory[word] and w != word
+            (target.word, foil.word)
+            for target in self.names
+            for foil in self.names
+            if target.supercategory == foil.supercategory and target.category != foil.category
         ]
 
-    def found(self, caption: str) -> list[tuple[int, int, str, bool]]:
-        """Category words in a caption: start, end, the word in the singular, is it plural."""
-        forms = {w: (w, False) for w in self.supercategory}
-        forms |= {plural(w): (w, True) for w in self.supercategory if plural(w) != w}
-        return [(start, end, *forms[w]) for start, end, w in spans(caption) if w in forms]
 
-
-def categories_for(corpus: Corpus) -> Categories:
-    """The table that fits a corpus; the built-in world has its own."""
+def categories_for(corpus: Corpus, file: Path | None = None) -> Categories:
+    """The table in a file, else the one that fits a corpus: the world's own, or COCO's."""
+    if file is not None:
+        return read_categories(file)
     if corpus.about.get("world"):
-        known = painter_of(corpus.about).categories
-        table = {name: c.supercategory for name, c in known.items() if " " not in name}
-        synonyms = tuple(s for c in known.values() for s in c.synonyms)
-        return Categories("world", table, (*table, *synonyms, *WORLD_NOUNS))
-    raise BadInput(
-        f"there is no table of categories for {corpus.name}",
-        allowed="a corpus of the built-in world",
-        todo="draw one with: tellapart world OUT",
-    )
+        return _world(corpus)
+    return coco_categories()
+
+
+def coco_categories() -> Categories:
+    """COCO's 73 names of one word, as in FOIL (Shekhar et al. 2017, section 3, step 1)."""
+    names = []
+    for supercategory, lines in COCO.items():
+        for line in lines:
+            named, _, synonyms = line.partition(":")
+            first, *long = (part.strip() for part in named.split(","))
+            word, _, category = first.partition(" = ")
+            name = Name(
+                word, category or word, supercategory,
+                long=tuple(dict.fromkeys(one for one in (category, *long) if " " in one)),
+                synonyms=tuple(synonyms.split()), **PUT_AS.get(word, {}),
+            )  # fmt: skip
+            names.append(name)
+    return Categories("coco", tuple(names), OTHER_NAMES)
+
+
+PUT_AS = {
+    "skis": {"one": "pair of skis"},
+    "scissors": {"one": "pair of scissors"},
+    "broccoli": {"one": "piece of broccoli", "several": "broccoli"},
+    "glove": {"one": "baseball glove"},
+    "glass": {"one": "wine glass"},
+}
+
+
+def _world(corpus: Corpus) -> Categories:
+    known = painter_of(corpus.about).categories
+    names = [
+        Name(name, name, c.supercategory, synonyms=c.synonyms)
+        for name, c in known.items()
+        if " " not in name
+    ]
+    words = (name.word for name in names)
+    synonyms = (s for c in known.values() for s in c.synonyms)
+    return Categories("world", tuple(names), nouns=(*words, *synonyms, *WORLD_NOUNS))
+
+
+def read_categories(file: Path) -> Categories:
+    """A table with the columns word, category, supercategory; `long` and `synonyms` may follow."""
+    table = read_table(file)
+    require_columns(table, COLUMNS, file)
+    names: dict[str, Name] = {}
+    for number, row in enumerate(table.iter_rows(named=True), 1):
+        where = f"{file}, row {number}"
+        word, category, supercategory = (_text(row[column], column, where) for column in COLUMNS)
+        if " " in word:
+            raise BadInput(
+                f"{word!r} is more than one word",
+                where=where,
+                allowed="one word in `word`; longer names go into the column `long`",
+            )
+        if word in names:
+            raise BadInput(f"the word {word!r} is there twice", where=where, allowed="each once")
+        lists = {column: _listed(row.get(column)) for column in LISTS}
+        long = tuple(dict.fromkeys([*lists["long"], *([category] if " " in category else [])]))
+        for phrase in long:
+            if word not in phrase.split() and phrase != category:
+                raise BadInput(
+                    f"the long name {phrase!r} does not hold the word {word!r}",
+                    where=where,
+                    allowed="names that hold it; others are synonyms",
+                )
+        long = tuple(phrase for phrase in long if word in phrase.split())
+        names[word] = Name(word, category, supercategory, long, lists["synonyms"])
+    made = Categories(file.stem, tuple(names.values()))
+    if not made.pairs():
+        raise BadInput(
+            f"no two words of {file.name} can be exchanged",
+            where=str(file),
+            allowed="at least two categories in a supercategory",
+        )
+    return made
+
+
+def _text(value: object, column: str, where: str) -> str:
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if not text:
+        raise BadInput(f"there is no text in the column {column!r}", where=where, allowed="text")
+    return text
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    parts: Iterable[object] = value.split(";") if isinstance(value, str) else value or ()  # type: ignore[assignment]
+    return tuple(part.strip().lower() for part in parts if isinstance(part, str) and part.strip())

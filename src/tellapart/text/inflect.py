@@ -47,20 +47,28 @@ def article(word: str) -> str:
 
 
 def put(caption: str, start: int, end: int, word: str) -> str:
-    """The caption with `word` at [start, end); a/an before it and a capital stay right.
+    """The caption with `word` at [start, end); a/an before it and capitals stay right.
+
+    A capital is that of the place where a sentence or the whole caption is written so; else it
+    is the old word's own (a TV, a Frisbee), and goes with it.
 
     >>> put("An apple on a plate.", 3, 8, "banana")
     'A banana on a plate.'
-    >>> put("Dogs run.", 0, 4, "cats")
-    'Cats run.'
+    >>> put("Dogs run.", 0, 4, "cats"), put("EAT AN APPLE", 7, 12, "pear"), put("A TV", 2, 4, "car")
+    ('Cats run.', 'EAT A PEAR', 'A car')
     """
     before, old, after = caption[:start], caption[start:end], caption[end:]
-    if old[:1].isupper():
+    opens = before.rstrip()[-1:] in ("", ".", "!", "?")
+    shouted = caption.isupper() and sum(map(str.isalpha, before + after)) > len("a")
+    if shouted:
+        word = word.upper()
+    elif old[:1].isupper() and (opens or caption.istitle()):
         word = word[:1].upper() + word[1:]
     match = re.search(r"\b(an?)(\s+)$", before, re.I)
     if match:
         right = article(word)
         right = right.capitalize() if match.group(1)[0].isupper() else right
+        right = right.upper() if shouted else right
         before = before[: match.start()] + right + match.group(2)
     return before + word + after
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from tellapart.items import Word
 from tellapart.text.inflect import plural
+from tellapart.text.parsed import Parse
+from tellapart.text.parsing import parse
+from tellapart.text.parsing_spacy import DEFAULT, find_pipeline
 from tellapart.text.words import FUNCTION_WORDS, spans
+
+NOUNS = ("NOUN", "PROPN")
+CONTENT = (*NOUNS, "VERB", "ADJ", "ADV")
+"""Parts of speech of content words; auxiliaries, numbers and function words are none."""
 
 
 class Tagger(Protocol):
@@ -49,3 +57,27 @@ class LexiconTagger:
             for start, end, word in spans(caption)
             if word not in FUNCTION_WORDS
         )
+
+
+@dataclass(frozen=True)
+class SpacyTagger:
+    """Content words by a spaCy pipeline's parts of speech; parses are kept in `cache`."""
+
+    model: str = DEFAULT
+    cache: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The pipeline in full."""
+        return find_pipeline(self.model).name
+
+    def content_words(self, caption: str) -> tuple[Word, ...]:
+        """The nouns, verbs, adjectives and adverbs."""
+        return content_words(parse([caption], model=self.model, cache=self.cache)[0])
+
+
+def content_words(parsed: Parse) -> tuple[Word, ...]:
+    """The nouns, verbs, adjectives and adverbs of a text that is parsed already."""
+    return tuple(
+        Word(token.begin, token.end, token.pos in NOUNS) for token in parsed if token.pos in CONTENT
+    )

@@ -1,0 +1,122 @@
+"""FOIL: captions with one wrong word, from pairs of category words.
+
+Shekhar et al. 2017, section 3, all four steps: pairs of words within supercategories (1), split
+between train and test (2), salient targets replaced by absent foils (3), the hardest foil of each
+caption (4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
+from tellapart.items import Item
+from tellapart.mine.building import BuildOptions, Verifier, finish, own_options
+from tellapart.mine.foil.counts import chance, counts
+from tellapart.mine.foil.foils import Foils, make_foils
+from tellapart.mine.foil.hardest import by_hardness, scored
+from tellapart.mine.foil.items import Maker
+from tellapart.mine.foil.options import FoilOptions
+from tellapart.text.parsing_spacy import find_pipeline
+from tellapart.text.tagging import LexiconTagger
+from tellapart.text.trigrams import Floats
+
+MEASURES = (
+    "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
+)  # fmt: skip
+
+
+def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
+    """The hardest foil of each caption, as a pair with its original and with T1, T2 and T3."""
+    own = own_options(options, FoilOptions)
+    own.check()
+    if own.per == "auto":
+        own = replace(own, per="image" if corpus.about.get("world") else "caption")
+    foils = make_foils(corpus, own, options.seed, options.progress)
+    scores, judge = scored(foils, own.hardest, options.progress)
+    tagger = _tagger(foils)
+    facts = {} if own.split == "none" else {"split": own.part}
+    maker = Maker(foils, tagger, options.seed, facts)
+    items = list(_items(maker, scores, own, options))
+    if not items:
+        raise _nothing(foils, own)
+    how: dict[str, Any] = {
+        "categories": f"{foils.table.name}, {len(foils.table.names)} words",
+        **foils.pairs.facts,
+        "target": f"in at least {own.mentions} captions of the image",
+        "foil": _absence(own),
+        "words": "replaced as they stand (plain)"
+        if own.plain
+        else "nouns, long names whole; a/an, plural and capitals are right",
+        "hardest": f"one foil for each {own.per}, chosen by {judge}",
+        "nouns and content words by": tagger.name
+        if tagger
+        else find_pipeline(own.pipeline(known_words=False)).name,
+        "T3": "all words" if own.plain else "words that the image lacks: others may be true",
+        "by supercategory": counts(foils, items),
+        "chance": chance(items),
+    }
+    return finish("foil", corpus, items, out, options, MEASURES, how)
+
+
+def _tagger(foils: Foils) -> LexiconTagger | None:
+    """Who knows content words where there is no parse."""
+    if foils.parses is not None:
+        return None
+    words = foils.table.nouns or tuple(name.word for name in foils.table.names)
+    return LexiconTagger.of(foils.table.name, words)
+
+
+def _absence(own: FoilOptions) -> str:
+    if own.plain:
+        return "not among the objects of the image"
+    if own.absence == "captions":
+        return "in no caption of the image (nobody says what else it shows)"
+    return "neither among the objects of the image nor in its captions"
+
+
+def _items(maker: Maker, scores: Floats, own: FoilOptions, options: BuildOptions) -> Iterator[Item]:
+    foils, verifier = maker.foils, Verifier(maker.foils.corpus, options.verifier)
+    groups = list(by_hardness(foils, scores, own.per, options.seed))
+    made: set[str] = set()
+    for done, rows in enumerate(groups, 1):
+        options.progress(done, len(groups))
+        if options.items is not None and len(made) >= options.items:
+            return
+        for row in rows.tolist():
+            item = maker.item(row)
+            if item.id not in made and _verified(item, verifier):
+                made.add(item.id)
+                yield item
+                break
+
+
+def _verified(item: Item, verifier: Verifier) -> bool:
+    """Whether the original may be true and the foil may be false."""
+    (image,), slot = item.images, item.slot
+    assert slot is not None
+    original, foil = item.captions[1 - slot.caption], item.captions[slot.caption]
+    return verifier.may_fit(image, original) and verifier.may_be_false(image, foil)
+
+
+def _nothing(foils: Foils, own: FoilOptions) -> BadInput:
+    """Why there is no item: at which step the last ones were lost."""
+    if not len(foils.found):
+        what = f"no caption has a word of the table {foils.table.name}"
+        return BadInput(what, todo="give a table of categories with --categories")
+    if not foils.rules.salient.any():
+        return BadInput(
+            f"no word of the table is in {own.mentions} captions of one image",
+            allowed="images with several captions",
+            todo="with one caption an image: --mentions 1",
+        )
+    return BadInput(
+        f"no item came out for foil: {len(foils.found):,} words could be replaced, but no foil "
+        "is absent from its image",
+        todo="use all pairs with --split none",
+    )
