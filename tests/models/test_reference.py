@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import benchmark_of
 
 import tellapart as ta
 from tellapart.corpus.corpus import save_corpus
 from tellapart.errors import BadImage, BadInput, TellapartError, UnknownName
-from tellapart.items import Image
+from tellapart.items import Image, Item, Origin
 from tellapart.measures.scores import measure
 from tellapart.models.names import load
 from tellapart.models.reference_corpus import Draw, References
@@ -34,6 +35,20 @@ def pictures(*ids: str) -> list[Picture]:
 @pytest.fixture(scope="module")
 def corpus(world):
     return world
+
+
+@pytest.fixture(scope="module")
+def bison(corpus):
+    """Each image's first caption, to be told from the next image; the pictures are nowhere."""
+    texts = list(corpus.texts_by_image.items())
+    items = [
+        Item.imported(
+            "test", image, images=(image, other), captions=(own[0],), true=frozenset({(0, 0)}),
+            kind="pair", origin=Origin("test"),
+        )
+        for (image, own), (other, _) in zip(texts, texts[1:] + texts[:1], strict=True)
+    ]  # fmt: skip
+    return benchmark_of(items)
 
 
 def test_the_caption_itself_is_left_out_and_random_ones_kept():
@@ -87,17 +102,17 @@ def slowly(corpus, pairs, metric):
     ("metric", "options"), [("CIDEr-D", ""), ("BLEU-4", "?smoothing=floor"), ("ROUGE-L", "")]
 )
 def test_scores_equal_the_slow_version_however_they_are_batched(
-    metric, options, corpus, benchmarks, tmp_path
+    metric, options, corpus, bison, tmp_path
 ):
     name = f"reference:{metric}@{corpus.root}{options}"
     scores = []
     for size in (64, 7):
-        (run,) = evaluate(name, benchmarks["bison"], tmp_path / f"{size}",
+        (run,) = evaluate(name, bison, tmp_path / f"{size}",
                           EvaluateOptions(batch_size=size))  # fmt: skip
         assert not run.failures and run.model == load(name).facts.name == name
         scores.append(run.scores)
     assert scores[0].equals(scores[1])
-    items = {item.id: item for item in benchmarks["bison"].items}
+    items = {item.id: item for item in bison.items}
     rows = scores[0].head(40).iter_rows()
     pairs, values = [], []
     for item, image, caption, _, value in rows:
@@ -106,9 +121,9 @@ def test_scores_equal_the_slow_version_however_they_are_batched(
     assert values == pytest.approx(slowly(corpus, pairs, metric), abs=1e-9)
 
 
-def test_people_who_describe_the_same_scene_agree_more(corpus, benchmarks, tmp_path):
+def test_people_who_describe_the_same_scene_agree_more(corpus, bison, tmp_path):
     name = f"reference:CIDEr-D@{corpus.root}"
-    (run,) = ta.evaluate(name, benchmarks["bison"], tmp_path / "runs")
+    (run,) = ta.evaluate(name, bison, tmp_path / "runs")
     row = measure(run).rows[0]
     assert row.value > 0.65 and row.chance == 0.5
 
@@ -123,8 +138,8 @@ def test_texts_that_were_not_announced_are_scored_too(corpus):
     assert np.isfinite(model.score_pairs(pictures(image), ["a dog"])).all()
 
 
-def test_images_without_references_stop_the_run_or_are_failures(corpus, benchmarks, tmp_path):
-    gone = benchmarks["bison"].items[0].images[0]
+def test_images_without_references_stop_the_run_or_are_failures(corpus, bison, tmp_path):
+    gone = bison.items[0].images[0]
     part = ta.Corpus(
         "part",
         corpus.root,
@@ -134,11 +149,11 @@ def test_images_without_references_stop_the_run_or_are_failures(corpus, benchmar
     save_corpus(part, tmp_path / "part")
     name = f"reference:ROUGE-L@{tmp_path / 'part'}"
     with pytest.raises(BadImage, match=f"image {gone} has no captions in part"):
-        ta.evaluate(name, benchmarks["bison"], tmp_path / "runs")
+        ta.evaluate(name, bison, tmp_path / "runs")
     skipping = EvaluateOptions(skip_bad=True, overwrite=True)
-    (run,) = ta.evaluate(name, benchmarks["bison"], tmp_path / "runs", skipping)
+    (run,) = ta.evaluate(name, bison, tmp_path / "runs", skipping)
     assert run.failures and all("has no captions in part" in f.reason for f in run.failures)
-    assert run.covered == {item.id for item in benchmarks["bison"].items}
+    assert run.covered == {item.id for item in bison.items}
 
 
 def test_a_string_that_names_no_metric_or_corpus_is_refused(corpus, tmp_path):

@@ -18,7 +18,7 @@ from tellapart.errors import TellapartError, UnknownName
 from tellapart.text.bleu import bleu
 from tellapart.text.caption_metrics.line_program import LineProgram
 from tellapart.text.caption_metrics.meteor import METEOR, Meteor, meteor_program, question
-from tellapart.text.caption_metrics.metric import Material, Tokens, caption_metrics, metric_of
+from tellapart.text.caption_metrics.metric import Material, caption_metrics, metric_of
 from tellapart.text.caption_metrics.ngram_metrics import (
     BLEU_2,
     BLEU_4,
@@ -29,6 +29,7 @@ from tellapart.text.caption_metrics.ngram_metrics import (
 )
 from tellapart.text.caption_metrics.spice import MODELS, SPICE
 from tellapart.text.caption_metrics.spice_py import SPICE_PY, SpicePy, f_score, wordnet
+from tellapart.text.caption_metrics.texts import Texts
 from tellapart.text.cider import cider_d
 from tellapart.text.document_frequencies import DocumentFrequencies
 from tellapart.text.rouge import rouge_l
@@ -61,9 +62,9 @@ def some_of(material: Material, places: list[int]) -> Material:
 
 
 def test_texts_are_tokenised_once_and_come_back_in_order(material):
-    tokens = Tokens()
-    assert tokens.of(["A dog.", "a cat", "A dog."]) == ["a dog", "a cat", "a dog"]
-    assert len(tokens) == 2
+    texts = Texts()
+    assert texts.tokens(["A dog.", "a cat", "A dog."]) == ["a dog", "a cat", "a dog"]
+    assert len(texts._tokens) == 2
     candidates, references = material.tokenised
     assert candidates[1:3] == ["two cats", ""]
     assert [len(own) for own in references] == [2, 1, 2, 3]

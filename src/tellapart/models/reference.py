@@ -103,7 +103,7 @@ class Reference:
         held = self._references
         frequencies = held.frequencies if self.metric.name.startswith("CIDEr") else None
         material = Material(
-            [text for _, text in wanted], list(wanted.values()), frequencies, tokens=held.tokens
+            [text for _, text in wanted], list(wanted.values()), frequencies, held.texts
         )
         # Rounded: captions of the same n-grams tie, whatever the order of summation.
         each = [float(f"{value:.12g}") for value in self.metric.marks(material).each.tolist()]

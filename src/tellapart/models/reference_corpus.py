@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from tellapart import seeds
 from tellapart.corpus.reading import read_corpus
 from tellapart.errors import BadImage, BadInput
-from tellapart.text.caption_metrics.metric import Tokens
+from tellapart.text.caption_metrics.texts import Texts
 from tellapart.text.document_frequencies import DocumentFrequencies
 
 
@@ -48,7 +48,7 @@ class References:
 
     name: str
     by_image: dict[str, list[str]]
-    tokens: Tokens = field(default_factory=Tokens)
+    texts: Texts = field(default_factory=Texts)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -58,8 +58,8 @@ class References:
     @cached_property
     def frequencies(self) -> DocumentFrequencies:
         """In how many images' captions each n-gram occurs."""
-        self.tokens.of(list(chain.from_iterable(self.by_image.values())))
-        return DocumentFrequencies.of([self.tokens.of(own) for own in self.by_image.values()])
+        every = iter(self.texts.tokens(list(chain.from_iterable(self.by_image.values()))))
+        return DocumentFrequencies.of([list(islice(every, len(o))) for o in self.by_image.values()])
 
     def left(self, image: str, caption: str, draw: Draw) -> list[str]:
         """An image's captions without the one given, and of these as many as are to be used.

@@ -16,7 +16,8 @@ from tellapart.measures.captioning.matching import Judged, bring_together
 from tellapart.measures.captioning.options import GIVEN, JUDGED, CaptionOptions, Chosen, choose
 from tellapart.measures.captioning.results import CaptionScores
 from tellapart.measures.captioning.systems import Written, read_written
-from tellapart.text.caption_metrics.metric import Material, Tokens
+from tellapart.text.caption_metrics.metric import Material
+from tellapart.text.caption_metrics.texts import Texts
 from tellapart.text.document_frequencies import DocumentFrequencies
 
 Results = Path | str | Written
@@ -42,12 +43,9 @@ def captions(
     judged = bring_together(
         systems, references, skip_bad=options.skip_bad, every=options.every_image
     )
-    tokens = Tokens()
-    frequencies = _frequencies(options, references, tokens)
-    materials = [
-        Material(own, judged.references, frequencies, options.cache, tokens)
-        for own in judged.captions
-    ]
+    texts = Texts(options.cache)
+    frequencies = _frequencies(options, references, texts)
+    materials = [Material(own, judged.references, frequencies, texts) for own in judged.captions]
     metrics = chosen.metrics
     table = judge(materials, metrics, progress)
     fewer = with_fewer(judged.systems, materials, metrics, options.fewer, progress)
@@ -76,7 +74,7 @@ def _systems(results: Results | Sequence[Results], options: CaptionOptions) -> l
 
 
 def _frequencies(
-    options: CaptionOptions, references: Corpus, tokens: Tokens
+    options: CaptionOptions, references: Corpus, texts: Texts
 ) -> DocumentFrequencies | None:
     """Where CIDEr's weights come from; None for the references of the images that are judged."""
     if options.frequencies == JUDGED:
@@ -84,7 +82,7 @@ def _frequencies(
     corpus = references
     if options.frequencies != GIVEN:
         corpus = read_corpus(options.frequencies, options.reading)
-    return DocumentFrequencies.of([tokens.of(own) for own in corpus.texts_by_image.values()])
+    return DocumentFrequencies.of([texts.tokens(own) for own in corpus.texts_by_image.values()])
 
 
 def _per_image(judged: Judged, chosen: Chosen, table: Table) -> pl.DataFrame:

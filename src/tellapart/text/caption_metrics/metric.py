@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from itertools import chain
-from pathlib import Path
+from itertools import chain, islice
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -19,8 +18,8 @@ import numpy.typing as npt
 
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.registry import Registry
+from tellapart.text.caption_metrics.texts import Texts
 from tellapart.text.document_frequencies import DocumentFrequencies
-from tellapart.text.ptb import ptb_tokenise
 from tellapart.text.references import ReferenceSets
 
 Floats = npt.NDArray[np.float64]
@@ -30,37 +29,25 @@ Statistic = Callable[[Floats], Floats]
 caption_metrics = Registry("tellapart.caption_metrics", "caption-metric")
 
 
-class Tokens(dict[str, str]):
-    """Texts and their Penn Treebank tokens with spaces between; each text is tokenised once."""
-
-    def of(self, texts: Sequence[str]) -> list[str]:
-        """The tokens of some texts."""
-        new = [text for text in dict.fromkeys(texts) if text not in self]
-        self.update(zip(new, ptb_tokenise(new), strict=True))
-        return [self[text] for text in texts]
-
-
 @dataclass(frozen=True, eq=False)
 class Material:
     """Captions to be judged, each with the references that it is compared with, as written.
 
     `frequencies` are the document frequencies for CIDEr; None means those of the references here,
-    those of each caption as one document. `cache` is the folder under which parses are kept.
+    those of each caption as one document. Materials that share `texts` read each text once.
     """
 
     candidates: Sequence[str]
     references: Sequence[Sequence[str]]
     frequencies: DocumentFrequencies | None = None
-    cache: Path | None = None
-    tokens: Tokens = field(default_factory=Tokens)
+    texts: Texts = field(default_factory=Texts)
 
     @cached_property
     def tokenised(self) -> tuple[list[str], list[list[str]]]:
         """Candidates and references as tokens with spaces between."""
-        every = self.tokens.of([*self.candidates, *chain.from_iterable(self.references)])
+        every = self.texts.tokens([*self.candidates, *chain.from_iterable(self.references)])
         rest = iter(every[len(self.candidates) :])
-        split = [[next(rest) for _ in own] for own in self.references]
-        return every[: len(self.candidates)], split
+        return every[: len(self.candidates)], [list(islice(rest, len(o))) for o in self.references]
 
     @cached_property
     def sets(self) -> ReferenceSets:

@@ -11,14 +11,14 @@ import zipfile
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
 from tellapart.errors import TellapartError
 from tellapart.text.caption_metrics.java import program
 from tellapart.text.caption_metrics.metric import Marks, Material
-from tellapart.text.caption_metrics.scene_graphs import SceneTuple, scene_tuples
+from tellapart.text.caption_metrics.scene_graphs import SceneTuple
 
 Senses = dict[str, frozenset[str]]
 
@@ -66,16 +66,12 @@ class SpicePy:
         problem = self.lacking()
         if problem is not None:
             raise problem
-        from tellapart.text.parsing import parse
-
-        texts = list(dict.fromkeys(chain(material.candidates, *material.references)))
-        parses = parse(texts, cache=material.cache)
-        graphs = {text: scene_tuples(one) for text, one in zip(texts, parses, strict=True)}
+        candidates = material.texts.graphs(material.candidates)
+        flat = iter(material.texts.graphs(list(chain.from_iterable(material.references))))
         senses = wordnet() if self.synonyms else {}
-        pairs = zip(material.candidates, material.references, strict=True)
         each = [
-            f_score(graphs[caption], frozenset().union(*(graphs[text] for text in own)), senses)
-            for caption, own in pairs
+            f_score(graph, frozenset().union(*islice(flat, len(own))), senses)
+            for graph, own in zip(candidates, material.references, strict=True)
         ]
         return Marks.averaged(np.array(each))
 
