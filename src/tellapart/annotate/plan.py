@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tellapart.annotate import questions
 from tellapart.annotate.questions.question import Following, QuestionType
 from tellapart.annotate.verdicts import KEEPS
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, UnknownName
 
 STOPS = ("full", "decided")
 ONCE = ("item", "question")
@@ -91,7 +91,11 @@ def check_plan(plan: Plan, where: str) -> None:
 def _check_stage(stage: Stage, where: str) -> None:
     if not stage.name or len(stage.name) > 60:
         raise BadInput(f"name = {stage.name!r}", where=where, allowed="1 to 60 letters")
-    _ = stage.question  # an unknown one ends here, with near names
+    try:
+        _ = stage.question
+    except UnknownName as error:
+        error.where = where
+        raise
     _one_of("stop", stage.stop, STOPS, where)
     _one_of("keep", stage.keep, KEEPS, where)
     _within("judgements", stage.judgements, 1, 1000, where)

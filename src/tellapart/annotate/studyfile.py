@@ -52,8 +52,8 @@ def _lines(value: Plan | Stage, skip: str = "") -> list[str]:
 def _literal(value: Any) -> str:
     """A value in TOML: JSON's spelling is TOML's, but for texts of several lines."""
     if isinstance(value, str) and "\n" in value:
-        return '"""\n' + value.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + '"""'
-    return json.dumps(value, ensure_ascii=False)
+        return '"""\n' + "\n".join(_literal(line)[1:-1] for line in value.split("\n")) + '"""'
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _made(sort: type[T], given: dict[str, Any], where: str) -> T:

@@ -132,12 +132,12 @@ BEST_OF_FIVE = ChooseCaption(
     ),
     examples=(
         Example(
-            (Scenery("night", ("black cat", "red car"), "left"),),
+            (Scenery("night", ("grey cat", "red car"), "left"),),
             (
-                "A black dog next to a car.",
+                "A grey dog next to a car.",
                 "A cat and a car at night.",
                 "A red car on a sunny beach.",
-                "Two black cats at night.",
+                "Two grey cats at night.",
                 "A red bus drives past a cat.",
             ),
             ("1",),

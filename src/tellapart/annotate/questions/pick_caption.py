@@ -35,12 +35,12 @@ class PickCaption:
     examples = (
         Example(
             (
-                Scenery("room", ("black cat", "red couch")),
+                Scenery("room", ("grey cat", "red couch")),
                 Scenery("room", ("white cat", "red couch")),
             ),
-            ("A cat and a couch.", "A black cat next to a red couch.", "A pet indoors."),
+            ("A cat and a couch.", "A grey cat next to a red couch.", "A pet indoors."),
             ("1",),
-            "Only this caption says that the cat is black. The two others are true of both.",
+            "Only this caption says that the cat is grey. The two others are true of both.",
         ),
         Example(
             (Scenery("snow", ("two brown dog",)), Scenery("snow", ("three brown dog",))),

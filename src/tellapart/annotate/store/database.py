@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -111,12 +111,13 @@ class SQLite:
         self.engine.dispose()
 
     def _write(self) -> None:
+        outcomes: Iterable[Outcome]
         while (batch := self._next_batch()) is not None:
             ready = [one for one in batch if one[1].set_running_or_notify_cancel()]
             try:
-                outcomes = self._commit(ready)
+                outcomes = self._commit(ready) if len(ready) > 1 else map(self._alone, ready)
             except Exception:  # nothing of the batch was committed: each by itself, then
-                outcomes = [self._alone(one) for one in ready]
+                outcomes = map(self._alone, ready)
             for future, value, failure in outcomes:
                 if failure is None:
                     future.set_result(value)
@@ -147,6 +148,9 @@ class SQLite:
         """Run jobs in one transaction; a job that says no leaves the others as they are."""
         outcomes: list[Outcome] = []
         with self.engine.begin() as connection:
+            if len(batch) == 1:
+                (job, future) = batch[0]
+                return [(future, job(connection), None)]
             for job, future in batch:
                 try:
                     with connection.begin_nested():
