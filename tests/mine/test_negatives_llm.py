@@ -21,6 +21,7 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.items import KINDS
 from tellapart.mine.building import BuildOptions
+from tellapart.mine.negatives import llm
 from tellapart.mine.negatives.build import build
 from tellapart.mine.negatives.checking import REASONS, problem_of
 from tellapart.mine.negatives.llm import LlmOptions, edited, has_what_it_takes
@@ -214,8 +215,11 @@ def test_attempts_are_bounded_and_every_reply_is_kept(corpus, tmp_path):
     assert built.card.made["refused"] == {"replace-object": {"form": 6}}
     assert table.group_by("attempt").len().sort("attempt").rows() == [(1, 4), (2, 3)]
     assert Counter(table["verdict"]) == {"kept": 1, "form": 6}
-    talk = json.loads(table["talk"][0])
-    assert talk[0][0] == "user" and LESSONS["replace-object"].change in talk[0][1]
+    talks = [json.loads(talk) for talk in table["talk"]]
+    assert talks[0] == [["user", "Caption: A brown dog runs after a white cat."]]
+    assert [len(talk) for talk in talks] == [1, 1, 1, 1, 3, 3, 3]
+    lessons = built.card.made["lessons"]
+    assert LESSONS["replace-object"].change in lessons["replace-object"][0][1]
 
 
 def test_several_negatives_of_a_caption_are_different(corpus, tmp_path):
@@ -300,12 +304,11 @@ def test_an_interrupted_job_goes_on_and_kept_replies_make_it_again(corpus, tmp_p
     )
     assert again.sha256 == built.sha256 and again.card.made["model"] == "scripted"
     assert replies(tmp_path / "again").equals(replies(tmp_path / "out"))
-    for name in ("benchmark.json", "items.parquet", "replies.parquet"):
+    for name in ("items.parquet", "replies.parquet"):
         first, second = ((tmp_path / part / name).read_bytes() for part in ("out", "again"))
-        assert name == "benchmark.json" or first == second
-    assert load_benchmark(tmp_path / "again").card.made | {"negatives by": ""} == (
-        built.card.made | {"negatives by": ""}
-    )
+        assert first == second
+    cards = [load_benchmark(tmp_path / part).card.made for part in ("out", "again")]
+    assert {key for key in cards[0] if cards[0][key] != cards[1][key]} == {"negatives by"}
 
 
 @pytest.fixture
@@ -375,14 +378,16 @@ def test_nonsense_truncation_and_failures_are_counted_and_the_rest_is_kept(corpu
     assert KEY not in "".join(table["reply"]) and "content filter" in "".join(table["reply"])
 
 
-def test_a_server_that_is_gone_stops_the_job_which_goes_on_later(corpus, tmp_path, serve):
-    first = serve(lambda number, body: good(body) if number < 2 else (503, {}))
+def test_a_server_that_is_gone_stops_the_job(corpus, tmp_path, serve, monkeypatch):
+    first = serve(lambda number, body: good(body) if number < 1 else (503, {}))
+    monkeypatch.setattr(llm, "PATIENCE", 2)
     with pytest.raises(TellapartError, match="gives no answers: status 503") as caught:
         made(corpus, tmp_path / "out", by=by(first, "&concurrency=1"), at_once=1)
     assert "what it wrote so far is kept" in str(caught.value)
     first.stop()
+    monkeypatch.setattr(llm, "PATIENCE", 99)
     with pytest.raises(TellapartError, match="gives no answers: Connect"):
-        made(corpus, tmp_path / "out", by=by(first, "&concurrency=1"), at_once=1)
+        made(corpus, tmp_path / "out", by=by(first), cache=tmp_path / "empty")
     assert not (tmp_path / "out").exists()
 
 

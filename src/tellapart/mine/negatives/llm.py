@@ -24,7 +24,7 @@ from tellapart.mine.negatives.llm_replies import (
     read_reply,
 )
 from tellapart.mine.negatives.making import Made, Task
-from tellapart.mine.negatives.prompts import again, another, opening, wording
+from tellapart.mine.negatives.prompts import again, another, lesson, opening, wording
 from tellapart.models.language_writing import Writer, Written, writer_of
 from tellapart.score.cache import default_folder
 from tellapart.text.formatting import alike, formed_like
@@ -35,6 +35,10 @@ FEWEST_OPEN = 8
 """How many captions of a kind are asked about at a time even if fewer negatives are wanted."""
 NOTHING, REPEATED = "nothing to change", "said before"
 """Why there is no negative, beside what the reply itself and the judge say."""
+PATIENCE = 16
+"""How many conversations in a row may stay without an answer before a job stops."""
+Place = tuple[int, int, int]
+"""Where a negative stands among all: its caption, its kind, which one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +64,17 @@ def make(task: Task) -> Made:
     with Replies(writer, cache) as replies:
         work = _Work(task, own, replies)
         work.run()
-    found = sorted(work.found, key=lambda one: one[:2])
+    found = [negative for _, negative in sorted(work.found, key=lambda one: one[0])]
     about = {
         "model": writer.facts.name,
         "model weights": writer.facts.weights,
-        "prompts": wording(),
+        "wording": wording(),
+        "lessons": {kind: lesson(kind) for kind in task.options.kinds},
         "attempts": own.attempts,
         "conversations": work.conversations,
         "replies": len(replies.rows),
     }
-    return Made([one for _, _, one in found], work.refused, about, {TABLE: replies.table()})
+    return Made(found, work.refused, about, {TABLE: replies.table()})
 
 
 def _writer(text: str) -> Writer:
@@ -84,10 +89,12 @@ class _Work:
     task: Task
     own: LlmOptions
     replies: Replies
-    found: list[tuple[int, int, Negative]] = field(default_factory=list)
+    found: list[tuple[Place, Negative]] = field(default_factory=list)
+    made: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     looked_at: int = 0
     conversations: int = 0
+    unanswered: int = 0
 
     def run(self) -> None:
         """Ask in waves: those who must be asked again first, then about new captions."""
@@ -99,9 +106,11 @@ class _Work:
             for kind in kinds:
                 wave += self._some(fresh[kind], kind, [*wave, *waiting])
             if not wave:
-                return
+                break
             waiting += self._asked(wave)
             self._tell(len(waiting))
+        if self.unanswered and self.unanswered == len(self.replies.rows):
+            raise self._silent()
 
     def _tell(self, waiting: int) -> None:
         """How far it is: negatives of those wanted, or captions and kinds of all."""
@@ -132,7 +141,7 @@ class _Work:
         room = max(0, self.own.at_once - len(open_asks))
         if self.task.items is not None:
             wanted = math.ceil(self.task.items / len(self.task.options.kinds))
-            missing = wanted - sum(one.kind == kind for _, _, one in self.found)
+            missing = wanted - self.made[kind]
             going = sum(ask.kind == kind for ask in open_asks)
             room = min(room, max(missing, FEWEST_OPEN) - going if missing > 0 else 0)
         return [ask for _, ask in zip(range(room), fresh, strict=False)]
@@ -140,20 +149,26 @@ class _Work:
     def _asked(self, wave: list[Ask]) -> Iterator[Ask]:
         """Put a wave to the model; those who must be asked once more."""
         answers = self.replies.ask([ask.talk for ask in wave])
-        if all(answer.failure for answer in answers):
-            raise TellapartError(
-                f"the model gives no answers: {answers[0].failure}",
-                where=self.replies.writer.facts.name,
-                todo="give the same command again when it does: what it wrote so far is kept",
-            )
         for ask, answer in zip(wave, answers, strict=True):
+            self.unanswered = self.unanswered + 1 if answer.failure else 0
             yield from self._next(ask, answer)
+        if self.unanswered >= PATIENCE:
+            raise self._silent()
+
+    def _silent(self) -> TellapartError:
+        return TellapartError(
+            f"the model gives no answers: {self.replies.rows[-1][-2]}",
+            where=self.replies.writer.facts.name,
+            todo="give the same command again when it does: what it wrote so far is kept",
+        )
 
     def _next(self, ask: Ask, answer: Written) -> Iterator[Ask]:
         caption, verdict = self._verdict(ask, answer)
         self.replies.note(ask, answer, verdict)
         if verdict == "kept":
-            self.found.append((ask.row, len(self.found), self._negative(ask, caption)))
+            place = (ask.row, self.task.options.kinds.index(ask.kind), len(ask.made))
+            self.found.append((place, self._negative(ask, caption)))
+            self.made[ask.kind] += 1
             if len(ask.made) + 1 < self.task.options.per_caption:
                 talk = another(ask.talk, answer.text)
                 yield replace(ask, talk=talk, attempt=1, made=(*ask.made, caption))

@@ -15,9 +15,10 @@ from pathlib import Path
 import polars as pl
 
 from tellapart import seeds
+from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.errors import BadInput
 from tellapart.mine.negatives.edit import Source
-from tellapart.mine.negatives.prompts import MARK, NONE
+from tellapart.mine.negatives.prompts import MARK, NONE, lesson, wording
 from tellapart.models.language_writing import Talk, Writer, Written
 from tellapart.models.model import Facts
 from tellapart.score.cache import fingerprint
@@ -26,7 +27,7 @@ from tellapart.tables import read_table, require_columns
 
 TABLE = "replies"
 NO_ANSWER = "no answer"
-COLUMNS = ("model", "weights", "caption", "kind", "attempt", "talk", "reply", "verdict")
+COLUMNS = ("caption", "kind", "attempt", "talk", "reply", "verdict")
 THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
@@ -81,7 +82,7 @@ class Replies:
 
     def ask(self, talks: Sequence[Talk]) -> list[Written]:
         """What is said next in each conversation; failures are not kept and asked again."""
-        keys = [seeds.digest(talk) for talk in talks]
+        keys = [_key(talk) for talk in talks]
         known = self._journal.known if self._journal is not None else {}
         new = {key: talk for key, talk in zip(keys, talks, strict=True) if key not in known}
         said = dict(zip(new, self.writer.write(list(new.values())) if new else [], strict=True))
@@ -91,11 +92,11 @@ class Replies:
         return [said[key] if key in said else Written(known[key]) for key in keys]
 
     def note(self, ask: Ask, written: Written, verdict: str) -> None:
-        """Keep a row for the benchmark's folder."""
-        facts = self.writer.facts
-        about = (ask.source.caption, ask.kind, ask.attempt, json.dumps(ask.talk))
+        """Keep a row for the benchmark's folder; the lesson of its kind stands in the card."""
+        own = ask.talk[len(lesson(ask.kind)) :]
+        about = (ask.source.caption, ask.kind, ask.attempt, json.dumps(own))
         reply = written.text or written.failure
-        self.rows.append((facts.name, facts.weights, *about, reply, verdict))
+        self.rows.append((*about, reply, verdict))
 
     def table(self) -> pl.DataFrame:
         """Every conversation with its reply and what became of it."""
@@ -110,18 +111,28 @@ class KeptReplies:
         path = Path(folder) / f"{TABLE}.parquet"
         table = read_table(path)
         require_columns(table, COLUMNS, path)
-        models = table.select("model", "weights").unique().rows()
-        if len(models) != 1:
-            raise BadInput(f"{path.name} holds replies of {len(models)} models", where=str(path))
-        rows = table.filter(pl.col("verdict") != NO_ANSWER).select("talk", "reply").iter_rows()
-        self._known = {seeds.digest(json.loads(talk)): reply for talk, reply in rows}
-        (name, weights) = models[0]
-        self.facts = Facts(name, weights=weights)
+        made = load_benchmark(folder).card.made
+        if made.get("wording") != wording():
+            raise BadInput(
+                "these replies were given to other prompts than are put now",
+                where=str(path),
+                todo="take the version of tellapart that its benchmark.json names",
+            )
+        answered = table.filter(pl.col("verdict") != NO_ANSWER)
+        self._known = {
+            _key((*lesson(kind), *json.loads(talk))): reply
+            for kind, talk, reply in answered.select("kind", "talk", "reply").iter_rows()
+        }
+        self.facts = Facts(made["model"], weights=made["model weights"])
 
     def write(self, talks: Sequence[Talk]) -> list[Written]:
         """What was said before."""
-        found = (self._known.get(seeds.digest(talk)) for talk in talks)
+        found = (self._known.get(_key(talk)) for talk in talks)
         return [
             Written(failure="was not asked before") if text is None else Written(text)
             for text in found
         ]
+
+
+def _key(talk: Talk) -> str:
+    return seeds.digest(talk)

@@ -115,15 +115,19 @@ AGAIN_ASKS = f"Try once more, with one line that begins with {MARK} and holds th
 ANOTHER = "Good. Now change the same caption in another way."
 
 
-def opening(kind: str, caption: str) -> Talk:
-    """The first question about a caption: instruction, worked examples, the caption."""
-    lesson = LESSONS[kind]
+def lesson(kind: str) -> Talk:
+    """How every conversation about a kind begins: the instruction, and captions with replies."""
+    own = LESSONS[kind]
     turns: list[Turn] = []
-    for old, new in lesson.examples:
+    for old, new in own.examples:
         turns += [("user", f"Caption: {old}"), ("assistant", f"{MARK} {new}")]
-    turns.append(("user", f"Caption: {caption}"))
-    task = TASK.replace("{change}", lesson.change)
+    task = TASK.replace("{change}", own.change)
     return (("user", f"{task}\n\n{turns[0][1]}"), *turns[1:])
+
+
+def opening(kind: str, caption: str) -> Talk:
+    """The first question about a caption: the lesson, then the caption."""
+    return (*lesson(kind), ("user", f"Caption: {caption}"))
 
 
 def again(talk: Talk, reply: str, reason: str) -> Talk:
