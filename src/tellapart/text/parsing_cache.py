@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def to_bytes(columns: Columns, **more: Any) -> bytes:
     return file.getvalue()
 
 
-def from_file(file: Any) -> Columns:
+def from_file(file: IO[bytes]) -> Columns:
     """Columns from an open `.npz` file."""
     with np.load(file) as data:
         parts: dict[str, Any] = {name: data[name] for name in ("starts", *PLACES, *CODED)}
@@ -76,7 +76,7 @@ class Segments:
         """Each segment with the keys of its texts; one that is damaged is removed."""
         for path in sorted(self.folder.glob("*.npz")):
             try:
-                with np.load(path) as data:
+                with path.open("rb") as file, np.load(file) as data:
                     found = data["keys"].tobytes()
             except BROKEN:
                 path.unlink(missing_ok=True)
@@ -86,7 +86,8 @@ class Segments:
     def read(self, path: Path) -> Columns | None:
         """The columns of a segment; None where it is damaged (it is then removed)."""
         try:
-            return from_file(path)
+            with path.open("rb") as file:
+                return from_file(file)
         except BROKEN:
             path.unlink(missing_ok=True)
             return None
