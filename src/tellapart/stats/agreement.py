@@ -130,6 +130,35 @@ def krippendorff_alpha(
     return _agreement(features, clusters[paired], alpha, rng, resamples)
 
 
+def ordinal_alpha(
+    ratings: Ratings, clusters: Ints, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Agreement:
+    """Krippendorff's alpha for ratings on a scale (Krippendorff 2011, ordinal metric).
+
+    Two ratings are the further apart, the more ratings lie between them. Categories are the codes
+    in order; units with fewer than two ratings do not count.
+    """
+    counts = _category_counts(ratings)
+    paired = counts.sum(axis=1) > 1
+    counts = counts[paired]
+    k = counts.shape[1]
+    raters = counts.sum(axis=1)[:, None, None]
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(k)
+    features = (pairs / (raters - 1)).reshape(len(counts), k * k)
+
+    def alpha(totals: Floats) -> Floats:
+        together = totals.reshape(*totals.shape[:-1], k, k)
+        n = together.sum(axis=-1)
+        below = np.cumsum(n, axis=-1) - n / 2
+        distance = (below[..., :, None] - below[..., None, :]) ** 2
+        seen = (together * distance).sum(axis=(-2, -1))
+        expected = n[..., :, None] * n[..., None, :] * distance
+        by_chance = expected.sum(axis=(-2, -1)) / (n.sum(axis=-1) - 1)
+        return np.asarray(1 - seen / by_chance)
+
+    return _agreement(features, clusters[paired], alpha, rng, resamples)
+
+
 def error_overlap(
     first: Floats,
     second: Floats,

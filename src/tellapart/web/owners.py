@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import polars as pl
@@ -14,6 +16,8 @@ from tellapart.annotate import leaving, people, sessions
 from tellapart.annotate.crew import crew
 from tellapart.annotate.exporting import judgements
 from tellapart.annotate.looking import look_at_items, reopen_item
+from tellapart.annotate.outcomes.agreement import COHEN, agreements
+from tellapart.annotate.outcomes.gathering import Gathered, gather
 from tellapart.annotate.status import status
 from tellapart.web.calls import Body, Here, Nothing, Server, Token, said, with_session
 
@@ -61,6 +65,19 @@ async def progress(here: Here, session: Session = "") -> Response:
         return status(conn, here.study)
 
     return said(await here.read(job))
+
+
+@router.get("/agreement")
+async def agreement(here: Here, session: Session = "") -> Response:
+    """How much people agree, over everyone; pairs of people are in the export."""
+
+    def job(conn: Connection) -> Gathered:
+        sessions.check_owner(conn, here.study, session)
+        return gather(conn, here.study)
+
+    gathered = await here.read(job)
+    rows = await asyncio.to_thread(agreements, gathered, here.study.plan.seed)
+    return said([asdict(row) for row in rows if row.measure != COHEN])
 
 
 @router.get("/people")

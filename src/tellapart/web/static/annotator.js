@@ -6,7 +6,7 @@ import { taskForm } from "./task.js";
 const PROLIFIC = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"];
 const LOOK_AGAIN = 15000;
 const PENDING = "tellapart-answer";
-const READ = "tellapart-read";
+const READ = "tellapart-read-";
 
 const at = (id) => document.getElementById(id);
 const page = at("page");
@@ -101,7 +101,8 @@ function declined() {
 // Instructions come once before the first task of each stage.
 function begin() {
   const stage = stageNow();
-  const read = sessionStorage.getItem(READ)?.split("\n") ?? [];
+  const place = READ + work.person.code;
+  const read = localStorage.getItem(place)?.split("\n") ?? [];
   if (!stage || read.includes(stage.name)) {
     showTask();
     return;
@@ -110,7 +111,7 @@ function begin() {
     ? `You start with **${work.progress.training.of} practice examples** that tell you what is right.` : "";
   sheet("What to do", prose([stage.instructions, practice].join("\n\n")),
     button(practice ? "Start practising" : "Start", () => {
-      sessionStorage.setItem(READ, [...read, stage.name].join("\n"));
+      localStorage.setItem(place, [...read, stage.name].join("\n"));
       showTask();
     }, { class: "primary" }));
 }

@@ -62,8 +62,8 @@ function drawStages(status) {
 }
 
 function drawAgreement(found) {
-  const rows = found.map((one) => [one.stage, one.measure, number(one.value),
-    one.low === null ? "" : `${number(one.low)} to ${number(one.high)}`, one.items]);
+  const rows = found.map((one) => [one.stage, one.measure + (one.about === "answer" ? "" : ` (${one.about})`), number(one.value),
+    `${number(one.low)} to ${number(one.high)}`, one.items]);
   parts.agreement.replaceChildren(element("h2", {}, "How much people agree"),
     table("Agreement", ["Stage", "Measure", "Value", "95% interval", "Items judged twice or more"], rows));
 }
