@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.score.engine_models import Dual, Pairs
 from typer.testing import CliRunner
 
@@ -14,6 +16,7 @@ from tellapart.cli import retrieving
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadImage, BadInput
 from tellapart.measures import ranking, retrieval
+from tellapart.measures.ranking import Collection, rank_both
 from tellapart.measures.retrieval import RetrievalOptions, retrieve
 from tellapart.models.model import Facts
 from tellapart.models.names import load
@@ -69,6 +72,30 @@ def test_ranks_equal_those_of_the_slow_version(chunk, world, monkeypatch):
     ):
         check(row, ranks)
         assert row.ties > 0 and row.images == 60 and row.captions == 300
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4), st.integers(1, 200))
+def test_images_and_texts_that_are_there_twice_tie_exactly(seed, n, most, chunk):
+    rng = np.random.default_rng(seed)
+    owner = np.repeat(np.arange(n), rng.integers(1, most + 1, n))
+    image, text = rng.integers(0, 4, n), rng.integers(0, 5, len(owner))
+    left, right = (rng.normal(size=(k, 3)).astype(np.float32) for k in (4, 5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "CHUNK_BYTES", 8 * chunk)
+        by_image, by_text = rank_both(Collection(owner, image, text, left, right))
+    scores = np.array([[left[i] @ right[t] for t in text] for i in image])
+    same = np.isclose(scores[:, :, None], scores[:, None, :], atol=1e-5)  # no accidental ones
+    mine = owner[None] == np.arange(n)[:, None]
+    best = [max(np.flatnonzero(mine[i]), key=lambda j, i=i: scores[i, j]) for i in range(n)]
+    level = np.array([same[i, best[i]] & ~mine[i] for i in range(n)])
+    above = np.array([(scores[i] > scores[i, best[i]]) & ~same[i, best[i]] for i in range(n)])
+    assert by_image.ranks.tolist() == (1 + (level | above & ~mine).sum(axis=1)).tolist()
+    assert by_image.ties == level.any(axis=1).sum()
+    own = scores[owner, np.arange(len(owner))]
+    others = ~mine
+    near = np.isclose(scores, own, atol=1e-5) & others
+    assert by_text.ranks.tolist() == (1 + (near | (scores > own) & others).sum(axis=0)).tolist()
+    assert by_text.ties == near.any(axis=0).sum()
 
 
 def test_smaller_collections_are_asked_on_their_own(world):

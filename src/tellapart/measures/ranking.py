@@ -34,6 +34,11 @@ class Collection:
     left: Floats
     right: Floats | None
 
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """That of scores."""
+        return self.left.dtype if self.right is None else np.result_type(self.left, self.right)
+
     def part(self, keep: Ints) -> Collection:
         """Some of the images with their captions."""
         number = np.full(len(self.image), -1)
@@ -54,7 +59,18 @@ class Collection:
             images = np.flatnonzero((self.image >= rows[0]) & (self.image <= rows[-1]))
             for k in range(0, len(images), step):
                 some = images[k : k + step]
-                yield some, block[np.searchsorted(rows, self.image[some])][:, columns]
+                yield some, _picked(block, np.searchsorted(rows, self.image[some]), columns)
+
+
+def _picked(block: Floats, rows: Ints, columns: Ints) -> Floats:
+    """Some rows and columns; not copied where they are all there in order."""
+    if not _is_range(rows, len(block)):
+        block = block[rows]
+    return block if _is_range(columns, block.shape[1]) else block[:, columns]
+
+
+def _is_range(places: Ints, size: int) -> bool:
+    return len(places) == size and bool((np.diff(places) == 1).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +82,29 @@ class Ranks:
 
 
 def rank_both(found: Collection) -> tuple[Ranks, Ranks]:
-    """Images that look for captions, and captions that look for their image."""
+    """Images that look for captions, and captions that look for their image.
+
+    What scores as high as the right answer is counted with the right answers among it; these are
+    then taken off again, so that no mask of the matrix's size is needed.
+    """
     n, m = len(found.image), len(found.owner)
-    own, of_images, image_ties = np.empty(m), np.empty(n, np.int64), 0
+    own, of_images, image_ties = np.empty(m, found.dtype), np.empty(n, np.int64), 0
     number = np.empty(n, np.int64)
     for images, scores in found.chunks():
-        mine = found.owner[None, :] == images[:, None]
-        best = np.where(mine, scores, -np.inf).max(axis=1, keepdims=True)
-        of_images[images] = 1 + ((scores >= best) & ~mine).sum(axis=1)
-        image_ties += int(((scores == best) & ~mine).any(axis=1).sum())
         number[:] = -1
         number[images] = np.arange(len(images))
         at = np.flatnonzero(number[found.owner] >= 0)
-        own[at] = scores[number[found.owner[at]], at]
-    of_texts, tied = np.ones(m, np.int64), np.zeros(m, bool)
-    for images, scores in found.chunks():  # again: each caption's own score had to be known first
-        others = found.owner[None, :] != images[:, None]
-        of_texts += ((scores >= own) & others).sum(axis=0)
-        tied |= ((scores == own) & others).any(axis=0)
-    return Ranks(of_images, image_ties), Ranks(of_texts, int(tied.sum()))
+        row = number[found.owner[at]]
+        own[at] = scores[row, at]
+        best = np.full(len(images), -np.inf, found.dtype)
+        np.maximum.at(best, row, own[at])
+        right = np.bincount(row, own[at] == best[row], len(images)).astype(np.int64)
+        as_high = np.count_nonzero(scores >= best[:, None], axis=1)
+        of_images[images] = 1 + as_high - right
+        level = np.count_nonzero(scores == best[:, None], axis=1)
+        image_ties += int(np.count_nonzero(level > right))
+    of_texts, level = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    for _, scores in found.chunks():  # again: each caption's own score had to be known first
+        of_texts += np.count_nonzero(scores >= own, axis=0)  # its own image is one of them
+        level += np.count_nonzero(scores == own, axis=0)
+    return Ranks(of_images, image_ties), Ranks(of_texts, int(np.count_nonzero(level > 1)))
