@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 
 from tellapart.annotate.judging import Conflict, NotThere
 from tellapart.annotate.opening import OpenStudy
@@ -52,6 +53,7 @@ def make_app(study: OpenStudy, url: str) -> FastAPI:
     app.state.server = server
     app.add_exception_handler(TellapartError, _told)
     app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _not_found)
     for module in (annotators, owners, pages):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(packages=[("tellapart.web", "static")]))
@@ -74,6 +76,11 @@ async def _told(_request: Request, error: Exception) -> JSONResponse:
     parts = {name: text for name, text in error.parts().items() if name != "where"}
     headers = {"Retry-After": "2"} if status == 503 else None
     return JSONResponse({"error": parts}, status, headers)
+
+
+async def _not_found(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": {"what": str(error.detail)}}, error.status_code, error.headers)
 
 
 async def _not_valid(_request: Request, error: Exception) -> JSONResponse:

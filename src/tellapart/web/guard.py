@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tellapart.annotate.keys import hashed
-from tellapart.web.limits import FAILURES, REQUESTS, Limits
+from tellapart.web.limits import Limits
 
 MAX_BODY = 16 * 1024
 SAFE = ("GET", "HEAD")
@@ -54,43 +54,49 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = False
+        body = _CountedBody(receive)
 
-        async def guarded(message: Message) -> None:
-            nonlocal started
+        async def sealed(message: Message) -> None:
+            if body.too_large:  # whatever the route made of half a body
+                return
             if message["type"] == "http.response.start":
-                started = True
                 self._seal(scope, message)
             await send(message)
 
         try:
             self._check(scope)
-            await self.app(scope, _limited(receive), guarded)
+            await self.app(scope, body, sealed)
+            body.check()
         except Refused as refused:
-            if started:
-                raise
-            await _refuse(guarded, refused)
+            await self._refuse(scope, send, refused)
 
     def _seal(self, scope: Scope, message: Message) -> None:
-        """Add the headers that every response has; count those who tried what is not theirs."""
+        """Add the headers that every response has, and learn from how the request ended."""
         headers = MutableHeaders(scope=message)
         for name, value in self._headers.items():
             headers[name] = value
         headers.setdefault("Cache-Control", "no-store")
-        if message["status"] == 401:
-            self._limits.wait(f"failures {_address(scope)}", FAILURES)
+        self._limits.ended(*_caller(scope), failed=message["status"] == 401)
+
+    async def _refuse(self, scope: Scope, send: Send, refused: Refused) -> None:
+        body = json.dumps({"error": {"what": refused.why}}).encode()
+        headers = [(b"content-type", b"application/json")]
+        headers.append((b"content-length", str(len(body)).encode()))
+        if refused.wait:
+            headers.append((b"retry-after", str(ceil(refused.wait)).encode()))
+        start = {"type": "http.response.start", "status": refused.status, "headers": headers}
+        self._seal(scope, start)
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
 
     def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        cookies = headers.get("cookie", "")
-        caller = hashed(cookies) if "tellapart" in cookies else _address(scope)
-        wait = self._limits.wait(caller, REQUESTS)
-        wait = wait or self._limits.wait(f"failures {_address(scope)}", FAILURES, cost=0.0)
+        wait = self._limits.asks(*_caller(scope))
         if wait:
             raise Refused(429, "too many requests", wait)
+        headers = Headers(scope=scope)
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MAX_BODY:
-            raise Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
+            raise _too_large()
         if scope["method"] not in SAFE:
             self._check_origin(headers)
 
@@ -106,30 +112,32 @@ class Guard:
             raise Refused(403, "the header X-Tellapart: 1 is missing")
 
 
-def _address(scope: Scope) -> str:
-    client = scope.get("client")
-    return str(client[0]) if client else ""
-
-
-def _limited(receive: Receive) -> Receive:
+class _CountedBody:
     """A body that does not say how long it is may not be longer either."""
-    seen = 0
 
-    async def counted() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MAX_BODY:
-            raise Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._seen = receive, 0
+        self.too_large = False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        self.too_large = self._seen > MAX_BODY
+        self.check()
         return message
 
-    return counted
+    def check(self) -> None:
+        """Raise once too much has come."""
+        if self.too_large:
+            raise _too_large()
 
 
-async def _refuse(send: Send, refused: Refused) -> None:
-    body = json.dumps({"error": {"what": refused.why}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if refused.wait:
-        headers.append((b"retry-after", str(ceil(refused.wait)).encode()))
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _too_large() -> Refused:
+    return Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
+
+
+def _caller(scope: Scope) -> tuple[str, str]:
+    """(session, address): what is told apart is a hash of the cookies, empty without ours."""
+    cookies = Headers(scope=scope).get("cookie", "")
+    client = scope.get("client")
+    return hashed(cookies) if "tellapart" in cookies else "", str(client[0]) if client else ""

@@ -1,7 +1,8 @@
 """How often one caller may ask: a bucket of permits each, refilled at a steady rate.
 
 Kept in memory: each server limits what comes to itself. A caller is a session, or where there is
-none an address.
+none an address. Sessions that opened something are known; others, from an address where many
+attempts failed, have to wait, so that guessing is slow and nobody at work beside it is held up.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 CALLERS = 20_000
 """Callers that are remembered; beyond them the one longest silent is forgotten."""
@@ -23,26 +25,48 @@ class Rate:
     burst: float
 
 
-REQUESTS = Rate(20.0, 100.0)
-"""What one session or address may ask."""
-FAILURES = Rate(0.2, 20.0)
-"""Links and sessions that open nothing, by address: guessing is slow."""
+SESSION = Rate(20.0, 100.0)
+ADDRESS = Rate(100.0, 1000.0)
+"""Without a session: a page is a handful of files, and many people can share an address."""
+FAILURES = Rate(0.5, 30.0)
+"""Links and sessions that open nothing, by address."""
 
 
 @dataclass(slots=True)
 class Limits:
-    """Buckets by caller; not for use from several threads."""
+    """Who asked how often; not for use from several threads."""
 
     now: Callable[[], float] = time.monotonic
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
-    def wait(self, caller: str, rate: Rate, cost: float = 1.0) -> float:
-        """Take a permit: 0 if there is one, else how many seconds to wait for it."""
+    def asks(self, session: str, address: str) -> float:
+        """Let a request in: 0, or how many seconds it has to wait."""
+        wait = self.wait(session or address, SESSION if session else ADDRESS)
+        if wait or session in self._known:
+            return wait
+        return self.wait(f"failures {address}", FAILURES, take=False)
+
+    def ended(self, session: str, address: str, failed: bool) -> None:
+        """Learn from how a request ended; `failed` says that it was nobody's we know."""
+        if failed:
+            self._known.pop(session, None)
+            self.wait(f"failures {address}", FAILURES)
+        elif session:
+            self._known[session] = None
+            _forget_oldest(self._known)
+
+    def wait(self, caller: str, rate: Rate, take: bool = True) -> float:
+        """Take a permit (or only look): 0 if there is one, else the seconds until there will be."""
         now = self.now()
         permits, since = self._buckets.pop(caller, (rate.burst, now))
         permits = min(rate.burst, permits + max(0.0, now - since) * rate.per_second)
-        short = cost - permits
-        self._buckets[caller] = (permits - cost if short <= 0 else permits, now)
-        if len(self._buckets) > CALLERS:
-            self._buckets.popitem(last=False)
-        return max(0.0, short / rate.per_second)
+        there = permits >= 1
+        self._buckets[caller] = (permits - 1 if there and take else permits, now)
+        _forget_oldest(self._buckets)
+        return 0.0 if there else (1 - permits) / rate.per_second
+
+
+def _forget_oldest(entries: OrderedDict[str, Any]) -> None:
+    if len(entries) > CALLERS:
+        entries.popitem(last=False)
