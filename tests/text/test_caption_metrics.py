@@ -15,10 +15,11 @@ import pytest
 from tests.text.coco_scripts import needs_java, needs_scripts
 
 from tellapart.errors import TellapartError, UnknownName
+from tellapart.registry import caption_metrics
 from tellapart.text.bleu import bleu
 from tellapart.text.caption_metrics.line_program import LineProgram
 from tellapart.text.caption_metrics.meteor import METEOR, Meteor, meteor_program, question
-from tellapart.text.caption_metrics.metric import Material, caption_metrics, metric_of
+from tellapart.text.caption_metrics.metric import Material, metric_of
 from tellapart.text.caption_metrics.ngram_metrics import (
     BLEU_2,
     BLEU_4,

@@ -17,7 +17,10 @@ def register(app: typer.Typer) -> None:
 
 def list_(
     what: Annotated[
-        str, typer.Argument(help="models, benchmarks, measures, builders, importers or readers.")
+        str,
+        typer.Argument(
+            help="models, benchmarks, measures, caption-metrics, builders, importers or readers."
+        ),
     ],
     as_json: Json = False,
 ) -> None:
@@ -38,6 +41,7 @@ def _registered(what: str) -> dict[str, str]:
         registry.builders,
         registry.importers,
         registry.readers,
+        registry.caption_metrics,
     )
     sorts = {f"{one.noun}s": one for one in every}
     if what not in sorts:

@@ -10,7 +10,8 @@ from tellapart.errors import BadInput
 from tellapart.measures.captioning.fewer import Fewer
 from tellapart.measures.captioning.judging import Effort
 from tellapart.measures.captioning.systems import Columns
-from tellapart.text.caption_metrics.metric import CaptionMetric, caption_metrics, metric_of
+from tellapart.registry import caption_metrics
+from tellapart.text.caption_metrics.metric import CaptionMetric, metric_of
 
 NATIVE = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr", "CIDEr-D")
 """Metrics that need nothing but this package: those that are taken unless others are named."""

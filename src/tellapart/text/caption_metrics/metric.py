@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.errors import BadInput, TellapartError, UnknownName
-from tellapart.registry import Registry
+from tellapart.registry import caption_metrics
 from tellapart.text.caption_metrics.texts import Texts
 from tellapart.text.document_frequencies import DocumentFrequencies
 from tellapart.text.references import ReferenceSets
@@ -25,8 +25,6 @@ from tellapart.text.references import ReferenceSets
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 """From totals over captions, shape (..., features), to one number each."""
-
-caption_metrics = Registry("tellapart.caption_metrics", "caption-metric")
 
 
 @dataclass(frozen=True, eq=False)
