@@ -9,10 +9,11 @@ import numpy as np
 from tellapart.text._numba import kernel
 
 Array = Any
+FIRST_ROOM = 1 << 14
 
 
 @kernel
-def slot_of(table: Array, key: int) -> int:
+def slot_of(table: Array, key: Any) -> Any:
     """Where a key is in an open table of (key, id), or the empty place where it belongs."""
     mask = table.shape[0] - 1
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -33,29 +34,38 @@ def grown(table: Array) -> Array:
 
 
 @kernel
-def intern(shorter: Array, words: Array, starts: Array, k: int) -> tuple[Array, Array]:
+def intern(
+    shorter: Array, distinct: int, words: Array, starts: Array, k: int
+) -> tuple[Array, Array]:
     """Ids of n-grams of `k` words by the place of their first, given those of `k - 1` words.
 
-    Exact: two ids below 2**31 fit into one key, and keys are compared, not only hashed.
+    Exact: two ids below 2**31 fit into one key, and keys are compared, not only hashed. What has a
+    part that comes up once comes up once itself, and need not be looked for.
     """
+    often = np.zeros(distinct, np.int32)
+    for i in range(shorter.size):
+        if shorter[i] >= 0:
+            often[shorter[i]] += 1
     found = np.full(words.size, -1, np.int32)
-    table = np.full((1 << 12, 2), -1, np.int64)
-    keys = np.empty(1 << 11, np.int64)
-    known = 0
+    keys = np.empty(words.size, np.int64)
+    table = np.full((FIRST_ROOM, 2), -1, np.int64)
+    known, kept = 0, 0
     for s in range(starts.size - 1):
         for i in range(starts[s], starts[s + 1] - k + 1):
             key = (np.int64(shorter[i]) << 32) | np.int64(words[i + k - 1])
-            at = slot_of(table, key)
-            if table[at, 0] == -1:
-                if 2 * known >= table.shape[0]:
-                    table = grown(table)
-                    at = slot_of(table, key)
-                    keys = np.concatenate((keys, np.empty(keys.size, np.int64)))
+            if often[shorter[i]] > 1 and often[shorter[i + 1]] > 1:
+                at = slot_of(table, key)
+                if table[at, 0] == key:
+                    found[i] = table[at, 1]
+                    continue
                 table[at, 0] = key
                 table[at, 1] = known
-                keys[known] = key
-                known += 1
-            found[i] = table[at, 1]
+                kept += 1
+                if 2 * kept > table.shape[0]:
+                    table = grown(table)
+            found[i] = known
+            keys[known] = key
+            known += 1
     return found, keys[:known].copy()
 
 

@@ -12,7 +12,7 @@ Array = Any
 
 
 @kernel
-def common(left: Array, right: Array, row: Array) -> int:
+def common(left: Array, right: Array, row: Array) -> Any:
     """Length of the longest common subsequence; `row` is room for len(right) + 1 numbers."""
     row[: right.size + 1] = 0
     for word in left:

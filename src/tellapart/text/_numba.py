@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -20,9 +20,10 @@ def kernel(function: Function) -> Function:
     write to neither it refuses to decorate, so then the kernel is compiled anew in each process.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        compiled: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        compiled = numba.njit(nogil=True)(function)
+    return cast(Function, compiled)
 
 
 def threads() -> int:

@@ -13,8 +13,8 @@ from tellapart.text.references import ReferenceSets, Scores
 
 Floats = npt.NDArray[np.float64]
 
-SIGMA = 6.0
-"""How fast CIDEr-D falls as lengths differ, in words."""
+SIGMA, SCALE = 6.0, 10.0
+"""How fast CIDEr-D falls as lengths differ, in words; what it is multiplied by."""
 
 
 def cider_d(
@@ -23,7 +23,7 @@ def cider_d(
     *,
     n: int = 4,
     sigma: float = SIGMA,
-    scale: float = 10.0,
+    scale: float = SCALE,
 ) -> Scores:
     """CIDEr-D, which the COCO scripts call CIDEr (the paper's appendix A).
 
@@ -62,21 +62,19 @@ def _scores(
     from tellapart.text._kernels_cider import score_sets
     from tellapart.text._numba import in_threads
 
-    if not len(sets):
-        return Scores(0.0, np.empty(0))
     grams, lengths = sets.ngrams(n), sets.sentences.lengths
     if frequencies is None:
         frequencies = DocumentFrequencies.of_sets(sets, n)
     weights, norms = weighted(grams, frequencies.rarity(grams.index))
-    scores, own = np.empty(len(sets)), np.arange(len(sets))
+    scores = np.empty(len(sets))
     in_threads(
         lambda a, b: score_sets(
-            grams.ids, weights, norms, grams.starts, own, sets.starts, lengths,
-            sigma, scale, scores, a, b,
+            grams.ids, weights, norms, grams.starts, sets.starts, lengths, sigma, scale, scores,
+            a, b,
         ),
         len(sets),
     )  # fmt: skip
-    return Scores(float(scores.mean()), scores)
+    return Scores.of(scores)
 
 
 def weighted(grams: NGramCounts, rarity: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -86,11 +84,8 @@ def weighted(grams: NGramCounts, rarity: Sequence[Floats]) -> tuple[Floats, Floa
 
     many = (len(grams.starts) - 1) // grams.n
     weights, norms = np.empty(len(grams.ids)), np.empty((many, grams.n))
-    for k, rare in enumerate(rarity):
-        in_threads(
-            lambda a, b, k=k, rare=rare: weigh(
-                grams.ids, grams.counts, grams.starts, rare, grams.n, k, weights, norms, a, b
-            ),
-            many,
-        )
+    rare = tuple(rarity)
+    in_threads(
+        lambda a, b: weigh(grams.ids, grams.counts, grams.starts, rare, weights, norms, a, b), many
+    )
     return weights, norms

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from tellapart.errors import BadInput
 from tellapart.tables import whole_file
 from tellapart.text.ngram_counts import NGramCounts
 from tellapart.text.ngram_index import NGramIndex
-from tellapart.text.references import ReferenceSets
+from tellapart.text.references import ReferenceSets, set_starts
 from tellapart.text.sentences import Ids, Sentences, Starts
 
 Floats = npt.NDArray[np.float64]
@@ -41,8 +42,7 @@ class DocumentFrequencies:
         >>> dict(zip(found.index.words, found.counts[0].tolist(), strict=True))
         {'a': 2, 'dog': 2, 'cat': 1}
         """
-        many = np.fromiter(map(len, references), np.int64, len(references))
-        starts = np.concatenate([[0], np.cumsum(many)])
+        starts = set_starts(references)
         grams = NGramCounts.of(Sentences.of(list(chain.from_iterable(references))), n)
         return cls.of_counts(grams, starts)
 
@@ -50,11 +50,15 @@ class DocumentFrequencies:
     def of_counts(cls, grams: NGramCounts, starts: Starts) -> DocumentFrequencies:
         """Document k is the sentences `range(starts[k], starts[k + 1])` of `grams`."""
         from tellapart.text._kernels_cider import count_documents
+        from tellapart.text._numba import in_threads
 
-        counts = [
-            count_documents(grams.ids, grams.starts, starts, grams.n, k, size)
-            for k, size in enumerate(grams.index.sizes)
-        ]
+        counts = [np.zeros(size, np.int32) for size in grams.index.sizes]
+
+        def count(begin: int, end: int) -> None:
+            for k in range(begin, end):
+                count_documents(grams.ids, grams.starts, starts, grams.n, k, counts[k])
+
+        in_threads(count, grams.n, least=1)
         return cls(grams.index, tuple(counts), len(starts) - 1)
 
     @classmethod
@@ -62,23 +66,38 @@ class DocumentFrequencies:
         """From the references of each candidate."""
         return cls.of_counts(sets.ngrams(n), sets.starts)
 
+    @property
+    def rarest(self) -> float:
+        """The rarity of an n-gram that is in no document, or in one."""
+        return float(np.log(max(1, self.documents)))
+
     def rarity(self, index: NGramIndex) -> list[Floats]:
-        """log(documents / documents with it) of each n-gram of an index; unknown ones have 1."""
-        if index is self.index:
-            counts = list(self.counts)
-        else:
-            places = self.index.places(index)
+        """log(documents / documents with it) of each n-gram of an index; unknown ones count 1."""
+        held = self.up_to(index.n)
+        counts = list(held.counts)
+        if index is not held.index:
+            places = held.index.places(index)
             counts = [
                 np.where(place < 0, 0, np.append(count, 0)[place])
-                for place, count in zip(places, self.counts, strict=False)
+                for place, count in zip(places, held.counts, strict=True)
             ]
-        whole = np.log(float(max(1, self.documents)))
-        return [whole - np.log(np.maximum(1, count)) for count in counts]
+        return [self.rarest - np.log(np.maximum(1, count)) for count in counts]
+
+    def up_to(self, n: int) -> DocumentFrequencies:
+        """Those of n-grams of up to `n` words."""
+        if n > self.index.n:
+            raise BadInput(
+                f"these document frequencies know n-grams of up to {self.index.n} words, not of {n}"
+            )
+        if n == self.index.n:
+            return self
+        index = NGramIndex(self.index.words, self.index.keys[: n - 1])
+        return DocumentFrequencies(index, self.counts[:n], self.documents)
 
     def save(self, path: Path | str) -> None:
         """Write to one file."""
         words = np.frombuffer("\n".join(self.index.words).encode(), np.uint8)
-        arrays = {f"keys{k}": keys for k, keys in enumerate(self.index.keys, 2)}
+        arrays: dict[str, Any] = {f"keys{k}": keys for k, keys in enumerate(self.index.keys, 2)}
         arrays |= {f"counts{k}": counts for k, counts in enumerate(self.counts, 1)}
         with whole_file(Path(path)) as partial, partial.open("wb") as out:
             np.savez_compressed(out, words=words, documents=self.documents, **arrays)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart.text.ngram_index import NGramIndex
+from tellapart.text.ngram_index import NGramIndex, ngram_ids
 from tellapart.text.sentences import Ids, Sentences, Starts
 
 
@@ -31,23 +31,16 @@ class NGramCounts:
     @classmethod
     def of(cls, sentences: Sentences, n: int) -> NGramCounts:
         """Count the n-grams of up to `n` words."""
-        from tellapart.text._kernels_ngrams import count, intern
+        from tellapart.text._kernels_ngrams import count
         from tellapart.text._numba import in_threads
 
-        place, keys = sentences.ids, []
-        places = [place]
-        for k in range(2, n + 1):
-            place, found = intern(place, sentences.ids, sentences.starts, k)
-            places.append(place)
-            keys.append(found)
-        stacked = np.stack(places)
-        ids, counts = np.empty((2, n * len(sentences.ids)), np.int32)
-        ends = np.zeros(n * len(sentences) + 1, np.int64)
+        places, index = ngram_ids(sentences, n)
+        ids, counts = np.empty((2, places.size), np.int32)
+        sizes = np.zeros(n * len(sentences) + 1, np.int64)
         in_threads(
-            lambda a, b: count(stacked, sentences.starts, ids, counts, ends, a, b), len(sentences)
+            lambda a, b: count(places, sentences.starts, ids, counts, sizes, a, b), len(sentences)
         )
-        index = NGramIndex(sentences.words, tuple(keys))
-        return cls._packed(index, ids, counts, ends, sentences.starts)
+        return cls._packed(index, ids, counts, sizes, sentences.starts)
 
     @classmethod
     def _packed(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.text.sentences import Ids
+from tellapart.errors import BadInput
+from tellapart.text.sentences import Ids, Sentences
 
 Keys = npt.NDArray[np.int64]
 
@@ -47,7 +48,7 @@ class NGramIndex:
         return self._joined(other, grow=False)[1]
 
     def joined(self, other: NGramIndex) -> tuple[NGramIndex, list[Ids]]:
-        """An index with these n-grams, then the new ones of another; where those of the other are."""
+        """An index with the n-grams of another after these, and where those of the other are."""
         return self._joined(other, grow=True)
 
     def _joined(self, other: NGramIndex, *, grow: bool) -> tuple[NGramIndex, list[Ids]]:
@@ -65,6 +66,24 @@ class NGramIndex:
             keys.append(np.concatenate([mine, moved[found < 0]]) if grow else mine)
             places.append(_numbered(found, len(mine)) if grow else found)
         return (NGramIndex(self.words + new, tuple(keys)) if grow else self), places
+
+
+def ngram_ids(sentences: Sentences, n: int) -> tuple[Ids, NGramIndex]:
+    """The id of the n-gram that begins at each word, shape (n, words), and what ids stand for.
+
+    Where a sentence ends before its n-gram does the id is -1.
+    """
+    from tellapart.text._kernels_ngrams import intern
+
+    if n < 1:
+        raise BadInput(f"there are no n-grams of {n} words", allowed="1 or more")
+    places, keys, distinct = [sentences.ids], [], len(sentences.words)
+    for k in range(2, n + 1):
+        place, found = intern(places[-1], distinct, sentences.ids, sentences.starts, k)
+        places.append(place)
+        keys.append(found)
+        distinct = len(found)
+    return np.stack(places), NGramIndex(sentences.words, tuple(keys))
 
 
 def _numbered(places: Ids, first: int) -> Ids:

@@ -7,21 +7,25 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from tellapart.errors import BadInput
 from tellapart.text.ngram_counts import NGramCounts
-from tellapart.text.sentences import Sentences, Starts
+from tellapart.text.sentences import Sentences, Starts, has_other_spaces
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceSets:
     """Sentence k is candidate k; its references are `range(starts[k], starts[k + 1])`.
 
-    References lie after all candidates in `sentences`.
+    References lie after all candidates in `sentences`. In `spaced` only plain spaces part words:
+    the COCO scripts take 1 1/2, which has a no-break space, as one word for ROUGE-L and as two for
+    BLEU and CIDEr.
     """
 
     sentences: Sentences
     starts: Starts
+    spaced: Sentences
     _counts: dict[int, NGramCounts] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -32,11 +36,11 @@ class ReferenceSets:
                 f"{len(candidates):,} candidates but {len(references):,} lists of references",
                 allowed="one list of references for each candidate",
             )
-        many = np.fromiter(map(len, references), np.int64, len(references))
-        if len(many) and not many.all():
-            raise BadInput(f"candidate {int(many.argmin())} has no references", allowed="1 or more")
-        starts = len(candidates) + np.concatenate([[0], np.cumsum(many)])
-        return cls(Sentences.of([*candidates, *chain.from_iterable(references)]), starts)
+        starts = len(candidates) + set_starts(references)
+        given = [*candidates, *chain.from_iterable(references)]
+        sentences = Sentences.of(given)
+        spaced = Sentences.of(given, only_spaces=True) if has_other_spaces(given) else sentences
+        return cls(sentences, starts, spaced)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -48,9 +52,26 @@ class ReferenceSets:
         return self._counts[n]
 
 
+def set_starts(references: Sequence[Sequence[str]]) -> Starts:
+    """Where each list of references starts in all of them; raises for one that is empty."""
+    for k, some in enumerate(references):
+        if isinstance(some, str) or not len(some):
+            what = "are one text" if isinstance(some, str) else "are missing"
+            raise BadInput(
+                f"the references of candidate {k} {what}", allowed="a list of one text or more"
+            )
+    sizes = np.fromiter(map(len, references), np.int64, len(references))
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A score for each candidate, and their mean."""
+    """A score for each candidate, and their mean (0 where there are none)."""
 
     corpus: float
-    sentences: np.typing.NDArray[np.float64]
+    sentences: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, sentences: npt.NDArray[np.float64]) -> Scores:
+        """With the mean."""
+        return cls(float(sentences.mean()) if len(sentences) else 0.0, sentences)

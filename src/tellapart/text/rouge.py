@@ -13,7 +13,8 @@ BETA = 1.2
 def rouge_l(sets: ReferenceSets, beta: float = BETA) -> Scores:
     """F-measure of the highest precision and the highest recall over the references.
 
-    The two may come from different references, as in the COCO scripts.
+    The two may come from different references, as in the COCO scripts. A candidate without words
+    gets 0 (those scripts take no words as one empty word, which an empty reference shares).
 
     >>> rouge_l(ReferenceSets.of(["a dog runs"], [["a dog sits", "the dog runs"]])).corpus
     0.6666666666666666
@@ -22,8 +23,8 @@ def rouge_l(sets: ReferenceSets, beta: float = BETA) -> Scores:
     from tellapart.text._numba import in_threads
 
     scores = np.empty(len(sets))
-    held = sets.sentences
+    held = sets.spaced
     in_threads(
         lambda a, b: score_sets(held.ids, held.starts, sets.starts, beta, scores, a, b), len(sets)
     )
-    return Scores(float(scores.mean()) if len(scores) else 0.0, scores)
+    return Scores.of(scores)

@@ -8,42 +8,53 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellapart.errors import BadInput
+
 Ids = npt.NDArray[np.int32]
 Starts = npt.NDArray[np.int64]
 
-
-class _Interning(dict[str, int]):
-    """Words and their ids; a word that is new gets the next one."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = number = len(self)
-        return number
+WIDE_SPACES = "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" \
+    "\u2028\u2029\u202f\u205f\u3000"  # fmt: skip
+"""What `str.split` parts words at beside the ASCII spaces."""
+NARROW_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f"
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Sentence k is `ids[starts[k]:starts[k + 1]]`; `words[id]` is the word."""
+    """Sentence k is `ids[starts[k]:starts[k + 1]]`; `words[id]` is the word.
+
+    Ids are given in the order in which words first come up.
+    """
 
     ids: Ids
     starts: Starts
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, tokenised: Sequence[str]) -> Sentences:
+    def of(cls, tokenised: Sequence[str], *, only_spaces: bool = False) -> Sentences:
         """Sentences given as their tokens with spaces between.
+
+        Parts words where `str.split()` does; with `only_spaces`, a no-break space or a tab is part
+        of its word.
 
         >>> found = Sentences.of(["a dog and a cat", "", "a cat"])
         >>> found.ids.tolist(), found.starts.tolist()
         ([0, 1, 2, 0, 3, 0, 3], [0, 5, 5, 7])
         """
-        flat: list[str] = []
-        starts = np.zeros(len(tokenised) + 1, np.int64)
-        for k, sentence in enumerate(tokenised, 1):
-            flat += sentence.split()
-            starts[k] = len(flat)
-        known = _Interning()
-        ids = np.fromiter(map(known.__getitem__, flat), np.int32, len(flat))
-        return cls(ids, starts, tuple(known))
+        from tellapart.text._kernels_sentences import intern_words
+
+        if not tokenised:
+            return cls(np.empty(0, np.int32), np.zeros(1, np.int64), ())
+        data = _joined(tokenised, only_spaces).encode("utf-8", "surrogatepass")
+        ids, starts, firsts, lengths = intern_words(
+            np.frombuffer(data, np.uint8), len(tokenised), only_spaces
+        )
+        ends = (firsts + lengths).tolist()
+        words = tuple(
+            data[first:end].decode("utf-8", "surrogatepass")
+            for first, end in zip(firsts.tolist(), ends, strict=True)
+        )
+        return cls(ids, starts, words)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -52,3 +63,27 @@ class Sentences:
     def lengths(self) -> Starts:
         """How many words each sentence has."""
         return np.diff(self.starts)
+
+
+def _joined(tokenised: Sequence[str], only_spaces: bool) -> str:
+    """All sentences, one on each line."""
+    try:
+        text = "\n".join(tokenised)
+    except TypeError:
+        k, bad = next((k, s) for k, s in enumerate(tokenised) if not isinstance(s, str))
+        raise BadInput(
+            f"sentence {k} is no text: {bad!r:.60}", allowed="tokens with spaces between"
+        ) from None
+    if text.count("\n") != len(tokenised) - 1:
+        text = "\n".join(sentence.replace("\n", " ") for sentence in tokenised)
+    if not only_spaces and not text.isascii():
+        for space in WIDE_SPACES:
+            text = text.replace(space, " ")
+    return text
+
+
+def has_other_spaces(tokenised: Sequence[str]) -> bool:
+    """Whether tokens have spaces in them that are no plain ones, as `ptb_tokenise` has in 1 1/2."""
+    text = " ".join(tokenised)
+    spaces = NARROW_SPACES if text.isascii() else NARROW_SPACES + WIDE_SPACES
+    return any(space in text for space in spaces)
