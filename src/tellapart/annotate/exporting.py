@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from tellapart.annotate.opening import OpenStudy
 from tellapart.annotate.store import tables as t
+from tellapart.tables import whole_file
 
 COLUMNS: dict[str, Any] = {
     "stage": pl.String, "ask": pl.String, "role": pl.String, "item": pl.String,
@@ -47,3 +49,17 @@ def judgements(conn: Connection, study: OpenStudy) -> pl.DataFrame:
             )
         )  # fmt: skip
     return pl.DataFrame(found, schema=COLUMNS, orient="row")
+
+
+def write_judgements(study: OpenStudy, path: Path) -> int:
+    """Write all judgements as CSV, Parquet or JSONL, by the file's name; says how many."""
+    table = study.database.read(lambda conn: judgements(conn, study)).result()
+    with whole_file(path) as partial:
+        if path.suffix == ".csv":
+            order = pl.col("order").cast(pl.List(pl.String)).list.join(" ")
+            table.with_columns(order).write_csv(partial)
+        elif path.suffix == ".jsonl":
+            table.write_ndjson(partial)
+        else:
+            table.write_parquet(partial, compression="zstd", statistics=False)
+    return table.height

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tellapart.cli import study_outcomes
 from tellapart.cli.output import Json, Overwrite, Seed, emit, note
 
 study = typer.Typer(
@@ -22,6 +23,7 @@ Url = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
+    study_outcomes.register(study)
     app.add_typer(study, name="study")
 
 
@@ -108,21 +110,3 @@ def status(folder: Folder, database: Url = "", as_json: Json = False) -> None:
         for one in found["stages"]
     ]
     emit(found, "\n".join(lines), as_json)
-
-
-@study.command(epilog="Example: tellapart study export my-study judgements.parquet")
-def export(
-    folder: Folder,
-    out: Annotated[Path, typer.Argument(help="Parquet file to write the judgements to.")],
-    database: Url = "",
-    as_json: Json = False,
-) -> None:
-    """Write every judgement as a table."""
-    from tellapart.annotate.exporting import judgements
-    from tellapart.annotate.opening import opened_study
-    from tellapart.tables import write_parquet
-
-    with opened_study(folder, database) as opened:
-        found = opened.database.read(lambda conn: judgements(conn, opened)).result()
-    write_parquet(out, found)
-    emit({"judgements": found.height}, f"{found.height:,} judgements  ->  {out}", as_json)
