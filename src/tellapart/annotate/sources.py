@@ -1,8 +1,9 @@
 """What a study is made of: a benchmark, or pairs of images of which people pick a caption.
 
-`pairs.parquet` has the columns pair, target, decoy, captions, caption_ids; `images.parquet` lies
-beside it (`tellapart build bison --for-study` writes both). A pair becomes an item: the target, the
-decoy, and the target's captions, all true of it; what is true of the decoy people will say.
+`tellapart build bison --for-study` writes both. Pairs can come from elsewhere too: `pairs.parquet`
+with the columns pair, target, decoy, captions, caption_ids, and `images.parquet` beside it. A pair
+becomes an item: the target, the decoy, and the target's captions, all true of it; what is true of
+the decoy people will say.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def load_source(where: Path | str) -> Benchmark:
     folder = Path(where)
     if folder.name == PAIRS:
         folder = folder.parent
-    return _load_pairs(folder) if (folder / PAIRS).exists() else load_benchmark(where)
+    if (folder / PAIRS).exists() and not (folder / "benchmark.json").exists():
+        return _load_pairs(folder)
+    return load_benchmark(folder)
 
 
 def _load_pairs(folder: Path) -> Benchmark:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tellapart.cli import study_outcomes
-from tellapart.cli.output import Json, Overwrite, Seed, emit, note
+from tellapart.cli import study_creating, study_outcomes
+from tellapart.cli.output import Json, emit, note
 
 study = typer.Typer(
     help="People: create a study, serve it, see how far it is, export what they said.",
@@ -23,29 +23,9 @@ Url = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
+    study_creating.register(study)
     study_outcomes.register(study)
     app.add_typer(study, name="study")
-
-
-@study.command(epilog="Example: tellapart study create my-bison my-study --ask which-image")
-def create(
-    source: Annotated[str, typer.Argument(help="A benchmark, or a folder with pairs.parquet.")],
-    out: Annotated[Path, typer.Argument(help="Folder to write the study to.")],
-    ask: Annotated[str, typer.Option(help="The question (tellapart list questions).")],
-    judgements: Annotated[int, typer.Option(help="Judgements of each item.")] = 3,
-    name: Annotated[str, typer.Option(help="The study's name, which people see.")] = "",
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-) -> None:
-    """Set up a study of a benchmark's items."""
-    from tellapart.annotate.creating import CreateOptions
-    from tellapart.annotate.creating import create as make
-    from tellapart.annotate.plan import Stage
-
-    stage = Stage(ask, ask, judgements=judgements)
-    plan = make(source, out, CreateOptions((stage,), name, seed, overwrite=overwrite))
-    emit({"study": str(out), "name": plan.name}, f"{plan.name}  ->  {out}", as_json)
 
 
 @study.command(epilog="Example: tellapart study serve my-study --port 8000")
