@@ -29,7 +29,7 @@ export function taskForm(task, { submit, given = null, sendLabel = "Next" }) {
     return picture(address, label, arrived);
   };
 
-  const shown = element("div", { class: "shown" }, ...task.shown.map((one) => shownPart(one, seen)));
+  const shown = element("div", { class: "shown" }, ...shownParts(task.shown, seen));
   const words = task.word ? wordChoice(task.word, refresh) : null;
   const options = optionList(task, seen, refresh);
   if (words) shown.append(words.box); // takes the caption's place while a word is asked for
@@ -85,13 +85,15 @@ export function taskForm(task, { submit, given = null, sendLabel = "Next" }) {
   };
 }
 
-function shownPart(one, seen) {
-  if (one.image) {
-    return element("figure", { class: "shown-picture" },
-      seen(one.image, one.label || "Picture"), magnify(one.image, one.label || "Picture"));
-  }
-  return element("blockquote", { class: "caption", "aria-label": one.label || "Caption" },
-    element("p", {}, one.text));
+// Pictures stand in one row, with their labels where there are several.
+function shownParts(all, seen) {
+  const pictures = all.filter((one) => one.image);
+  const figures = pictures.map((one) => element("figure", { class: "shown-picture" },
+    pictures.length > 1 ? element("figcaption", {}, one.label) : null,
+    seen(one.image, one.label || "Picture"), magnify(one.image, one.label || "Picture")));
+  const texts = all.filter((one) => !one.image).map((one) => element("blockquote",
+    { class: "caption", "aria-label": one.label || "Caption" }, element("p", {}, one.text)));
+  return [figures.length ? element("div", { class: "row" }, ...figures) : null, ...texts].filter(Boolean);
 }
 
 function magnify(address, label) {
