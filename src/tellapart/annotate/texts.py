@@ -2,7 +2,7 @@
 
 CONSENT = """\
 You are invited to take part in a study about pictures and captions. You will see pictures and short
-texts and answer questions about them. 
+texts and answer questions about them.
 
 - Taking part is voluntary. You can stop at any time, without giving a reason.
 - We store your answers, how long each took, and nothing else about you. If you came here from a
