@@ -26,7 +26,7 @@ from tellapart.text.formatting import alike
 from tellapart.text.parsing import parse
 
 MAKERS = {
-    "rules": "tellapart.mine.negatives.rules",
+    "rules": "tellapart.mine.negatives.rules.make",
     "llm": "tellapart.mine.negatives.llm",
 }
 """Modules whose `make` is the maker; a way is imported when it is asked for."""

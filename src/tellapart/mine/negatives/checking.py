@@ -9,6 +9,7 @@ TROHN-Text (Miranda et al. 2024, section 5.1).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tellapart.mine.negatives.differing import Difference, difference, is_one_swap
 from tellapart.text.parsing import Parse
@@ -45,41 +46,60 @@ def anything(word: str) -> frozenset[str]:
     return frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What the check asks of a true caption: its words, their parts of speech, its sentences."""
+
+    words: list[str]
+    tags: list[str]
+    sentences: int
+
+    @classmethod
+    def of(cls, parse: Parse) -> Original:
+        """Read it off a parse."""
+        found = list(spans(parse.text))
+        words = [word for _, _, word in found]
+        return cls(words, _tags(parse, [end for _, end, _ in found]), _sentences(parse.text))
+
+
 def problem_of(
     parse: Parse, negative: str, kind: str, parts_of_speech: PartsOfSpeech = anything
 ) -> str | None:
     """Why this is no negative of the kind asked for, as one of `REASONS`, or None."""
-    malformed = _malformed(parse.text, negative)
+    return problem_with(Original.of(parse), negative, kind, parts_of_speech)
+
+
+def problem_with(
+    original: Original, negative: str, kind: str, parts_of_speech: PartsOfSpeech = anything
+) -> str | None:
+    """The same for a caption that is checked against more than once."""
+    new = tokens(negative)
+    malformed = _malformed(original, negative.strip(), new)
     if malformed:
         return malformed
-    old, new = tokens(parse.text), tokens(negative)
-    found = difference(old, new)
+    found = difference(original.words, new)
     if found is None:
         return "no edit"
-    tags = _tags(parse)
     if kind.startswith("swap"):
-        return _swap_problem(found, tags, kind)
+        return _swap_problem(found, original.tags, kind)
     if sorted(found.was) == sorted(found.now):
         return "paraphrase"
     if set(found.was) & set(found.now):
         return "several edits"
     if max(len(found.was), len(found.now)) > LONGEST:
         return "long edit"
-    fits = _FITS[kind](found, tags, [parts_of_speech(word) for word in found.now])
+    fits = _FITS[kind](found, original.tags, [parts_of_speech(word) for word in found.now])
     return None if fits else "other kind"
 
 
-def _malformed(original: str, negative: str) -> str | None:
-    text = negative.strip()
-    if not tokens(text):
+def _malformed(original: Original, text: str, words: list[str]) -> str | None:
+    if not words:
         return "empty"
     if text.endswith("?"):
         return "question"
     if not text.endswith((".", "!")):
         return "no final mark"
-    if _sentences(text) > _sentences(original):
-        return "several sentences"
-    return None
+    return "several sentences" if _sentences(text) > original.sentences else None
 
 
 def _sentences(text: str) -> int:
@@ -88,7 +108,7 @@ def _sentences(text: str) -> int:
     return 1 + sum(body.count(mark) for mark in (". ", "! ", "? ", "\n"))
 
 
-def _tags(parse: Parse) -> list[str]:
+def _tags(parse: Parse, ends: list[int]) -> list[str]:
     """The part of speech of each word; of a word in several tokens that of the last.
 
     A noun or participle that modifies another noun counts as its modifier: ADJ.
@@ -96,7 +116,7 @@ def _tags(parse: Parse) -> list[str]:
     tags: list[str] = []
     tokens_left = iter(parse.tokens)
     token = next(tokens_left, None)
-    for _, end, _ in spans(parse.text):
+    for end in ends:
         tag = "X"
         while token is not None and token.begin < end:
             tag = "ADJ" if token.dep in ("amod", "compound", "nmod") else token.pos

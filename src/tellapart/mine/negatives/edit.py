@@ -1,11 +1,16 @@
-"""What passes between the parts: a caption to edit, the edit, and the negative caption."""
+"""What passes between the parts: a caption to edit, an edit, and the negative caption."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from tellapart.text.inflect import article
 from tellapart.text.parsing import Parse
+
+ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +23,24 @@ class Source:
     parse: Parse
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """original[start:end] gives way to `text`; with start == end something is added."""
+class Change(NamedTuple):
+    """text[start:end] gives way to `text`; with start == end something is added."""
 
     start: int
     end: int
     text: str
+
+
+class Edit(NamedTuple):
+    """Changes that belong together; `was` and `now` are what they are about.
+
+    `weight` says how likely the edit is to be drawn among others for the same caption.
+    """
+
+    changes: tuple[Change, ...]
+    was: str
+    now: str
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +62,26 @@ class Negative:
 
 
 def changed(text: str, changes: Sequence[Change]) -> str:
-    """The text after all changes, which must not overlap.
+    """The text after all changes, which must not overlap; a/an and the first capital stay right.
 
-    >>> changed("A dog on a bed.", [Change(2, 5, "cat"), Change(11, 14, "sofa")])
-    'A cat on a sofa.'
+    >>> changed("A dog on an old bed.", [Change(2, 5, "owl"), Change(12, 16, "")])
+    'An owl on a bed.'
     """
+    first = next((k for k, letter in enumerate(text) if letter.isalpha()), 0)
     parts: list[str] = []
     done = 0
-    for change in sorted(changes, key=lambda one: one.start):
-        parts += (text[done : change.start], change.text)
-        done = change.end
+    for start, end, new in sorted(changes):
+        before = text[done:start]
+        behind = new or text[end:].lstrip()
+        match = ARTICLE.search(before) if behind[:1].isalpha() else None
+        if match:
+            right = article(behind)
+            right = right.capitalize() if match.group(1)[0] == "A" else right
+            before = before[: match.start()] + right + match.group(2)
+        parts += (before, new)
+        done = end
     parts.append(text[done:])
-    return "".join(parts)
+    made = "".join(parts)
+    if text[first : first + 1].isupper() and made[first : first + 1].islower():
+        made = made[:first] + made[first].upper() + made[first + 1 :]
+    return made

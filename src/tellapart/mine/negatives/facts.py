@@ -6,12 +6,13 @@ rule out most that would be true; what neither tells is for people.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tellapart.mine.negatives.phrases import Reading, kernel_of, read
+from tellapart.mine.negatives.words import GROUPS, PEOPLE
 from tellapart.text.parsing import Parse
-
-NOUNS = ("NOUN", "PROPN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """Something is in a relation (a preposition, or a verb in its base form) to a thing."""
+    """Something is in a relation, a preposition or a verb as written, to a thing."""
 
     relation: str
     noun: str
@@ -45,53 +46,92 @@ DOUBTS = ("mentioned", "shown", "said elsewhere", "symmetrical")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What an image's captions say, in base forms, and what it shows (None where nobody said).
+    """What an image's captions say, and what it shows (None where nobody said).
 
-    `denotes` gives for a word the names of objects that it may stand for.
+    `words` are all words, as written and in their base forms; `nouns` counts captions with a noun
+    or its kernel; `several` are kernels of which some caption has more than one; `attributes`
+    counts captions that give a kernel an attribute; `relations` are (preposition or verb, kernel),
+    `statements` the same with the kernel before;
+    `alone` says that no caption speaks of more than one person. `denotes` gives for a word the
+    names of objects that it speaks of.
     """
 
-    nouns: frozenset[str]
-    attributes: frozenset[tuple[str, str]]
+    words: frozenset[str]
+    nouns: Mapping[str, int]
+    several: frozenset[str]
+    attributes: Mapping[str, Counter[str]]
     relations: frozenset[tuple[str, str]]
+    statements: frozenset[tuple[str, str, str]] = frozenset()
+    alone: bool = True
     objects: frozenset[str] | None = None
     denotes: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def doubt(self, claim: Claim) -> str | None:
         """Why a claim may be true, as one of `DOUBTS`, or None where nothing says so."""
         if isinstance(claim, Shows):
-            if claim.noun in self.nouns or claim.noun.rpartition(" ")[2] in self.nouns:
-                return "mentioned"
-            named = self.denotes.get(claim.noun, frozenset()) | {claim.noun}
-            return "shown" if self.objects and self.objects & named else None
+            return self._shown(claim.noun)
+        kernel = kernel_of(claim.noun)
         if isinstance(claim, Has):
-            said = (claim.attribute, claim.noun) in self.attributes
+            said = claim.attribute in self.attributes.get(kernel, ())
         else:
-            said = (claim.relation, claim.noun) in self.relations
+            said = (claim.relation, kernel) in self.relations
         return "said elsewhere" if said else None
+
+    def _shown(self, noun: str) -> str | None:
+        kernel = kernel_of(noun)
+        if noun in self.nouns or kernel in self.nouns or kernel in self.words:
+            return "mentioned"
+        if self.objects and not self.objects.isdisjoint(self.denotes.get(noun, (noun,))):
+            return "shown"
+        return None
 
 
 def facts_of(
-    parses: Iterable[Parse],
+    captions: Iterable[tuple[Parse, Reading]],
     objects: frozenset[str] | None = None,
     denotes: Mapping[str, frozenset[str]] | None = None,
 ) -> Facts:
     """The facts in the captions of one image."""
-    nouns: set[str] = set()
-    attributes: set[tuple[str, str]] = set()
+    words: set[str] = set()
+    nouns: Counter[str] = Counter()
+    several: set[str] = set()
+    attributes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     relations: set[tuple[str, str]] = set()
-    for parse in parses:
-        tokens = parse.tokens
+    statements: set[tuple[str, str, str]] = set()
+    alone = True
+    for parse, reading in captions:
+        tokens, phrases = parse.tokens, reading.phrases
         for token in tokens:
-            head = tokens[token.head]
-            lemma = token.lemma.lower()
-            if token.pos in NOUNS:
-                nouns.add(lemma)
-                if token.dep in ("pobj", "dobj"):
-                    relations.add((head.lemma.lower(), lemma))
-            if token.dep in ("amod", "nummod", "compound", "acomp"):
-                attributes.add((token.text.lower(), head.lemma.lower()))
-            if token.dep == "compound":
-                nouns.add(f"{token.text.lower()} {head.lemma.lower()}")
+            words.add(token.text.lower())
+            words.add(token.lemma.lower())
+        kernels = [phrase.kernel for phrase in phrases]
+        nouns.update({*kernels, *(phrase.noun for phrase in phrases)})
+        several.update(k for k in kernels if kernels.count(k) > 1)
+        people = 0
+        for phrase in phrases:
+            if phrase.plural:
+                several.add(phrase.kernel)
+            if phrase.kernel in GROUPS:
+                alone = False
+            elif phrase.kernel in PEOPLE:
+                people += 1 + phrase.plural
+            attributes[phrase.kernel].update({tokens[k].text.lower() for k in phrase.attributes})
+        alone = alone and people < 2
+        for place, attribute in reading.said:
+            attributes[phrases[place].kernel][tokens[attribute].text.lower()] += 1
+        for relation in reading.relations:
+            kernel = phrases[relation.object].kernel
+            verb = tokens[relation.verb].text.lower() if relation.verb >= 0 else ""
+            for name in {relation.name if relation.last > relation.first else verb, verb} - {""}:
+                relations.add((name, kernel))
+                if relation.subject >= 0:
+                    statements.add((phrases[relation.subject].kernel, name, kernel))
     return Facts(
-        frozenset(nouns), frozenset(attributes), frozenset(relations), objects, denotes or {}
-    )
+        frozenset(words), nouns, frozenset(several), attributes, frozenset(relations),
+        frozenset(statements), alone, objects, denotes or {},
+    )  # fmt: skip
+
+
+def facts_of_parses(parses: Iterable[Parse], objects: frozenset[str] | None = None) -> Facts:
+    """The facts in the captions of one image that nobody has read yet."""
+    return facts_of([(parse, read(parse)) for parse in parses], objects)

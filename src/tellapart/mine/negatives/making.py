@@ -14,7 +14,7 @@ import polars as pl
 from tellapart.corpus.corpus import Corpus
 from tellapart.mine.building import Progress
 from tellapart.mine.negatives.edit import Negative, Source
-from tellapart.mine.negatives.facts import Facts, facts_of
+from tellapart.mine.negatives.facts import Facts, facts_of_parses
 from tellapart.mine.negatives.judging import Judge
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.text.parsing import Parses
@@ -66,7 +66,7 @@ class Task:
     def facts(self, image: str) -> Facts:
         """What is known of an image."""
         rows = self.rows_by_image[image]
-        return facts_of([self.parses[row] for row in rows], self.corpus.objects(image))
+        return facts_of_parses([self.parses[row] for row in rows], self.corpus.objects(image))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ def _claims(parse: Parse, found: Difference, kind: str) -> Iterator[Claim]:
             yield Has(_noun_behind(parse, found.end), word)
     elif kind == "replace-relation":
         for word in found.now:
-            yield Stands(base(word, "VERB"), _noun_behind(parse, found.end))
+            yield Stands(word, _noun_behind(parse, found.end))
+        yield Stands(" ".join(found.now), _noun_behind(parse, found.end))
 
 
 def _words(parse: Parse) -> list[Token]:
@@ -79,12 +80,12 @@ def _noun_behind(parse: Parse, word: int) -> str:
 
 
 @cache
-def base(word: str, part_of_speech: str = "NOUN") -> str:
-    """The base form of a word.
+def base(noun: str) -> str:
+    """A noun in the singular.
 
-    >>> base("knives"), base("sitting", "VERB")
-    ('knife', 'sit')
+    >>> base("knives")
+    'knife'
     """
     lemminflect = need("lemminflect", "text", "finding base forms")
-    found: tuple[str, ...] = lemminflect.getLemma(word, part_of_speech)
-    return found[0] if found else word
+    found: tuple[str, ...] = lemminflect.getLemma(noun, "NOUN")
+    return found[0] if found else noun

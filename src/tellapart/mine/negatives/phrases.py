@@ -1,0 +1,245 @@
+"""Reading a parsed caption: its noun phrases, and the relations that join them.
+
+Light on purpose: captions are short, and a corpus has hundreds of thousands.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tellapart.text.parsing import Parse, Token
+
+COMPOUND_PREPOSITIONS = {
+    ("on", "top", "of"), ("on", "the", "top", "of"), ("in", "front", "of"), ("next", "to"),
+    ("close", "to"), ("far", "from"), ("out", "of"), ("inside", "of"), ("outside", "of"),
+    ("in", "the", "middle", "of"), ("on", "the", "side", "of"), ("at", "the", "side", "of"),
+    ("on", "the", "edge", "of"), ("in", "between"), ("in", "back", "of"), ("off", "of"),
+    ("away", "from"), ("up", "to"), ("across", "from"), ("along", "side"),
+    ("on", "each", "side", "of"), ("in", "the", "back", "of"), ("in", "the", "background", "of"),
+    ("at", "the", "top", "of"), ("at", "the", "bottom", "of"), ("near", "to"),
+}  # fmt: skip
+PLACE_NOUNS = frozenset("top front back side middle edge background bottom".split())
+"""Nouns that belong to a relation: on top of, in front of, at the side of."""
+_STARTS = {words[0] for words in COMPOUND_PREPOSITIONS}
+_LENGTHS = sorted({len(words) for words in COMPOUND_PREPOSITIONS}, reverse=True)
+FIXED = frozenset({
+    ("living", "room"), ("hot", "dog"), ("polar", "bear"), ("remote", "control"),
+    ("french", "fry"), ("stuffed", "animal"), ("stuffed", "bear"), ("stuffed", "toy"),
+    ("double", "decker"), ("potted", "plant"), ("mashed", "potato"), ("teddy", "bear"),
+    ("surf", "board"), ("skate", "board"), ("snow", "board"), ("cutting", "board"),
+    ("home", "plate"), ("ice", "cream"), ("fire", "place"), ("bath", "room"), ("lap", "top"),
+    ("cell", "phone"), ("parking", "lot"), ("parking", "meter"), ("parking", "garage"),
+    ("train", "track"), ("train", "station"), ("bus", "stop"), ("wine", "glass"),
+    ("paper", "towel"), ("toilet", "paper"), ("toy", "car"), ("toy", "train"), ("train", "car"),
+    ("computer", "mouse"), ("wii", "remote"), ("dining", "room"), ("hotel", "room"),
+})  # fmt: skip
+"""Two words that name a thing which the second alone does not."""
+_NOT_BEFORE_NOUN = frozenset({"prep", "punct", "cc", "nsubj", "dobj", "pobj", "appos", "dep"})
+
+
+class Phrase(NamedTuple):
+    """A noun phrase without what hangs on behind: tokens [start, head].
+
+    `noun` is in the singular with its compounds (`tennis racket`), `kernel` without (`racket`);
+    `core` is the token that the noun begins with. `attributes` are tokens: adjectives, numerals,
+    participles before the noun.
+    """
+
+    noun: str
+    kernel: str
+    plural: bool
+    start: int
+    core: int
+    head: int
+    determiner: str
+    attributes: tuple[int, ...]
+
+
+class Relation(NamedTuple):
+    """How two phrases are joined: by a verb, a preposition or both; -1 where there is none.
+
+    `name` is the preposition (`in front of`), or the verb's base form where there is none;
+    `verb` is a token, [first, last) the tokens of the preposition, empty where there is none.
+    """
+
+    subject: int
+    verb: int
+    name: str
+    first: int
+    last: int
+    object: int
+
+
+class Reading(NamedTuple):
+    """A caption's phrases in order, its relations, and pairs of phrases joined by `and`.
+
+    `said` are attributes behind the noun (`the bus is red`): a phrase and a token.
+    """
+
+    phrases: tuple[Phrase, ...]
+    relations: tuple[Relation, ...]
+    joined: tuple[tuple[int, int], ...]
+    said: tuple[tuple[int, int], ...]
+
+
+def read(parse: Parse) -> Reading:
+    """The phrases and relations of a caption."""
+    tokens = parse.tokens
+    phrases = [_phrase(tokens, t) for t in tokens if _is_head(tokens, t)]
+    by_head = {phrase.head: k for k, phrase in enumerate(phrases)}
+    by_start = {phrase.start: k for k, phrase in enumerate(phrases)}
+    relations = [
+        *_prepositions(tokens, by_head, by_start),
+        *_direct_objects(tokens, phrases, by_head),
+    ]
+    joined = tuple(
+        (by_head[tokens[p.head].head], k)
+        for k, p in enumerate(phrases)
+        if tokens[p.head].dep == "conj" and tokens[p.head].head in by_head
+    )
+    said = tuple(
+        (subject, token.place)
+        for token in tokens
+        if token.dep == "acomp"
+        for subject in [_subject(tokens, tokens[token.head], by_head)]
+        if subject >= 0
+    )
+    return Reading(tuple(phrases), tuple(relations), joined, said)
+
+
+def _is_head(tokens: tuple[Token, ...], token: Token) -> bool:
+    """Whether a noun stands for a thing: not before another noun, nor inside `on top of`."""
+    if token.pos not in ("NOUN", "PROPN"):
+        return False
+    if token.dep in ("compound", "amod", "nmod", "npadvmod", "nummod", "poss"):
+        return False
+    behind = tokens[token.place + 1].text.lower() if token.place + 1 < len(tokens) else ""
+    return not (behind == "of" and token.lemma in PLACE_NOUNS)
+
+
+def _phrase(tokens: tuple[Token, ...], head: Token) -> Phrase:
+    """Walk left from a noun over what belongs to it."""
+    start = core = head.place
+    determiner = ""
+    attributes: list[int] = []
+    for k in range(head.place - 1, -1, -1):
+        token = tokens[k]
+        if token.head < k:  # the second of `red and blue`, or the `and`
+            if token.dep == "case":
+                determiner = "'s"
+            above = tokens[token.head]
+            if token.dep not in ("conj", "cc", "punct") or not _modifies(above, head):
+                break
+            if token.dep == "conj":
+                attributes.append(k)
+            continue
+        if token.head > head.place or token.dep in _NOT_BEFORE_NOUN:
+            break
+        if token.pos in ("VERB", "ADP", "AUX", "SPACE") and token.dep != "amod":
+            break
+        start = k
+        if core == k + 1 and _belongs_to_noun(token, tokens[core]):
+            core = k
+        elif token.dep in ("det", "poss", "predet"):
+            determiner = token.text.lower()
+        elif token.dep in ("amod", "nummod", "compound"):
+            attributes.append(k)
+    noun = " ".join([*(t.text.lower() for t in tokens[core : head.place]), head.lemma.lower()])
+    plural = head.tag in ("NNS", "NNPS")
+    return Phrase(
+        noun, kernel_of(noun), plural, start, core, head.place, determiner, tuple(attributes[::-1])
+    )
+
+
+def _modifies(token: Token, head: Token) -> bool:
+    return token.head == head.place and token.dep in ("amod", "nummod", "compound")
+
+
+def _belongs_to_noun(token: Token, behind: Token) -> bool:
+    """Whether a token is part of the name of a thing: `tennis` racket, `polar` bear."""
+    return token.dep == "compound" or (token.text.lower(), behind.lemma.lower()) in FIXED
+
+
+def kernel_of(noun: str) -> str:
+    """The least part of a noun that still names the sort of thing.
+
+    >>> kernel_of("tennis racket"), kernel_of("chili hot dog")
+    ('racket', 'hot dog')
+    """
+    words = noun.split(" ")
+    return " ".join(words[-2:]) if tuple(words[-2:]) in FIXED else words[-1]
+
+
+def _prepositions(
+    tokens: tuple[Token, ...], by_head: dict[int, int], by_start: dict[int, int]
+) -> list[Relation]:
+    found: list[Relation] = []
+    k = 0
+    while k < len(tokens):
+        token = tokens[k]
+        last = _preposition_end(tokens, k)
+        if last > k + 1 or (token.pos == "ADP" and token.dep in ("prep", "prt", "advmod")):
+            if last in by_start:
+                name = " ".join(t.text.lower() for t in tokens[k:last])
+                subject, verb = _governor(tokens, token, by_head)
+                found.append(Relation(subject, verb, name, k, last, by_start[last]))
+            k = last
+        else:
+            k += 1
+    return found
+
+
+def _preposition_end(tokens: tuple[Token, ...], k: int) -> int:
+    """Where the preposition that begins at a token ends; one of several words goes first."""
+    if tokens[k].text.lower() in _STARTS:
+        for length in _LENGTHS:
+            words = tuple(t.text.lower() for t in tokens[k : k + length])
+            if words in COMPOUND_PREPOSITIONS:
+                return k + length
+    return k + 1
+
+
+def _governor(tokens: tuple[Token, ...], token: Token, by_head: dict[int, int]) -> tuple[int, int]:
+    """The phrase that a preposition hangs on, directly or by a verb, and that verb."""
+    above = tokens[token.head]
+    if above.place == token.place:
+        return -1, -1
+    if above.pos in ("ADV", "ADP") and above.head != above.place:
+        above = tokens[above.head]
+    if above.place in by_head:
+        return by_head[above.place], -1
+    if above.pos in ("VERB", "AUX"):
+        verb = above.place if above.pos == "VERB" else -1
+        return _subject(tokens, above, by_head), verb
+    return -1, -1
+
+
+def _subject(
+    tokens: tuple[Token, ...], verb: Token, by_head: dict[int, int], steps: int = 3
+) -> int:
+    """The phrase that does what a verb says, or -1."""
+    for token in tokens[: verb.place]:
+        if token.head == verb.place and token.dep in ("nsubj", "nsubjpass"):
+            return by_head.get(token.place, -1)
+    if verb.head == verb.place or not steps:
+        return -1
+    above = tokens[verb.head]
+    if verb.dep in ("acl", "relcl") and above.place in by_head:
+        return by_head[above.place]
+    if verb.dep in ("advcl", "conj", "xcomp", "ccomp", "acl") and above.pos in ("VERB", "AUX"):
+        return _subject(tokens, above, by_head, steps - 1)
+    return -1
+
+
+def _direct_objects(
+    tokens: tuple[Token, ...], phrases: list[Phrase], by_head: dict[int, int]
+) -> list[Relation]:
+    found: list[Relation] = []
+    for k, phrase in enumerate(phrases):
+        head = tokens[phrase.head]
+        if head.dep == "dobj" and tokens[head.head].pos == "VERB":
+            verb = tokens[head.head]
+            subject = _subject(tokens, verb, by_head)
+            here = verb.place + 1
+            found.append(Relation(subject, verb.place, verb.lemma.lower(), here, here, k))
+    return found

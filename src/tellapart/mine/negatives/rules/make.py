@@ -1,0 +1,84 @@
+"""The maker `rules`: reads the captions, learns the word lists, and edits each caption by kind."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from tellapart import seeds
+from tellapart.mine.negatives.checking import Original, problem_with
+from tellapart.mine.negatives.edit import Edit, Negative, Source, changed
+from tellapart.mine.negatives.facts import facts_of
+from tellapart.mine.negatives.making import Made, Task
+from tellapart.mine.negatives.rules.attributes import add_attribute, replace_attribute
+from tellapart.mine.negatives.rules.desk import Desk
+from tellapart.mine.negatives.rules.learning import lists_for, read_images
+from tellapart.mine.negatives.rules.lists import Lists
+from tellapart.mine.negatives.rules.objects import add_object, replace_object
+from tellapart.mine.negatives.rules.relations import replace_relation
+from tellapart.mine.negatives.rules.swap_attributes import swap_attribute
+from tellapart.mine.negatives.rules.swap_objects import swap_object
+from tellapart.text.formatting import alike
+
+RULES: Mapping[str, Callable[[Desk], Iterator[Edit]]] = {
+    "replace-object": replace_object,
+    "replace-attribute": replace_attribute,
+    "replace-relation": replace_relation,
+    "swap-object": swap_object,
+    "swap-attribute": swap_attribute,
+    "add-object": add_object,
+    "add-attribute": add_attribute,
+}
+NOTHING = "nothing to change"
+"""Why there is no negative where no rule found anything that it could do."""
+
+
+def make(task: Task, lists: Lists | None = None) -> Made:
+    """Negatives by rules, with lists given or learnt as the task's options say."""
+    lists = lists or lists_for(task)
+    made = Made([], about=lists.about)
+    ids = task.corpus.captions["id"].to_list()
+    done = 0
+    for image, captions in read_images(task.corpus, task.parses):
+        read = [(parse, reading) for _, parse, reading in captions]
+        facts = facts_of(read, task.corpus.objects(image), lists.nouns.denotes)
+        for row, parse, reading in captions:
+            source = Source(ids[row], image, parse.text, parse)
+            _edit(Desk(source, reading, facts, lists), task, made)
+        done += len(captions)
+        task.progress(done, len(ids))
+    return made
+
+
+def _edit(desk: Desk, task: Task, made: Made) -> None:
+    """All negatives of one caption; for a kind without any, the reason that was met most often."""
+    source, original = desk.source, None
+    for kind in task.options.kinds:
+        desk.refused.clear()
+        left = task.options.per_caption
+        for edit in drawn(list(RULES[kind](desk)), task.seed, "negatives", source.caption, kind):
+            original = original or Original.of(source.parse)
+            text = changed(source.text, edit.changes)
+            if desk.doubts(problem_with(original, alike(text), kind)):
+                continue
+            made.negatives.append(
+                Negative(source.caption, source.image, kind, source.text, text, edit.was, edit.now)
+            )
+            left -= 1
+            if not left:
+                break
+        if left == task.options.per_caption:
+            reasons = desk.refused
+            made.refused[kind, max(reasons, default=NOTHING, key=reasons.__getitem__)] += 1
+
+
+def drawn(edits: Sequence[Edit], *path: Any) -> Iterator[Edit]:
+    """Edits one after the other, each drawn among those left in proportion to its weight."""
+    left = list(edits)
+    while len(left) > 1:
+        reached = list(accumulate(edit.weight for edit in left))
+        point = seeds.unit(*path, len(left)) * reached[-1]
+        yield left.pop(min(bisect_right(reached, point), len(left) - 1))
+    yield from left

@@ -1,0 +1,104 @@
+"""Verbs of posture and of deed: their forms, and which exclude one another."""
+
+from __future__ import annotations
+
+_FORMS = {
+    "sit": "sit sits sitting sat seated seat",
+    "stand": "stand stands standing stood",
+    "lie": "lie lies lying lay lays laying laid resting rests rest sleeping asleep",
+    "walk": "walk walks walking walked",
+    "run": "run runs running ran",
+    "sleep": "sleep sleeps sleeping slept asleep",
+    "jump": "jump jumps jumping jumped leaping leaps leap",
+    "fly": "fly flies flying flew",
+    "swim": "swim swims swimming swam",
+    "climb": "climb climbs climbing climbed",
+    "kneel": "kneel kneels kneeling knelt",
+    "eat": "eat eats eating ate grazing graze grazes",
+    "ride": "ride rides riding rode",
+    "push": "push pushes pushing pushed",
+    "pull": "pull pulls pulling pulled",
+    "carry": "carry carries carrying carried",
+    "wash": "wash washes washing washed",
+    "lead": "lead leads leading led",
+    "feed": "feed feeds feeding fed",
+    "pet": "pet pets petting petted",
+    "fix": "fix fixes fixing fixed",
+    "hold": "hold holds holding held",
+    "wear": "wear wears wearing wore",
+    "drive": "drive drives driving drove",
+    "kick": "kick kicks kicking kicked",
+    "throw": "throw throws throwing threw",
+    "hit": "hit hits hitting hit",
+    "catch": "catch catches catching caught",
+    "cut": "cut cuts cutting cut",
+    "make": "make makes making made",
+    "use": "use uses using used",
+}
+_SHAPES = ("base", "s", "ing")
+"""The places of the forms that rules put in: sit, sits, sitting."""
+
+FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
+"""All forms of a verb, and words that say nearly the same."""
+_SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
+_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()} | {
+    "laying": ("lie", "ing"),
+    "lays": ("lie", "s"),
+    "seated": ("sit", "ing"),
+}
+
+POSTURES = {
+    "sit": ("stand", "run", "walk", "jump"),
+    "stand": ("sit", "lie", "kneel", "jump"),
+    "lie": ("stand", "walk", "run", "jump"),
+    "walk": ("sit", "lie"),
+    "run": ("sit", "lie", "stand"),
+    "sleep": ("stand", "walk", "run", "jump", "eat"),
+    "jump": ("sit", "lie", "sleep"),
+    "fly": ("sit", "walk", "swim"),
+    "swim": ("fly", "walk", "stand"),
+    "climb": ("sit", "sleep", "lie"),
+    "kneel": ("stand", "run", "walk"),
+}
+"""What one who is in a posture is not doing."""
+
+DEEDS = {
+    "ride": ("push", "carry", "wash", "lead", "feed", "pet", "fix", "pull"),
+    "wear": ("hold", "carry"),
+    "drive": ("push", "wash", "fix"),
+    "hold": ("wear", "ride", "kick"),
+    "carry": ("ride", "wear", "throw"),
+    "push": ("pull", "ride", "carry"),
+    "pull": ("push", "ride", "carry"),
+    "eat": ("make", "throw"),
+    "throw": ("kick", "hit"),
+    "hit": ("kick", "catch"),
+    "kick": ("throw", "hit", "catch"),
+    "catch": ("kick",),
+    "feed": ("ride", "wash", "pet"),
+    "pet": ("ride", "wash", "feed"),
+    "lead": ("ride", "feed", "wash"),
+    "wash": ("ride", "drive", "carry"),
+    "fix": ("ride", "drive"),
+    "use": ("carry", "fix", "wash"),
+}
+"""What one who does something to a thing is not doing to it."""
+
+
+def base_of(form: str) -> str:
+    """The base form of a verb that the tables have, else nothing.
+
+    >>> base_of("sitting"), base_of("thinks")
+    ('sit', '')
+    """
+    return _BASE.get(form, ("", ""))[0]
+
+
+def form_of_verb(base: str, like: str) -> str:
+    """A verb in the form that another one has, or nothing where that form is not known.
+
+    >>> form_of_verb("stand", "sitting"), form_of_verb("stand", "sat")
+    ('standing', '')
+    """
+    shape = _BASE.get(like, ("", ""))[1]
+    return _SPELT[base].get(shape, "")
