@@ -103,7 +103,8 @@ def coco_categories() -> Categories:
             name = Name(
                 word, category or word, supercategory,
                 long=tuple(dict.fromkeys(one for one in (category, *long) if " " in one)),
-                synonyms=tuple(synonyms.split()), **PUT_AS.get(word, {}),
+                synonyms=tuple(one.replace("_", " ") for one in synonyms.split()),
+                **PUT_AS.get(word, {}),
             )  # fmt: skip
             names.append(name)
     return Categories("coco", tuple(names), OTHER_NAMES)

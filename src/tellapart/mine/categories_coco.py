@@ -1,6 +1,7 @@
 """COCO's categories that have a name of one word, with what else people call them.
 
-A line is `word = category, long names : words after which the category may well be there`.
+A line is `word = category, long names : words after which the category may well be there`, where
+`_` joins words that stand together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ COCO: dict[str, tuple[str, ...]] = {
         "clock : timepiece",
         "vase : pot jar urn pitcher jug",
         "scissors : scissor shears",
-        "drier = hair drier, hair dryer, blow drier, blow dryer : dryer hairdryer hairdrier",
+        "drier = hair drier, blow drier : dryer hairdryer hairdrier",
         "toothbrush : brush",
     ),
     "appliance": (
@@ -39,14 +40,14 @@ COCO: dict[str, tuple[str, ...]] = {
     "sports": (
         "frisbee : disc disk frisbie",
         "skis, snow skis, cross country skis : ski skier skiier skiing",
-        "snowboard, snow board : snowboarder snowboarding boarder",
+        "snowboard : snow_board snowboarder snowboarding boarder",
         "ball = sports ball, tennis ball, soccer ball, golf ball : baseball basketball football "
         "volleyball softball soccer tennis pitcher batter golf dodgeball",
         "kite : parasail parachute glider kiteboarding kitesurfing",
         "bat = baseball bat : batter batting baseball hitter softball",
         "glove = baseball glove, catchers glove : mitt mitten baseball catcher",
-        "skateboard, skate board : skateboarder skateboarding skater skating longboard",
-        "surfboard, surf board : surfer surfing surf bodyboard paddleboard boogie wakeboard",
+        "skateboard : skate_board skateboarder skateboarding skater skating longboard",
+        "surfboard : surf_board surfer surfing surf bodyboard paddleboard boogie wakeboard",
         "racket = tennis racket : racquet raquet tennis badminton",
     ),
     "animal": (
@@ -67,9 +68,9 @@ COCO: dict[str, tuple[str, ...]] = {
     "vehicle": (
         "bicycle : bike cyclist bicyclist cycling biker biking tricycle",
         "car : automobile van taxi cab suv sedan jeep minivan limousine limo convertible traffic",
-        "motorcycle, motor cycle : motorbike moped scooter motorcyclist bike biker harley vespa "
+        "motorcycle : motor_cycle motorbike moped scooter motorcyclist bike biker harley vespa "
         "motocross",
-        "airplane, air plane : plane jet aircraft airliner jetliner biplane jumbo aeroplane",
+        "airplane : air_plane plane jet aircraft airliner jetliner biplane jumbo aeroplane",
         "bus : minibus coach trolley shuttle decker van",
         "train, train car, train engine : locomotive subway tram trolley railway railroad amtrak "
         "streetcar",
@@ -86,15 +87,15 @@ COCO: dict[str, tuple[str, ...]] = {
         "toilet : commode urinal bathroom restroom potty lavatory bidet",
     ),
     "accessory": (
-        "backpack, back pack : knapsack rucksack bookbag bag",
+        "backpack : back_pack knapsack rucksack bookbag bag",
         "umbrella : parasol",
-        "handbag, hand bag : purse bag tote pocketbook clutch",
+        "handbag : hand_bag purse bag tote pocketbook clutch",
         "tie, neck tie, bow tie : necktie bowtie suit",
-        "suitcase, suit case : luggage baggage briefcase bag trunk",
+        "suitcase : suit_case luggage baggage briefcase bag trunk",
     ),
     "electronic": (
         "tv, tv set : television t.v monitor screen flatscreen telly",
-        "laptop, laptop computer, lap top : computer notebook macbook netbook pc",
+        "laptop, laptop computer : lap_top computer notebook macbook netbook pc",
         "mouse, computer mouse : computer trackpad",
         "remote, remote control, tv remote, wii remote, game remote : controller wii wiimote "
         "nunchuck gamepad control",

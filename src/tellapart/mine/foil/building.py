@@ -83,15 +83,18 @@ def _absence(own: FoilOptions) -> str:
 def _items(maker: Maker, scores: Floats, own: FoilOptions, options: BuildOptions) -> Iterator[Item]:
     foils, verifier = maker.foils, Verifier(maker.foils.corpus, options.verifier)
     groups = list(by_hardness(foils, scores, own.per, options.seed))
-    made: set[str] = set()
+    made: set[tuple[str, str]] = set()
     for done, rows in enumerate(groups, 1):
         options.progress(done, len(groups))
         if options.items is not None and len(made) >= options.items:
             return
         for row in rows.tolist():
+            key = foils.source(row)
+            if key in made:  # the image has this caption twice
+                continue
             item = maker.item(row)
-            if item.id not in made and _verified(item, verifier):
-                made.add(item.id)
+            if _verified(item, verifier):
+                made.add(key)
                 yield item
                 break
 

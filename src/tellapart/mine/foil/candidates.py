@@ -100,11 +100,12 @@ def said(words: Words, image: Ints, images: int, table: Categories) -> Flags:
     there = np.zeros((images, len(table.names)), np.bool_)
     of_image = image[words.owner]
     for place, name in enumerate(table.names):
-        forms = {f for w in (name.word, *name.synonyms) for f in (w, plural(w))} | {name.plural}
-        ids = [words.vocabulary[form] for form in forms if form in words.vocabulary]
-        wanted = np.zeros(len(words.vocabulary), np.bool_)
-        wanted[ids] = True
-        there[of_image[wanted[words.word]], place] = True
+        forms = {form for w in (name.word, *name.synonyms) for form in (w, plural(w))}
+        single = np.zeros(len(words.vocabulary), np.bool_)
+        single[[words.vocabulary[form] for form in forms if form in words.vocabulary]] = True
+        there[of_image[single[words.word]], place] = True
+        for phrase in (form for form in forms if " " in form):
+            there[of_image[words.places_of(phrase)], place] = True
     return there
 
 

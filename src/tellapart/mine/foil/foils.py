@@ -68,6 +68,11 @@ class Foils:
         behind = len(changed) - (len(text) - end)
         return Put(changed, behind - len(form), behind)
 
+    def source(self, row: int) -> tuple[str, str]:
+        """The image and the caption that a foil is made from."""
+        caption = int(self.caption[row])
+        return self.images[int(self.image[caption])], self.words.texts[caption]
+
     def __len__(self) -> int:
         return len(self.rows)
 
