@@ -149,12 +149,11 @@ def slow_decoys(rows, vectors, choice, guards):
     return chosen
 
 
-def mined(rows, vectors, choice, guards, tmp=None):
+def mined(rows, vectors, choice, guards):
     captions = captions_of(rows)
-    mine = Mine(
-        captions, CaptionVectors("given", np.asarray(vectors, np.float32)), Vocabulary.of(captions),
-        choice, guards, Search("exact"), Verifier(None, ""),
-    )  # fmt: skip
+    given = CaptionVectors("given", np.asarray(vectors, np.float32))
+    own = McicOptions(choice=choice, guards=guards, search=Search("exact"))
+    mine = Mine(captions, given, Vocabulary.of(captions), own, Verifier(None, ""))
     found = mine.decoys(np.arange(len(rows), dtype=np.int32), lambda done, total: None)
     return [[k for k in row if k >= 0] for row in found.captions.tolist()], found
 
@@ -632,7 +631,7 @@ def test_the_command_prints_the_table_and_leaves_the_card(tmp_path):
     assert "truth is the most central option" in done.output and "mcic: " in done.output
     card = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert card["made"]["lambda"] in (0.2, 0.6) and list(card["made"]["statistics"]) == ["a", "b"]
-    assert card["made"]["guards"]["doubt"] == 0.1
+    assert card["made"]["guards"]["doubt"] == 0.05
     more = [*given, "--overwrite", "--without", "all", "--json"]
     shown = json.loads(CliRunner().invoke(app, more).stdout)
     assert shown["made"]["guards"]["doubt"] == 1.0

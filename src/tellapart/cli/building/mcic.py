@@ -61,7 +61,7 @@ def own(
     doubt: Annotated[
         float,
         typer.Option(help="Most chance that the image's captions left out what a decoy says."),
-    ] = 0.1,
+    ] = 0.05,
     without: Annotated[
         str,
         typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +18,10 @@ from tellapart.mine.mcic.captions import Captions, Ints
 from tellapart.mine.mcic.decoys import Mine
 from tellapart.mine.mcic.items import Made, asked
 from tellapart.mine.mcic.options import McicOptions
-from tellapart.mine.mcic.settling import Settled, settle
+from tellapart.mine.mcic.settling import settle
 from tellapart.mine.mcic.splits import split_of_images
 from tellapart.mine.mcic.telling import Vocabulary
+from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.mcic.writing import Part, write
 
 
@@ -38,7 +39,8 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
             allowed="captions of several images",
         )
     settled = settle(captions, own, options)
-    parts = list(_parts(captions, corpus, settled, own, options))
+    own = replace(own, choice=settled.choice)
+    parts = list(_parts(captions, settled.vectors, corpus, own, options))
     how = {
         "options": "for each caption the captions of other images with the highest Score",
         **settled.for_card(),
@@ -49,25 +51,33 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
 
 
 def _parts(
-    captions: Captions, corpus: Corpus, settled: Settled, own: McicOptions, options: BuildOptions
+    captions: Captions,
+    every: CaptionVectors,
+    corpus: Corpus,
+    own: McicOptions,
+    options: BuildOptions,
 ) -> Iterator[Part]:
     """The items of each split, or of the whole corpus."""
     verifier = Verifier(corpus, options.verifier)
     vocabulary = Vocabulary.of(captions)
     for name, places in _places(captions, own, options.seed).items():
-        pool, vectors, targets = captions, settled.vectors, places
+        pool, vectors, targets = captions, every, places
         if own.guards.own_split and len(places) < len(captions):
             pool, vectors = captions.only(places), vectors.only(places)
             targets = np.arange(len(places), dtype=np.int32)
         if options.items is not None:
             targets = seeds.rng(options.seed, "mcic", "targets", name).permutation(targets)
-        mine = Mine(pool, vectors, vocabulary, settled.choice, own.guards, own.search, verifier)
+        mine = Mine(pool, vectors, vocabulary, own, verifier)
         chosen = mine.decoys(targets, options.progress, options.items)
         targets = targets[: len(chosen.captions)]
         made = Made(corpus.name, options.seed, own.guards, {"split": name} if name else {})
         items = list(asked(pool, targets, chosen, made))[: options.items]
-        recall = mine.neighbours.recall(settled.choice.neighbours)
-        yield Part(name, pool, targets, chosen, items, mine.neighbours.method, recall)
+        facts = {
+            "search": mine.neighbours.method,
+            "recall": round(mine.neighbours.recall(own.choice.neighbours), 4),
+            "true_captions_let_through": round(mine.true_captions_let_through, 4),
+        }
+        yield Part(name, pool, targets, chosen, items, facts)
 
 
 def _places(captions: Captions, own: McicOptions, seed: int) -> dict[str, Ints]:

@@ -16,12 +16,12 @@ import numpy as np
 
 from tellapart.mine.building import Verifier
 from tellapart.mine.mcic.captions import Captions, Ints, numbered
-from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.keeping import Kept
+from tellapart.mine.mcic.options import McicOptions
 from tellapart.mine.mcic.score import Candidates, Choice, Chosen, at, choose
 from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import CaptionVectors
-from tellapart.mine.neighbours.nearest import Neighbours, Search
+from tellapart.mine.neighbours.nearest import Neighbours
 from tellapart.seeds import digest
 from tellapart.text.pair_bleu import PairBleu
 from tellapart.text.sentences import Sentences
@@ -50,18 +50,16 @@ class Mine:
     captions: Captions
     vectors: CaptionVectors
     vocabulary: Vocabulary
-    choice: Choice
-    guards: Guards
-    search: Search
+    own: McicOptions
     verifier: Verifier
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """Captions of other images (with the guard `distinct`, of other texts) can be decoys."""
         exclude = [self.captions.image_of]
-        if self.guards.distinct:
+        if self.own.guards.distinct:
             exclude.append(numbered(self.captions.texts))
-        return Neighbours(self.vectors.vectors, exclude, self.search)
+        return Neighbours(self.vectors.vectors, exclude, self.own.search)
 
     def decoys(self, targets: Ints, progress: Progress, enough: int | None = None) -> Chosen:
         """The decoys of target captions, row by row.
@@ -92,31 +90,31 @@ class Mine:
             self.vectors.sha256,
             hashlib.sha256(self._said.vocabulary.agreement.tobytes()).hexdigest(),
             digest(captions.texts, captions.image_of.tolist(), targets.tolist(), size),
-            asdict(self.choice),
-            asdict(self.guards),
+            asdict(self.own.choice),
+            asdict(self.own.guards),
             self.neighbours.method,
-            self.search.seed,
+            self.own.search.seed,
         )
 
     def _block(self, targets: Ints, progress: Callable[[int], None]) -> Chosen:
-        most = min(self.choice.neighbours, max(1, len(self.captions) - 1))
-        every = replace(self.choice, decoys=most)
+        most = min(self.own.choice.neighbours, max(1, len(self.captions) - 1))
+        every = replace(self.own.choice, decoys=most)
         parts = []
         for near in self.neighbours.nearest(most, targets):
             mine = targets[near.rows]
             bleus = self._bleu.scores_against(mine, np.maximum(near.indices, 0))
             candidates = Candidates(mine, near.indices, near.similarities, bleus)
             if self.verifier.name:
-                ranked = choose(candidates, self._said, every, self.guards)
+                ranked = choose(candidates, self._said, every, self.own.guards)
                 parts.append(self._verified(mine, ranked))
             else:
-                parts.append(choose(candidates, self._said, self.choice, self.guards))
+                parts.append(choose(candidates, self._said, self.own.choice, self.own.guards))
             progress(near.rows.stop)
         return joined(parts)
 
     def _verified(self, targets: Ints, ranked: Chosen) -> Chosen:
         """The first decoys that the verifier does not call true of the image."""
-        places = np.full((len(targets), self.choice.decoys), -1, np.int32)
+        places = np.full((len(targets), self.own.choice.decoys), -1, np.int32)
         for row, target in enumerate(targets.tolist()):
             image = self.captions.images[self.captions.image_of[target]]
             if not self.verifier.may_fit(image, self.captions.texts[target]):
@@ -126,13 +124,18 @@ class Mine:
                 for place, k in enumerate(ranked.captions[row].tolist())
                 if k >= 0 and self.verifier.may_be_false(image, self.captions.texts[k])
             )
-            first = list(islice(fit, self.choice.decoys))
+            first = list(islice(fit, self.own.choice.decoys))
             places[row, : len(first)] = first
         return at(places, ranked)
 
     @cached_property
     def _bleu(self) -> PairBleu:
-        return pair_bleu(self.captions, self.choice)
+        return pair_bleu(self.captions, self.own.choice)
+
+    @property
+    def true_captions_let_through(self) -> float:
+        """The share of captions that would pass the guard `doubt` as decoys of their own image."""
+        return self._said.true_ones_let_through(self.own.guards.doubt)
 
     @cached_property
     def _said(self) -> Said:

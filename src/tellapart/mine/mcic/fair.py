@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item, Origin
 from tellapart.mine.building import BuildOptions, Verifier, finish
+from tellapart.mine.mcic.statistics import central_share
 from tellapart.mine.neighbours.nearest import Neighbours
 from tellapart.text.tfidf import tfidf
 from tellapart.text.words import tokens
@@ -61,11 +64,22 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     """Sets of five near captions, each asked of the five images that they belong to."""
     captions = Captions(corpus, Verifier(corpus, options.verifier), options.seed)
     items = [item for one in _sets(captions, options) for item in _items(captions, one)]
+    items = items[: options.items]
     how = {
         "neighbours": "cosine of tf-idf, exact",
         "options": "sets of five near captions of five images, asked once for each image",
+        "central": central(items),
     }
-    return finish("mcic", corpus, items[: options.items], out, options, ("accuracy",), how)
+    return finish("mcic", corpus, items, out, options, ("accuracy",), how)
+
+
+def central(items: list[Item]) -> float:
+    """How often the most central option is the true one: 1/5 where sets are whole."""
+    texts = [text for item in items for text in item.captions]
+    places = np.arange(len(texts)).reshape(-1, OPTIONS)
+    truth = np.array([j for item in items for _, j in item.true], dtype=np.intp)
+    first = np.array([np.roll(row, -j) for row, j in zip(places, truth, strict=True)])
+    return central_share(texts, first.reshape(-1, OPTIONS))
 
 
 def _sets(captions: Captions, options: BuildOptions) -> Iterator[list[int]]:

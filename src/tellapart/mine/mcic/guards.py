@@ -31,7 +31,7 @@ class Guards:
 
     shuffle: bool = True
     same_words: bool = True
-    doubt: float = 0.1
+    doubt: float = 0.05
     distinct: bool = True
     own_split: bool = True
 

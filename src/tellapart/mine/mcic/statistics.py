@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from tellapart.mine.mcic.captions import Captions, Ints
 from tellapart.mine.mcic.score import REASONS, Chosen
 from tellapart.text.aligned import aligned
-from tellapart.text.tfidf import tfidf
+from tellapart.text.central import nearness_to_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +81,8 @@ def central_share(texts: Sequence[str], options: npt.NDArray[np.integer]) -> flo
     >>> central_share(["a dog", "a red dog", "a blue dog"], np.array([[0, 1, 2], [1, 0, 2]]))
     0.5
     """
-    vectors = tfidf(texts)
-    near = np.zeros(options.shape)
-    for a, b in combinations(range(options.shape[1]), 2):
-        product = vectors[options[:, a]].multiply(vectors[options[:, b]]).sum(axis=1)
-        near[:, [a, b]] += np.asarray(product)
-    near = near.round(9)
+    group = np.repeat(np.arange(len(options)), options.shape[1])
+    near = nearness_to_others(texts, options.ravel(), group).reshape(options.shape)
     best = near == near.max(axis=1, keepdims=True)
     return round(float((best[:, 0] / best.sum(axis=1)).mean()), 4) if len(best) else 0.0
 
@@ -104,6 +99,8 @@ LINES = {
     "bleu": "{:.3f}",
     "cosine": "{:.3f}",
     "central": "{:.1%}",
+    "recall": "{:.1%}",
+    "true_captions_let_through": "{:.1%}",
 }
 TITLES = {
     "left_out": "captions left out",
@@ -114,6 +111,8 @@ TITLES = {
     "bleu": "BLEU of a decoy",
     "cosine": "cosine of a decoy",
     "central": "truth is the most central option",
+    "recall": "recall of neighbours",
+    "true_captions_let_through": "true captions that pass the guard",
 }
 
 

@@ -41,7 +41,7 @@ class Tuning:
 
 
 GRID = Tuning(
-    dimensions=(128, 256, 512), epochs=(5, 10, 20, 40), weights=tuple(k / 10 for k in range(11))
+    dimensions=(128, 256, 512), epochs=(5, 10, 20, 40, 80), weights=tuple(k / 10 for k in range(11))
 )
 """What `--tune` searches where nothing else is said."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,13 @@ class Part:
     targets: Ints
     chosen: Chosen
     asked: list[Asked]
-    search: str
-    recall: float
+    facts: Mapping[str, Any]
 
     def for_card(self) -> dict[str, Any]:
-        """Its statistics."""
+        """Its statistics, with what is known of the search and of the guards."""
         rows = [one.row for one in self.asked]
         found = statistics(self.captions, self.targets, self.chosen, rows)
-        return {**found.to_json(), "search": self.search, "recall": round(self.recall, 4)}
+        return {**found.to_json(), **self.facts}
 
     def decoys(self) -> Iterator[tuple[Any, ...]]:
         """A row for each decoy, as in `DECOY_COLUMNS`."""
