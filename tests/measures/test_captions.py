@@ -208,7 +208,7 @@ def test_one_image_has_a_score_but_no_interval(corpus, good):
     one = written("one", dict(list(good.captions.items())[:1]))
     found = captions([one, written("two", one.captions)], corpus, options(metrics=("ROUGE-L",)))
     assert found.scores[0].low is None and found.scores[0].value == 1.0 and not found.pairs
-    assert "1 images" in str(found) and "ROUGE-L  100.00" in str(found)
+    assert "1 image\n" in f"{found}\n" and "ROUGE-L  100.00" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -100,13 +100,14 @@ def _per_image(judged: Judged, chosen: Chosen, table: Table) -> pl.DataFrame:
 def _methods(judged: Judged, chosen: Chosen, options: CaptionOptions) -> list[str]:
     """How the numbers were got, in words."""
     effort = options.effort
-    said = [f"scores are times 100; {len(judged.images):,} images"]
-    if len(judged.images) > 1:
+    images = len(judged.images)
+    said = [f"scores are times 100; {images:,} image{'' if images == 1 else 's'}"]
+    if images > 1:
         said.append(
             f"interval: bootstrap over images, {effort.resamples:,} resamples; of BLEU and METEOR "
             "the counts are resampled, CIDEr keeps its document frequencies"
         )
-    if len(judged.systems) > 1 and len(judged.images) > 1:
+    if len(judged.systems) > 1 and images > 1:
         said.append(
             "test: the systems' captions swapped on random images (approximate randomization), "
             f"{effort.permutations:,} times; interval of A - B: paired bootstrap"

@@ -1,0 +1,89 @@
+"""Caption metrics on real captions: published figures come out, and METEOR equals its peer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.text.coco_scripts import needs_java
+
+import tellapart as ta
+from tellapart.benchmark.published.importer import get
+from tellapart.corpus.reading import read_corpus
+from tellapart.measures.captioning.captions import captions
+from tellapart.measures.captioning.fewer import Fewer
+from tellapart.measures.captioning.judging import Effort
+from tellapart.measures.captioning.options import NATIVE, CaptionOptions
+from tellapart.measures.scores import measure
+from tellapart.text.caption_metrics.meteor import METEOR
+from tellapart.text.caption_metrics.metric import Material
+
+QUICK = Effort(resamples=300, permutations=1_000)
+UPDOWN, SOFT = "updown_karpathy_test", "soft_attention_karpathy_test"
+
+
+@pytest.fixture(scope="module")
+def coco(real_data):
+    return read_corpus(real_data / "coco/captions_val2014.json.gz")
+
+
+@pytest.fixture(scope="module")
+def systems(real_data):
+    return [real_data / f"captioners/{name}.json" for name in (UPDOWN, SOFT)]
+
+
+def test_two_captioners_score_as_published_and_are_told_apart(systems, coco):
+    found = captions(systems, coco, CaptionOptions(effort=QUICK))
+    assert [row.metric for row in found.scores[::2]] == list(NATIVE)
+    assert 105 < 100 * found.value(UPDOWN, "CIDEr-D") < 115
+    assert 34 < 100 * found.value(UPDOWN, "BLEU-4") < 37
+    assert 55 < 100 * found.value(UPDOWN, "ROUGE-L") < 58
+    assert found.scores[0].images == 5_000
+    for pair in found.pairs:
+        assert pair.difference > 0 and pair.low > 0 and pair.mark == "***", pair
+    assert found.per_image.height == 10_000 and not found.per_image.null_count().sum_horizontal()[0]
+
+
+def test_bleu_with_one_reference_is_that_of_bison_figure_4(systems, coco):
+    """Hu et al. 2019, section 3: 34.58 with five references, 10.69 with one."""
+    options = CaptionOptions(("BLEU-4",), fewer=Fewer((1,), repeats=3), effort=QUICK)
+    found = captions(systems[0], coco, options)
+    assert 100 * found.fewer[0].value == pytest.approx(10.69, abs=0.5)
+    assert 100 * found.scores[0].value == pytest.approx(34.58, abs=0.6)
+
+
+@needs_java
+def test_meteor_equals_pycocoevalcap_on_the_same_tokens(systems, coco):
+    from pycocoevalcap.meteor.meteor import Meteor as TheirMeteor
+
+    rows = json.loads(systems[0].read_text())[:1_000]
+    texts = coco.texts_by_image
+    material = Material(
+        [row["caption"] for row in rows], [texts[str(row["image_id"])] for row in rows]
+    )
+    marks = METEOR.marks(material)
+    candidates, references = material.tokenised
+    theirs = TheirMeteor()
+    overall, each = theirs.compute_score(
+        dict(enumerate(references)), {k: [c] for k, c in enumerate(candidates)}
+    )
+    for pipe in (theirs.meteor_p.stdout, theirs.meteor_p.stderr):
+        theirs.meteor_p.kill()
+        pipe.close()
+    assert marks.overall == pytest.approx(overall, abs=1e-6)
+    assert marks.each.tolist() == pytest.approx(each, abs=1e-6)
+
+
+def test_captioning_scores_as_bison_predictors(real_data, tmp_path):
+    """Hu et al. 2019, section 5.1: 70.78 for CIDEr; for BLEU-4 see docs/captions.md."""
+    file = real_data / "bison/bison_annotations.cocoval2014.json.gz"
+    bison = get("bison", [file], tmp_path / "bison")
+    corpus = real_data / "coco/captions_val2014.json.gz"
+    names = ("CIDEr-D@{}", "BLEU-4@{}", "BLEU-4@{}?elsewhere=3")
+    models = [f"reference:{name.format(corpus)}" for name in names]
+    runs = ta.evaluate(models, bison, tmp_path / "runs")
+    cider, bleu, three = (100 * measure(run, by_kind=False).rows[0].value for run in runs)
+    assert all(len(run.covered) == 54_253 and not run.failures for run in runs)
+    assert cider == pytest.approx(70.78, abs=0.5)
+    assert bleu == pytest.approx(62.5, abs=0.5)  # the paper has 70.73
+    assert three == pytest.approx(70.73, abs=0.6)  # with three of the decoy's captions
