@@ -1,4 +1,9 @@
-"""Kernels for BLEU: matching n-grams, and scores from how many match."""
+"""Kernels for BLEU: matching n-grams, and scores from how many match.
+
+Those for pairs have n-grams in another form: the ones of sentence s that have k + 1 words lie
+sorted, repeated ones repeated, from n * starts[s] + k * length on. What two sorted lists share is
+then the number of clipped matches.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +47,12 @@ def precision(matched: float, total: float, k: int, kind: int, value: float, emp
 
 
 @kernel
+def is_left_out(total: float, k: int, kind: int) -> bool:
+    """Whether the effective order ends before `k`: there are no such n-grams, nor made-up ones."""
+    return total == 0 and kind != COCO and not (kind == ADD and k > 1)
+
+
+@kernel
 def score_rows(
     matched: Array, totals: Array, references: Array, rules: Array, scores: Array,
     begin: int, end: int,
@@ -57,7 +68,7 @@ def score_rows(
             penalty = 0.0
         product, empty, order = 1.0, 0, 0
         for k in range(n):
-            if not (effective and totals[s, k] == 0):
+            if not (effective and is_left_out(totals[s, k], k + 1, kind)):
                 product *= precision(matched[s, k], totals[s, k], k + 1, kind, value, empty)
                 order += 1
             if matched[s, k] == 0:
@@ -103,3 +114,137 @@ def match_sets(
             for i in range(first, last):
                 found += min(counts[i], most[i - first])
             matched[s, k] = found
+
+
+@kernel
+def sort_grams(
+    places: Array, firsts: Array, starts: Array, grams: Array, begin: int, end: int
+) -> None:
+    """Sort the n-grams of some sentences; `firsts[k]` is added to ids, so that lengths differ."""
+    n = places.shape[0]
+    for s in range(begin, end):
+        length = starts[s + 1] - starts[s]
+        for k in range(n):
+            base = n * starts[s] + k * length
+            for i in range(length - k):
+                one = places[k, starts[s] + i] + firsts[k]
+                at = base + i
+                while at > base and grams[at - 1] > one:
+                    grams[at] = grams[at - 1]
+                    at -= 1
+                grams[at] = one
+
+
+@kernel
+def shared(grams: Array, i: int, last: int, j: int, stop: int) -> int:
+    """How many members two sorted lists share, with repetition; without a branch to mispredict."""
+    found = 0
+    while i < last and j < stop:
+        left, right = grams[i], grams[j]
+        found += left == right
+        i += left <= right
+        j += right <= left
+    return found
+
+
+@kernel
+def pair_score(matched: Array, length: int, reference: int, rules: Any) -> float:
+    """BLEU-n of one pair, from its matches for each length of n-grams."""
+    kind, value, brevity, effective = rules
+    if matched[0] == 0 and kind != COCO:
+        return 0.0
+    product, empty, order = 1.0, 0, 0
+    for k in range(matched.size):
+        total = max(0, length - k)
+        if effective and is_left_out(total, k + 1, kind):
+            break
+        product *= precision(matched[k], total, k + 1, kind, value, empty)
+        empty += matched[k] == 0
+        order += 1
+    if product == 0.0 or order == 0:
+        return 0.0
+    found = math.sqrt(math.sqrt(product)) if order == 4 else product ** (1.0 / order)
+    return found * brevity_penalty(length, reference, kind) if brevity else found
+
+
+@kernel
+def score_pairs(
+    grams: Array, starts: Array, n: int, rules: Any, candidates: Array, references: Array,
+    scores: Array, begin: int, end: int,
+) -> None:  # fmt: skip
+    """BLEU-n of pairs of sentences."""
+    matched = np.empty(n, np.int64)
+    for p in range(begin, end):
+        a, b = candidates[p], references[p]
+        length, other = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
+        matched[:] = 0
+        for k in range(min(n, length, other)):
+            i, j = n * starts[a] + k * length, n * starts[b] + k * other
+            matched[k] = shared(grams, i, i + length - k, j, j + other - k)
+            if matched[k] == 0:
+                break
+        scores[p] = pair_score(matched, length, other, rules)
+
+
+@kernel
+def fill(table: Array, counts: Array, grams: Array, first: int, last: int) -> None:
+    """Put n-grams into an empty open table, with how often each is there."""
+    mask = table.size - 1
+    for i in range(first, last):
+        at = (grams[i] * 40503) & mask
+        while table[at] >= 0 and table[at] != grams[i]:
+            at = (at + 1) & mask
+        table[at] = grams[i]
+        counts[at] += 1
+
+
+@kernel
+def matches(table: Array, counts: Array, grams: Array, first: int, last: int) -> int:
+    """How many members of a sorted list are in the table, each at most as often as there."""
+    mask = table.size - 1
+    found, run, before = 0, 0, np.int32(-1)
+    for i in range(first, last):
+        one = grams[i]
+        run = run + 1 if one == before else 1
+        before = one
+        at = (one * 40503) & mask
+        while table[at] >= 0:
+            if table[at] == one:
+                found += run <= counts[at]
+                break
+            at = (at + 1) & mask
+    return found
+
+
+@kernel
+def score_against(
+    grams: Array, starts: Array, n: int, rules: Any, references: Array, candidates: Array,
+    scores: Array, begin: int, end: int,
+) -> None:  # fmt: skip
+    """BLEU-n of rows of candidates with one reference each, whose n-grams are looked up once."""
+    longest = 1
+    for q in range(begin, end):
+        longest = max(longest, starts[references[q] + 1] - starts[references[q]])
+    room = 16
+    while room < 4 * n * longest:
+        room *= 2
+    table, counts = np.empty(room, np.int32), np.empty(room, np.int32)
+    matched = np.empty(n, np.int64)
+    for q in range(begin, end):
+        b = references[q]
+        other = starts[b + 1] - starts[b]
+        table[:] = -1
+        counts[:] = 0
+        for k in range(min(n, other)):
+            j = n * starts[b] + k * other
+            fill(table, counts, grams, j, j + other - k)
+        for c in range(candidates.shape[1]):
+            a = candidates[q, c]
+            length = starts[a + 1] - starts[a]
+            matched[:] = 0
+            for k in range(min(n, length, other)):
+                i = n * starts[a] + k * length
+                matched[k] = matches(table, counts, grams, i, i + length - k)
+                if matched[k] == 0:
+                    break
+            scores[q, c] = pair_score(matched, length, other, rules)

@@ -1,4 +1,4 @@
-"""Kernels for CIDEr."""
+"""Kernels for CIDEr and CIDEr-D, of whole sets and of captions as they are sampled."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ def count_documents(
 
 @kernel
 def weigh(
-    ids: Array, counts: Array, starts: Array, rarity: Any, weights: Array, norms: Array,
-    begin: int, end: int,
+    ids: Array, counts: Array, starts: Array, rarity: Array, firsts: Array,
+    weights: Array, norms: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Weights of the n-grams of some sentences, and the norm of each one's vectors of them."""
-    n = len(rarity)
+    """Weights of the n-grams of some sentences, and the norm of each one's vectors of them.
+
+    The rarities of n-grams of length k + 1 lie from `firsts[k]` on.
+    """
+    n = norms.shape[1]
     for s in range(begin, end):
         for k in range(n):
-            rare = rarity[k]
             total = 0.0
             for i in range(starts[s * n + k], starts[s * n + k + 1]):
-                weights[i] = counts[i] * rare[ids[i]]
+                weights[i] = counts[i] * rarity[firsts[k] + ids[i]]
                 total += weights[i] * weights[i]
             norms[s, k] = math.sqrt(total)
 
@@ -93,3 +95,89 @@ def score_sets(
                 fit *= length_penalty(lengths[s], lengths[r], sigma)
             total += fit
         scores[s] = scale * total / n / (sets[s + 1] - sets[s])
+
+
+@kernel
+def own_ids(places: Array, words: Array, k: int, found: Array) -> None:
+    """Ids of a caption's n-grams of length k + 1 by place.
+
+    One that is not known (-1) gets a number below 0 that tells where it first comes up.
+    """
+    for i in range(words.size - k):
+        found[i] = places[i]
+        if places[i] >= 0:
+            continue
+        found[i] = -1 - i
+        for j in range(i):
+            if places[j] < 0 and same_words(words, i, j, k + 1):
+                found[i] = -1 - j
+                break
+
+
+@kernel
+def same_words(words: Array, i: int, j: int, length: int) -> bool:
+    """Whether a sentence has the same words at two places."""
+    k = 0
+    while k < length and words[i + k] == words[j + k]:
+        k += 1
+    return k == length
+
+
+@kernel
+def count_sorted(found: Array, size: int, ids: Array, counts: Array) -> int:
+    """Distinct ids in order, with counts; how many there are."""
+    known = 0
+    for i in range(size):
+        at = known
+        while at > 0 and ids[at - 1] > found[i]:
+            at -= 1
+        if at > 0 and ids[at - 1] == found[i]:
+            counts[at - 1] += 1
+            continue
+        for j in range(known, at, -1):
+            ids[j], counts[j] = ids[j - 1], counts[j - 1]
+        ids[at], counts[at] = found[i], 1
+        known += 1
+    return known
+
+
+@kernel
+def weigh_counts(ids: Array, counts: Array, rarity: Array, unknown: float, weights: Array) -> float:
+    """Weights of n-grams, and the norm of the vector of them."""
+    total = 0.0
+    for i in range(ids.size):
+        weights[i] = counts[i] * (rarity[ids[i]] if ids[i] >= 0 else unknown)
+        total += weights[i] * weights[i]
+    return math.sqrt(total)
+
+
+@kernel
+def score_captions(
+    words: Array, starts: Array, places: Array, images: Array, prepared: Any, knowledge: Any,
+    sigma: float, scale: float, scores: Array, begin: int, end: int,
+) -> None:  # fmt: skip
+    """CIDEr-D of captions (ids of words and n-grams) against the references of their images."""
+    others, other_weights, norms, other_starts, lengths, sets = prepared
+    rarity, firsts, unknown = knowledge
+    n = firsts.size - 1
+    longest = 1
+    for c in range(begin, end):
+        longest = max(longest, starts[c + 1] - starts[c])
+    found, ids, counts = np.empty((3, longest), np.int64)
+    weights = np.empty(longest)
+    for c in range(begin, end):
+        first, last = starts[c], starts[c + 1]
+        begin_set, end_set = sets[images[c]], sets[images[c] + 1]
+        total = 0.0
+        for k in range(min(n, last - first)):
+            own_ids(places[k, first:last], words[first:last], k, found)
+            size = count_sorted(found, last - first - k, ids, counts)
+            known = rarity[firsts[k] : firsts[k + 1]]
+            norm = weigh_counts(ids[:size], counts, known, unknown, weights)
+            for r in range(begin_set, end_set):
+                if norm * norms[r, k] > 0:
+                    i, j = other_starts[r * n + k], other_starts[r * n + k + 1]
+                    fit = product(ids[:size], weights, others[i:j], other_weights[i:j], True)
+                    penalty = length_penalty(last - first, lengths[r], sigma)
+                    total += penalty * fit / (norm * norms[r, k])
+        scores[c] = scale * total / n / (end_set - begin_set)

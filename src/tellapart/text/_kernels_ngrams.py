@@ -134,3 +134,40 @@ def find_all(table: Array, keys: Array) -> Array:
     for k in range(keys.size):
         found[k] = -1 if keys[k] < 0 else table[slot_of(table, keys[k]), 1]
     return found
+
+
+@kernel
+def renumber(
+    ids: Array, counts: Array, starts: Array, new: Array, firsts: Array, begin: int, end: int
+) -> None:
+    """Give n-grams of some sentences new ids and sort them by those."""
+    n = firsts.size - 1
+    for s in range(begin, end):
+        for k in range(n):
+            first = starts[s * n + k]
+            for i in range(first, starts[s * n + k + 1]):
+                one, many = new[firsts[k] + ids[i]], counts[i]
+                at = i
+                while at > first and ids[at - 1] > one:
+                    ids[at], counts[at] = ids[at - 1], counts[at - 1]
+                    at -= 1
+                ids[at], counts[at] = one, many
+
+
+@kernel
+def known_ids(
+    words: Array, starts: Array, table: Array, rooms: Array, places: Array, begin: int, end: int
+) -> None:
+    """Ids of n-grams by the place of their first word, -1 where a table does not have them.
+
+    `places[0]` has the ids of words already; the table of n-grams of k + 1 words is the part of
+    `table` from `rooms[k - 1]` to `rooms[k]`.
+    """
+    for k in range(1, places.shape[0]):
+        part = table[rooms[k - 1] : rooms[k]]
+        for s in range(begin, end):
+            for i in range(starts[s], starts[s + 1]):
+                places[k, i] = -1
+                if i + k < starts[s + 1] and places[k - 1, i] >= 0 and words[i + k] >= 0:
+                    key = (np.int64(places[k - 1, i]) << 32) | np.int64(words[i + k])
+                    places[k, i] = part[slot_of(part, key), 1]

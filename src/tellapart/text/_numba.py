@@ -16,6 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kernel(function: Function) -> Function:
     """Compile for numbers only, without the interpreter's lock.
 
+    A kernel may call only kernels of its own file: what numba kept is used until that file changes.
     Numba keeps what it compiled beside the source or in the user's cache folder. Where it may
     write to neither it refuses to decorate, so then the kernel is compiled anew in each process.
     """

@@ -95,7 +95,8 @@ def bleu(
     """BLEU-1 to BLEU-n of each candidate and of all together.
 
     `effective_order` leaves out n-grams that are longer than the candidate (sacrebleu's default
-    for sentences); else such a candidate has a precision of zero.
+    for sentences); else their precision is zero. The smoothings `coco` and `add-one` have a
+    precision for them and leave none out.
 
     >>> sets = ReferenceSets.of(["a dog runs fast"], [["a dog runs", "the dog runs fast"]])
     >>> [round(score, 3) for score in bleu(sets).corpus]

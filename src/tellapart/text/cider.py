@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -77,15 +75,17 @@ def _scores(
     return Scores.of(scores)
 
 
-def weighted(grams: NGramCounts, rarity: Sequence[Floats]) -> tuple[Floats, Floats]:
+def weighted(grams: NGramCounts, rarity: Floats) -> tuple[Floats, Floats]:
     """The weight of each entry of `grams`, and the norms [sentence, length - 1] of its vectors."""
     from tellapart.text._kernels_cider import weigh
     from tellapart.text._numba import in_threads
 
-    many = (len(grams.starts) - 1) // grams.n
+    many, firsts = (len(grams.starts) - 1) // grams.n, grams.index.firsts
     weights, norms = np.empty(len(grams.ids)), np.empty((many, grams.n))
-    rare = tuple(rarity)
     in_threads(
-        lambda a, b: weigh(grams.ids, grams.counts, grams.starts, rare, weights, norms, a, b), many
+        lambda a, b: weigh(
+            grams.ids, grams.counts, grams.starts, rarity, firsts, weights, norms, a, b
+        ),
+        many,
     )
     return weights, norms

@@ -27,11 +27,13 @@ class CiderReward:
     """
 
     index: NGramIndex
-    rarity: tuple[Floats, ...]
+    rarity: Floats
     unknown: float
     sigma: float
     scale: float
     _words: dict[str, int]
+    _table: npt.NDArray[np.int64]
+    _rooms: Starts
     _grams: NGramCounts
     _weights: Floats
     _norms: Floats
@@ -61,11 +63,13 @@ class CiderReward:
             frequencies = DocumentFrequencies.of_counts(grams, starts)
         index, places = frequencies.up_to(n).index.joined(grams.index)
         grams = _renumbered(grams, index, places)
-        rarity = tuple(frequencies.rarity(index))
+        rarity = frequencies.rarity(index)
         weights, norms = weighted(grams, rarity)
+        tables = [np.empty((0, 2), np.int64), *index.tables()]
         return cls(
             index, rarity, frequencies.rarest, sigma, scale,
             {word: k for k, word in enumerate(index.words)},
+            np.concatenate(tables), np.cumsum([len(table) for table in tables]),
             grams, weights, norms, sentences.lengths, starts,
         )  # fmt: skip
 
@@ -76,26 +80,39 @@ class CiderReward:
         self, captions: Sequence[str], images: npt.NDArray[np.integer] | Sequence[int]
     ) -> Floats:
         """The reward of each tokenised caption for the image at the same place."""
-        from tellapart.text._kernels_cider_reward import score_captions
+        from tellapart.text._kernels_cider import score_captions
         from tellapart.text._numba import in_threads
 
         of = self._places(images, len(captions))
         given = Sentences.of(captions)
-        new = len(self.index.words)
-        known = [self._words.get(word, new + k) for k, word in enumerate(given.words)]
-        ids = np.array(known, np.int32)[given.ids]
         prepared = (self._grams.ids, self._weights, self._norms, self._grams.starts,
                     self._lengths, self._starts)  # fmt: skip
-        knowledge = (tuple(self.index.tables()), self.rarity, self.unknown)
+        knowledge = (self.rarity, self.index.firsts, self.unknown)
+        places = self._known(given)
         scores = np.empty(len(captions))
         in_threads(
             lambda a, b: score_captions(
-                ids, given.starts, of, prepared, knowledge, self.sigma, self.scale, scores, a, b
+                given.ids, given.starts, places, of, prepared, knowledge, self.sigma, self.scale,
+                scores, a, b,
             ),
             len(captions),
             least=500,
-        )
+        )  # fmt: skip
         return scores
+
+    def _known(self, given: Sentences) -> Ids:
+        """Ids of n-grams by length and place, -1 for those that are nowhere in the index."""
+        from tellapart.text._kernels_ngrams import known_ids
+        from tellapart.text._numba import in_threads
+
+        words = np.array([self._words.get(word, -1) for word in given.words], np.int32)
+        places = np.empty((self.index.n, len(given.ids)), np.int32)
+        places[0] = words[given.ids]
+        in_threads(
+            lambda a, b: known_ids(places[0], given.starts, self._table, self._rooms, places, a, b),
+            len(given),
+        )
+        return places
 
     def _places(
         self, images: npt.NDArray[np.integer] | Sequence[int], captions: int
@@ -111,10 +128,13 @@ class CiderReward:
 
 def _renumbered(grams: NGramCounts, index: NGramIndex, places: Sequence[Ids]) -> NGramCounts:
     """The same counts with ids of another index, in the order of those."""
-    from tellapart.text._kernels_cider_reward import renumber
+    from tellapart.text._kernels_ngrams import renumber
     from tellapart.text._numba import in_threads
 
     ids, counts = grams.ids.copy(), grams.counts.copy()
-    new, many = tuple(places), (len(grams.starts) - 1) // grams.n
-    in_threads(lambda a, b: renumber(ids, counts, grams.starts, new, a, b), many)
+    new, firsts = np.concatenate(places), grams.index.firsts
+    in_threads(
+        lambda a, b: renumber(ids, counts, grams.starts, new, firsts, a, b),
+        (len(grams.starts) - 1) // grams.n,
+    )
     return replace(grams, index=index, ids=ids, counts=counts)

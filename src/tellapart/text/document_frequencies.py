@@ -71,8 +71,11 @@ class DocumentFrequencies:
         """The rarity of an n-gram that is in no document, or in one."""
         return float(np.log(max(1, self.documents)))
 
-    def rarity(self, index: NGramIndex) -> list[Floats]:
-        """log(documents / documents with it) of each n-gram of an index; unknown ones count 1."""
+    def rarity(self, index: NGramIndex) -> Floats:
+        """log(documents / documents with it) of each n-gram of an index, at least 1 having it.
+
+        Those of all lengths in one row (see `NGramIndex.firsts`).
+        """
         held = self.up_to(index.n)
         counts = list(held.counts)
         if index is not held.index:
@@ -81,7 +84,7 @@ class DocumentFrequencies:
                 np.where(place < 0, 0, np.append(count, 0)[place])
                 for place, count in zip(places, held.counts, strict=True)
             ]
-        return [self.rarest - np.log(np.maximum(1, count)) for count in counts]
+        return self.rarest - np.log(np.maximum(1, np.concatenate(counts)))
 
     def up_to(self, n: int) -> DocumentFrequencies:
         """Those of n-grams of up to `n` words."""
@@ -108,7 +111,8 @@ class DocumentFrequencies:
         try:
             with np.load(path) as held:
                 n = sum(name.startswith("counts") for name in held)
-                words = tuple(held["words"].tobytes().decode().split("\n"))
+                text = held["words"].tobytes().decode()
+                words = tuple(text.split("\n")) if text else ()
                 keys = tuple(held[f"keys{k}"] for k in range(2, n + 1))
                 counts = tuple(held[f"counts{k}"] for k in range(1, n + 1))
                 return cls(NGramIndex(words, keys), counts, int(held["documents"]))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.errors import BadInput
-from tellapart.text.sentences import Ids, Sentences
+from tellapart.text.sentences import Ids, Sentences, Starts
 
 Keys = npt.NDArray[np.int64]
 
@@ -34,6 +34,11 @@ class NGramIndex:
     def sizes(self) -> list[int]:
         """How many n-grams there are of each length."""
         return [len(self.words), *map(len, self.keys)]
+
+    @property
+    def firsts(self) -> Starts:
+        """Where n-grams of each length begin if all of them lie in one row; last, how many."""
+        return np.cumsum([0, *self.sizes])
 
     def tables(self) -> list[Keys]:
         """Hash tables from keys to ids, for each length from 2; made once."""

@@ -40,7 +40,7 @@ class PairBleu:
         brevity: bool = False,
         effective_order: bool = False,
     ) -> None:
-        from tellapart.text._kernels_pair_bleu import sort_grams
+        from tellapart.text._kernels_bleu import sort_grams
         from tellapart.text._numba import in_threads
 
         places, index = ngram_ids(sentences, n)
@@ -66,7 +66,7 @@ class PairBleu:
         >>> pairs.scores(np.array([0, 2]), np.array([1, 1])).round(3).tolist()
         [0.577, 0.0]
         """
-        from tellapart.text._kernels_pair_bleu import score_pairs
+        from tellapart.text._kernels_bleu import score_pairs
         from tellapart.text._numba import in_threads
 
         left, right = self._places(candidates), self._places(references)
@@ -90,7 +90,7 @@ class PairBleu:
 
         Faster than `scores`: the n-grams of a reference are looked up once for its row.
         """
-        from tellapart.text._kernels_pair_bleu import score_rows
+        from tellapart.text._kernels_bleu import score_against
         from tellapart.text._numba import in_threads
 
         left, right = self._places(candidates), self._places(references)
@@ -101,7 +101,7 @@ class PairBleu:
             )
         scores = np.empty(left.shape)
         in_threads(
-            lambda a, b: score_rows(
+            lambda a, b: score_against(
                 self._grams, self._starts, self.n, self._rules, right, left, scores, a, b
             ),
             len(left),
