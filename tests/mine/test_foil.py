@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,8 +21,9 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.mine.categories import coco_categories, read_categories
 from tellapart.mine.foil import FoilOptions, build
-from tellapart.mine.foil.by_model import model_scores
+from tellapart.mine.foil.by_model import by_model
 from tellapart.mine.foil.foils import make_foils
+from tellapart.mine.foil.hardest import by_hardness
 from tellapart.mine.foil.language import language_scores
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
 from tellapart.mine.foil.words import WORD
@@ -281,6 +283,14 @@ def test_names_that_mean_something_else_are_no_mentions():
         build(corpus_of(texts), Path("never"), ta.BuildOptions(own=WITHOUT_PARSER))
 
 
+def test_names_of_other_objects_are_no_mentions(tmp_path):
+    file = table_file(tmp_path, "word,category,supercategory\ndog,dog,x\nsnake,snake,x\n")
+    texts = {"i": ["A sausage dog.", "One sausage dog."], "j": ["A dog.", "The dog."]}
+    own = replace(WITHOUT_PARSER, categories=file)
+    foils = make_foils(corpus_of(texts, {"i": ["sausage dog"], "j": ["dog"]}), own, 0)
+    assert triples(foils) == {("j", "dog", "snake")}
+
+
 @pytest.mark.parametrize(
     ("caption", "mentioned"),
     [
@@ -415,9 +425,32 @@ class Prefers:
 
 def test_the_hardest_foil_is_the_one_that_the_model_likes_most(world):
     foils = make_foils(world, FoilOptions(split="none"), 0)
-    scores = model_scores(foils, Prefers("umbrella"), lambda done, total: None)
-    assert scores.tolist() == [float("umbrella" in text) for text in written(foils)]
-    assert 0 < scores.sum() < len(scores)
+    with by_model(foils, Prefers("umbrella")) as score:
+        kept = [rows.tolist() for rows in by_hardness(foils, score, "caption", 0)]
+    assert sorted(row for rows in kept for row in rows) == list(range(len(foils)))
+    texts, captions = written(foils), foils.caption.tolist()
+    for rows in kept:
+        assert len({captions[row] for row in rows}) == 1
+        liked = ["umbrella" in texts[row] for row in rows]
+        assert liked == sorted(liked, reverse=True)
+    assert 5 < sum("umbrella" in texts[rows[0]] for rows in kept) < len(kept)
+
+
+def test_models_are_asked_only_for_what_is_kept(world, tmp_path, monkeypatch):
+    asked = []
+    model = Prefers("cat")
+    monkeypatch.setattr(
+        "tellapart.mine.foil.hardest.load",
+        lambda name: SimpleNamespace(
+            facts=model.facts,
+            score_pairs=lambda pictures, texts: (
+                asked.extend(texts) or model.score_pairs(pictures, texts)
+            ),
+        ),
+    )
+    own = FoilOptions(hardest="mine", split="none", per="caption")
+    made = build(world, tmp_path / "f", ta.BuildOptions(own=own, items=3))
+    assert len(made.items) == 3 and 3 <= len(asked) < 200
 
 
 @pytest.mark.parametrize("model", ["storybook", "blind", "chance-chooser"])

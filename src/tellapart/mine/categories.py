@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -72,6 +72,12 @@ class Categories:
     def supercategories(self) -> tuple[str, ...]:
         """The supercategories, in the table's order."""
         return tuple(dict.fromkeys(name.supercategory for name in self.names))
+
+    def knowing(self, objects: Iterable[str]) -> Categories:
+        """The table with those names of objects that it lacks as names of other things."""
+        mine = {phrase for name in self.names for phrase in (name.category, *name.long)}
+        long = {object_.lower() for object_ in objects if " " in object_}
+        return replace(self, others=tuple(sorted({*self.others, *long} - mine)))
 
     def pairs(self) -> list[tuple[str, str]]:
         """All pairs of target and foil: two categories of one supercategory (FOIL, step 1)."""

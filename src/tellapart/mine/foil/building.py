@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
@@ -19,12 +21,11 @@ from tellapart.items import Item
 from tellapart.mine.building import BuildOptions, Verifier, finish, own_options
 from tellapart.mine.foil.counts import chance, counts
 from tellapart.mine.foil.foils import Foils, make_foils
-from tellapart.mine.foil.hardest import by_hardness, scored
+from tellapart.mine.foil.hardest import Hardness, by_hardness, hardness
 from tellapart.mine.foil.items import Maker
 from tellapart.mine.foil.options import FoilOptions
 from tellapart.text.parsing_spacy import find_pipeline
 from tellapart.text.tagging import LexiconTagger
-from tellapart.text.trigrams import Floats
 
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
@@ -38,11 +39,11 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     if own.per == "auto":
         own = replace(own, per="image" if corpus.about.get("world") else "caption")
     foils = make_foils(corpus, own, options.seed, options.progress)
-    scores, judge = scored(foils, own.hardest, options.progress)
     tagger = _tagger(foils)
     facts = {} if own.split == "none" else {"split": own.part}
     maker = Maker(foils, tagger, options.seed, facts)
-    items = list(_items(maker, scores, own, options))
+    with hardness(foils, own.hardest) as (score, judge):
+        items = list(_items(maker, score, own, options))
     if not items:
         raise _nothing(foils, own)
     how: dict[str, Any] = {
@@ -80,14 +81,15 @@ def _absence(own: FoilOptions) -> str:
     return "neither among the objects of the image nor in its captions"
 
 
-def _items(maker: Maker, scores: Floats, own: FoilOptions, options: BuildOptions) -> Iterator[Item]:
+def _items(
+    maker: Maker, score: Hardness, own: FoilOptions, options: BuildOptions
+) -> Iterator[Item]:
     foils, verifier = maker.foils, Verifier(maker.foils.corpus, options.verifier)
-    groups = list(by_hardness(foils, scores, own.per, options.seed))
+    captions = np.unique(foils.caption)
+    total = len(captions if own.per == "caption" else np.unique(foils.image[captions]))
     made: set[tuple[str, str]] = set()
-    for done, rows in enumerate(groups, 1):
-        options.progress(done, len(groups))
-        if options.items is not None and len(made) >= options.items:
-            return
+    for done, rows in enumerate(by_hardness(foils, score, own.per, options.seed), 1):
+        options.progress(done, total)
         for row in rows.tolist():
             key = foils.source(row)
             if key in made:  # the image has this caption twice
@@ -97,6 +99,8 @@ def _items(maker: Maker, scores: Floats, own: FoilOptions, options: BuildOptions
                 made.add(key)
                 yield item
                 break
+        if len(made) == options.items:
+            return
 
 
 def _verified(item: Item, verifier: Verifier) -> bool:

@@ -6,25 +6,52 @@ captioner is what the paper means.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.mine.building import Progress
 from tellapart.mine.foil.foils import Foils
 from tellapart.models.model import PairScorer
 from tellapart.score.cache import default_folder, is_cacheable, open_shelf
-from tellapart.score.computing import Limits, ModelFailed
+from tellapart.score.computing import Asker, Limits, ModelFailed
 from tellapart.score.encoding import Encoder
 from tellapart.score.plan import content_hash, pair_keys, text_keys
+from tellapart.text.parsed import Ints
 from tellapart.text.trigrams import Floats
 
 BATCH = 64
 
 
-def model_scores(foils: Foils, model: Any, progress: Progress) -> Floats:
-    """A model's score for each foil with its image; kept in the cache as all scores are."""
+class ByModel:
+    """A model's scores of foils, one image at a time; kept in the cache as all scores are."""
+
+    def __init__(self, foils: Foils, encoder: Encoder, asker: Asker) -> None:
+        self._foils, self._encoder, self._asker = foils, encoder, asker
+
+    def __call__(self, rows: Ints) -> Floats:
+        """The scores of some foils of one image."""
+        image, _ = self._foils.source(int(rows[0]))
+        picture = self._foils.corpus.picture(image)
+        texts = [self._foils.put(row).text for row in rows.tolist()]
+        keys = pair_keys(
+            np.frombuffer(content_hash(picture) * len(texts), np.uint64), text_keys(texts)
+        )
+        scores = np.empty(len(rows))
+        for part in self._encoder.pairs(self._asker, [0] * len(texts), [picture], texts, keys):
+            if part.bad or not np.isfinite(part.rows).all():
+                name = self._encoder.model.facts.name
+                what = f"{name} gives image {image} a score that is no number"
+                raise next(iter(part.bad.values()), ModelFailed(what))
+            scores[part.batch.places] = part.rows[:, 0]
+        return scores
+
+
+@contextmanager
+def by_model(foils: Foils, model: Any) -> Iterator[ByModel]:
+    """The scores of a model that can say how probable a caption is for an image."""
     if not isinstance(model, PairScorer) or hasattr(model, "prepare"):
         raise BadInput(
             f"{model.facts.name} cannot say how probable a caption is for an image",
@@ -33,25 +60,8 @@ def model_scores(foils: Foils, model: Any, progress: Progress) -> Floats:
         )
     shelf = open_shelf(default_folder(), model.facts) if is_cacheable(model) else None
     encoder = Encoder(model, Limits(BATCH), shelf)
-    scores = np.empty(len(foils.rows))
-    image = foils.image[foils.caption]
-    order = np.argsort(image, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(image[order])) + 1) if len(order) else []
-    asker = encoder.asker("pairs")
     try:
-        for done, rows in enumerate(parts, 1):
-            picture = foils.corpus.picture(foils.images[int(image[rows[0]])])
-            texts = [foils.put(int(row)).text for row in rows]
-            keys = pair_keys(
-                np.frombuffer(content_hash(picture) * len(texts), np.uint64), text_keys(texts)
-            )
-            for part in encoder.pairs(asker, [0] * len(texts), [picture], texts, keys):
-                if part.bad or not np.isfinite(part.rows).all():
-                    what = f"{model.facts.name} gives image {picture.id} a score that is no number"
-                    raise next(iter(part.bad.values()), ModelFailed(what))
-                scores[rows[part.batch.places]] = part.rows[:, 0]
-            progress(done, len(parts))
+        yield ByModel(foils, encoder, encoder.asker("pairs"))
     finally:
         if shelf:
             shelf.close()
-    return scores

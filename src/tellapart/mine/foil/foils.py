@@ -99,7 +99,8 @@ def make_foils(
     progress: Progress = lambda done, total: None,
 ) -> Foils:
     """Steps 1 to 3: pairs of words, salient targets, absent foils."""
-    table = categories_for(corpus, own.categories)
+    objects = corpus.images["objects"].explode().drop_nulls().unique().to_list()
+    table = categories_for(corpus, own.categories).knowing(objects)
     pairs = pairs_for(table, own.split, own.part, seed)
     images = corpus.images["id"].to_list()
     place = {image: k for k, image in enumerate(images)}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from tellapart import seeds
-from tellapart.mine.building import Progress
-from tellapart.mine.foil.by_model import model_scores
+from tellapart.mine.foil.by_model import by_model
 from tellapart.mine.foil.foils import Foils
 from tellapart.mine.foil.language import NAME, language_scores
 from tellapart.mine.foil.options import LANGUAGE, RANDOM
@@ -16,27 +16,39 @@ from tellapart.models.names import load
 from tellapart.text.parsed import Ints
 from tellapart.text.trigrams import Floats
 
+Hardness = Callable[[Ints], Floats]
+"""Gives scores to some foils of one image: higher for harder ones."""
 DIGITS = 9
 """Scores are rounded, so that equal ones stay equal whatever the order of summation."""
 
 
-def scored(foils: Foils, hardest: str, progress: Progress) -> tuple[Floats, str]:
-    """A score for each foil, higher for harder ones, and who gave it."""
+@contextmanager
+def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
+    """Who says how hard foils are, and what the card calls it."""
     if hardest == RANDOM:
-        return np.zeros(len(foils.rows)), "nobody: foils are drawn at random"
-    if hardest == LANGUAGE:
-        return language_scores(foils), NAME
-    model = load(hardest)
-    return model_scores(foils, model, progress), model.facts.name
+        yield lambda rows: np.zeros(len(rows)), "nobody: foils are drawn at random"
+    elif hardest == LANGUAGE:
+        yield language_scores(foils).__getitem__, NAME
+    else:
+        model = load(hardest)
+        with by_model(foils, model) as scores:
+            yield scores, model.facts.name
 
 
-def by_hardness(foils: Foils, scores: Floats, per: str, seed: int) -> Iterator[Ints]:
-    """For each caption (or image) that has foils, these from the hardest on; ties at random."""
-    group = foils.caption if per == "caption" else foils.image[foils.caption]
-    chance = seeds.rng(seed, "foil", "ties").random(len(scores))
-    order = np.lexsort((chance, -scores.round(DIGITS), group))
-    ends = np.flatnonzero(np.diff(group[order], append=-1)) + 1
-    begin = 0
-    for end in ends.tolist():
-        yield order[begin:end]
-        begin = end
+def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[Ints]:
+    """For each caption (or image) that has foils, these from the hardest on; ties at random.
+
+    Images follow one another; scores are asked for as they are needed.
+    """
+    image = foils.image[foils.caption]
+    chance = seeds.rng(seed, "foil", "ties").random(len(foils))
+    order = np.argsort(image, kind="stable")
+    for mine in _runs(order, image[order]):
+        group = foils.caption[mine] if per == "caption" else image[mine]
+        inside = np.lexsort((chance[mine], -score(mine).round(DIGITS), group))
+        yield from _runs(mine[inside], group[inside])
+
+
+def _runs(rows: Ints, group: Ints) -> list[Ints]:
+    """Rows cut wherever their group changes."""
+    return np.split(rows, np.flatnonzero(np.diff(group)) + 1) if len(rows) else []

@@ -38,7 +38,7 @@ def judge(found: Mentions, words: Words, parses: Parses) -> tuple[Flags, Ints]:
     good = np.zeros(len(found), np.bool_)
     places = np.zeros(len(found), np.int8)
     for row, parse, first, word, last in _tokens(found, words, parses):
-        if is_noun(parse, word, parse.tokens[last.place + 1 :]):
+        if is_noun(parse, word, last):
             good[row] = True
             places[row] = place_of(parse, first, plural=bool(found.plural[row]))
     return good, places
@@ -69,51 +69,49 @@ def _tokens(
             yield row, parse, three[0], three[1], three[2]  # type: ignore[misc]
 
 
-def is_noun(parse: Parse, token: Token, behind: tuple[Token, ...]) -> bool:
-    """Whether a category word is a noun and heads its phrase.
+def is_noun(parse: Parse, token: Token, last: Token) -> bool:
+    """Whether a category word is a noun and heads its phrase; `last` ends the name it is in.
 
     Small parsers take many a noun for something else (oven for an adjective, tie for a verb), so
     the word's surroundings are asked as well as its part of speech.
     """
     before = parse.tokens[token.place - 1] if token.place else None
-    follows = behind[0] if behind else None
-    if token.text.lower() in COLOURS and not _is_thing(parse, token, before, behind):
+    behind = parse.tokens[last.place + 1 : last.place + 3]
+    if token.text.lower() in COLOURS and not _is_thing(parse, token, behind):
         return False
-    if token.dep in ("compound", "amod", "nmod") and token.head > (
-        behind[0].place - 1 if behind else token.place
-    ):
+    if token.dep in ("compound", "amod", "nmod") and token.head > last.place:
         # "a zebra standing there" is often read as a kind of standing
-        stands = follows is not None and follows.place == token.head and follows.text[-3:] == "ing"
+        stands = token.head == last.place + 1 and behind[0].text.endswith("ing")
         return stands and (before is None or before.pos in ("DET", "ADJ", "NUM", "PRON"))
     if token.pos in ("VERB", "AUX"):
-        return _may_be_noun(token, before, follows)
+        return _may_be_noun(token, before, behind)
     if token.pos == "ADJ":
-        return token.dep not in ("acomp", "oprd") and not (
-            token.dep == "conj" and parse.tokens[token.head].pos == "ADJ"
-        )
+        joined = token.dep == "conj" and parse.head(token.place).pos == "ADJ"
+        return token.dep not in ("acomp", "oprd") and not joined
     return True
 
 
-def _may_be_noun(verb: Token, before: Token | None, follows: Token | None) -> bool:
+def _may_be_noun(verb: Token, before: Token | None, behind: tuple[Token, ...]) -> bool:
     """Whether what is read as a verb stands where a noun does: the sink, a suit and tie."""
     if before is None:
         return False
     if before.pos in ("DET", "ADJ", "NUM") or before.tag == "PRP$":
         return True
     joined = before.pos in ("CCONJ", "PUNCT") and verb.tag in ("VB", "VBP")
-    return joined and (follows is None or follows.pos not in ("DET", "PRON"))
+    return joined and not (behind and behind[0].pos in ("DET", "PRON"))
 
 
-def _is_thing(parse: Parse, token: Token, before: Token | None, behind: tuple[Token, ...]) -> bool:
+def _is_thing(parse: Parse, token: Token, behind: tuple[Token, ...]) -> bool:
     """Whether a word that is also a colour stands for a thing: an orange, oranges."""
-    near = [*parse.tokens[max(0, token.place - 2) : token.place], *behind[:2]]
     if token.tag in ("NNS", "NNPS"):
         return True
-    if any(other.text.lower() in COLOURS for other in near) or token.pos not in ("NOUN", "PROPN"):
+    ahead = parse.tokens[max(0, token.place - 2) : token.place]
+    if any(other.text.lower() in COLOURS for other in (*ahead, *behind)):
         return False
-    counted = before is not None and before.pos in ("DET", "NUM")
-    listed = before is not None and token.dep == "conj" and before.pos in ("CCONJ", "PUNCT")
-    return counted or listed
+    if token.pos not in ("NOUN", "PROPN") or not ahead:
+        return False
+    listed = token.dep == "conj" and ahead[-1].pos in ("CCONJ", "PUNCT")
+    return listed or ahead[-1].pos in ("DET", "NUM")
 
 
 def place_of(parse: Parse, first: Token, *, plural: bool) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -72,23 +73,27 @@ def mentions(words: Words, table: Categories) -> Mentions:
     found = _mentions(words, name_of, several)
     first, last = found.first.copy(), found.last.copy()
     many, gone = found.plural.copy(), np.zeros(len(found), np.bool_)
-    for place, name in enumerate(table.names):
-        for phrase in sorted(name.long, key=len):
-            for form, is_plural in ((phrase, False), (plural(phrase), True)):
-                begins = words.places_of(form)
-                width = len(form.split())
-                covered = _covered(found.word, begins, width)
-                gone |= (covered >= 0) & (found.name != place)
-                mine = (covered >= 0) & (found.name == place)
-                first[mine], last[mine] = covered[mine], covered[mine] + width - 1
-                many[mine] = is_plural
-    for phrase in table.others:
-        for form in {phrase, plural(phrase)}:
-            width = len(form.split())
-            inside = _covered(found.word, words.places_of(form), width) >= 0
-            gone |= inside & (last - first + 1 <= width)
+    for place, form, is_plural in _long_forms(table):
+        width = len(form.split())
+        begin = _covered(found.word, words.places_of(form), width)
+        mine = (begin >= 0) & (found.name == place)
+        first[mine], last[mine] = begin[mine], begin[mine] + width - 1
+        many[mine] = is_plural
+        gone |= (begin >= 0) & (found.name != place)
+    for form in {form for phrase in table.others for form in (phrase, plural(phrase))}:
+        width = len(form.split())
+        begin = _covered(found.word, words.places_of(form), width)
+        gone |= (begin >= 0) & (last - first + 1 <= width)
     whole = Mentions(found.caption, found.name, many, found.word, first, last)
     return whole.keep(~gone)
+
+
+def _long_forms(table: Categories) -> Iterator[tuple[int, str, bool]]:
+    """Place, form and number of all long names, longer ones of a name last."""
+    for place, name in enumerate(table.names):
+        for phrase in sorted(name.long, key=len):
+            yield place, phrase, False
+            yield place, plural(phrase), True
 
 
 def _mentions(words: Words, name_of: Ints, several: Flags) -> Mentions:
