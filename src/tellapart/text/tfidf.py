@@ -42,7 +42,12 @@ def idf(counts: csr_matrix) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 def tfidf(texts: Sequence[str]) -> csr_matrix:
     """Rows of unit length, one a text: counts of its words, each times its idf."""
-    counts = word_counts(map(tokens, texts), {}, grow=True)
+    return tfidf_of_words([tokens(text) for text in texts])
+
+
+def tfidf_of_words(texts: Iterable[Sequence[str]]) -> csr_matrix:
+    """The same of texts that are given as their words."""
+    counts = word_counts(texts, {}, grow=True)
     weighted = counts.multiply(idf(counts)[None, :]).tocsr()
     norms = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
     return csr_matrix(weighted.multiply(1 / np.maximum(norms, 1e-12)[:, None]))

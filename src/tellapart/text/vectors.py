@@ -62,6 +62,10 @@ class WordVectors:
         return Means(sums, float(found.sum()) / max(1, total), unknown)
 
 
+NGRAMS = 1 << 18
+"""Places for character n-grams: gensim's two million take 800 MB, and captions have far fewer."""
+
+
 @dataclass(frozen=True, slots=True)
 class WordOptions:
     """How word vectors are trained (fastText's skip-gram with negative sampling).
@@ -70,7 +74,7 @@ class WordOptions:
     """
 
     dimensions: int = 100
-    epochs: int = 10
+    epochs: int = 5
     window: int = 5
     negative: int = 5
     min_count: int = 1
@@ -93,6 +97,7 @@ def train_word_vectors(
         negative=options.negative,
         min_count=options.min_count,
         sg=1,
+        bucket=NGRAMS,
         seed=options.seed % (1 << 32),
         workers=workers(options.fast),
         epochs=options.epochs,

@@ -1,0 +1,43 @@
+"""Sentence vectors by a model of sentence-transformers (Reimers & Gurevych 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tellapart.errors import BadInput
+from tellapart.models.torch_fixes import mend_torchvision
+from tellapart.text.needing import need
+from tellapart.text.vectors import Floats, Progress
+
+PART = 4096
+
+
+def sentence_vectors(
+    texts: Sequence[str], name: str, progress: Progress = lambda done, total: None
+) -> Floats:
+    """One vector of unit length a text, by a model given by its name or its folder."""
+    model = _loaded(name)
+    parts = []
+    for start in range(0, len(texts), PART):
+        part = list(texts[start : start + PART])
+        parts.append(
+            model.encode(part, batch_size=64, normalize_embeddings=True, show_progress_bar=False)
+        )
+        progress(start + len(part), len(texts))
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _loaded(name: str) -> Any:
+    mend_torchvision()
+    library = need("sentence_transformers", "sentences", f"the vectors sentences:{name}")
+    try:
+        return library.SentenceTransformer(name, device="cpu")
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise BadInput(
+            f"the sentence model {name!r} cannot be loaded: {reason}",
+            allowed="a folder with a model of sentence-transformers, or its name on the hub",
+        ) from None
