@@ -20,6 +20,7 @@ from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.building import Verifier
 from tellapart.mine.mcic import McicOptions, decoys
+from tellapart.mine.mcic import vectors as vectors_module
 from tellapart.mine.mcic.captions import Captions, bag_of_words, split_words
 from tellapart.mine.mcic.decoys import Mine, pair_bleu
 from tellapart.mine.mcic.guards import Guards
@@ -292,7 +293,8 @@ def test_tuning_takes_the_setting_with_the_lowest_rank_and_keeps_the_curves(tmp_
     trials = {m: [t for t in made["tuned"] if t["measure"] == m] for m in ("mgs-rank", "wmgs-rank")}
     assert [len(found) for found in trials.values()] == [4, 3]
     best = min(trials["mgs-rank"], key=lambda t: t["rank"])
-    assert made["vectors"] == f"PV-DBOW, {best['dimensions']} dimensions, {best['epochs']} epochs"
+    named = f"PV-DBOW, {best['dimensions']} dimensions, {best['epochs']} epochs, 5 negative samples"
+    assert made["vectors"] == named
     assert made["lambda"] == min(trials["wmgs-rank"], key=lambda t: t["rank"])["lambda"]
     assert "<svg" in (tmp_path / "out" / "tuning.svg").read_text()
 
@@ -545,6 +547,13 @@ def test_the_cache_keeps_within_its_size(tmp_path, monkeypatch):
 # Odd corpora
 
 
+def test_auto_trains_vectors_only_where_there_is_enough_to_train_on(tmp_path, monkeypatch):
+    assert built(zoo(20), tmp_path, vectors="auto").card.made["vectors"] == "tf-idf"
+    monkeypatch.setattr(vectors_module, "ENOUGH", 60)
+    trained = built(zoo(20), tmp_path, "trained", vectors="auto", tuning=Tuning((8,), (2,)))
+    assert trained.card.made["vectors"].startswith("PV-DBOW, 8 dimensions, 2 epochs")
+
+
 def test_given_vectors_are_taken_and_wrong_ones_named(tmp_path):
     rows = zoo(20)
     numbers = np.random.default_rng(0).normal(size=(len(rows), 6)).astype(np.float32)
@@ -554,6 +563,9 @@ def test_given_vectors_are_taken_and_wrong_ones_named(tmp_path):
     first = built(rows, tmp_path, "a", vectors=str(tmp_path / "v.npy"))
     second = built(rows, tmp_path, "b", vectors=str(tmp_path / "v.parquet"))
     assert first.sha256 == second.sha256 and first.card.made["vectors"] == "v.npy"
+    (tmp_path / "words.vec").write_text("".join(f"{a} {k} 1 2\n" for k, a in enumerate(ANIMALS)))
+    words = built(rows, tmp_path, "c", vectors=str(tmp_path / "words.vec"))
+    assert words.card.made["vectors"] == "mean of the word vectors words.vec"
     np.save(tmp_path / "few.npy", numbers[:5])
     numbers[0, 0] = np.nan
     np.save(tmp_path / "nan.npy", numbers)

@@ -31,8 +31,13 @@ def own(
         ),
     ] = "auto",
     vectors: Annotated[
-        str, typer.Option(help="paragraphs (trained here), tf-idf, or a file .npy or .parquet.")
-    ] = "paragraphs",
+        str,
+        typer.Option(
+            help="paragraphs (trained here), tf-idf, sentences:NAME, a file .npy or .parquet with "
+            "a vector a caption, or one of word vectors; auto: paragraphs where gensim is "
+            "installed and there are 20,000 captions, else tf-idf."
+        ),
+    ] = "auto",
     dimensions: Annotated[
         str, typer.Option(help="Dimensions of paragraph vectors; several are a grid. [256]")
     ] = "",
@@ -69,6 +74,9 @@ def own(
             "distinct, own-split, or all."
         ),
     ] = "",
+    negative: Annotated[
+        int, typer.Option(help="Training: words sampled against each; 0 for hierarchical softmax.")
+    ] = 5,
     fast_training: Annotated[
         bool, typer.Option("--fast-training", help="Train on all cores; not repeatable.")
     ] = False,
@@ -81,6 +89,7 @@ def own(
     from tellapart.mine.mcic.score import Choice
     from tellapart.mine.mcic.tuning import GRID, Tuning
     from tellapart.mine.neighbours.nearest import Search
+    from tellapart.text.paragraphs import ParagraphOptions
 
     given: dict[str, Any] = {
         "dimensions": _numbers("--dimensions", dimensions, int),
@@ -96,7 +105,7 @@ def own(
         guards=Guards(doubt=doubt).without(listed(without)),
         search=Search(search),
         splits=split,
-        fast_training=fast_training,
+        paragraphs=ParagraphOptions(negative=negative, fast=fast_training),
     )
 
 

@@ -10,6 +10,7 @@ from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.score import Choice
 from tellapart.mine.mcic.tuning import Tuning
 from tellapart.mine.neighbours.nearest import Search
+from tellapart.text.paragraphs import ParagraphOptions
 from tellapart.text.smoothing import smoothing_of
 
 WAYS = ("auto", "paper", "fair-sets")
@@ -23,20 +24,23 @@ class McicOptions:
     captions of five images share one set of options, see `fair.py`) or `auto`: fair sets on the
     built-in world, where near captions are many and a verifier knows the truth.
 
-    `vectors` is `paragraphs` (trained on the corpus with each setting of `tuning`), `tf-idf`, or a
-    file with a vector for each caption. `splits` are names with shares or numbers of images:
-    `train:0.8,test:0.2`. With `fast_training` all cores train paragraph vectors: quicker, and
-    never twice the same.
+    `vectors` is `paragraphs` (trained on the corpus with each setting of `tuning`), `tf-idf`,
+    `sentences:NAME` (a model of sentence-transformers), a file with a vector for each caption
+    (.npy, .parquet) or of word vectors, or `auto`: paragraphs where gensim is installed and there
+    are 20,000 captions or a grid to search, else tf-idf. `paragraphs` says how they are trained;
+    dimensions, epochs and seed are set by `tuning` and by the build.
+
+    `splits` are names with shares or numbers of images: `train:0.8,test:0.2`.
     """
 
     way: str = "auto"
-    vectors: str = "paragraphs"
+    vectors: str = "auto"
     choice: Choice = field(default_factory=Choice)
     tuning: Tuning = field(default_factory=Tuning)
     guards: Guards = field(default_factory=Guards)
     search: Search = field(default_factory=Search)
     splits: str = ""
-    fast_training: bool = False
+    paragraphs: ParagraphOptions = field(default_factory=ParagraphOptions)
 
     def check(self) -> None:
         """Raise where a value cannot be meant."""

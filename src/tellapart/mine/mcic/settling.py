@@ -11,7 +11,14 @@ from tellapart.mine.mcic.decoys import pair_bleu
 from tellapart.mine.mcic.options import McicOptions
 from tellapart.mine.mcic.score import Choice
 from tellapart.mine.mcic.tuning import Development, Trial, optimise_vectors, optimise_weight
-from tellapart.mine.mcic.vectors import PARAGRAPHS, CaptionVectors, other_vectors, paragraph_vectors
+from tellapart.mine.mcic.vectors import (
+    AUTO,
+    PARAGRAPHS,
+    CaptionVectors,
+    chosen_spec,
+    other_vectors,
+    paragraph_vectors,
+)  # fmt: skip
 from tellapart.text.paragraphs import ParagraphOptions
 
 
@@ -45,10 +52,11 @@ class Settled:
 def settle(captions: Captions, own: McicOptions, options: BuildOptions) -> Settled:
     """OPTIMIZE-PV and OPTIMIZE-SCORE where a grid has several values, else what was given."""
     tuning, choice, search = own.tuning, own.choice, own.search
-    base = ParagraphOptions(
-        tuning.dimensions[0], tuning.epochs[0], seed=options.seed, fast=own.fast_training
-    )
-    tuned_vectors = own.vectors == PARAGRAPHS and len(tuning.settings) > 1
+    dimensions, epochs = tuning.settings[0]
+    base = replace(own.paragraphs, dimensions=dimensions, epochs=epochs, seed=options.seed)
+    grid = len(tuning.settings) > 1
+    spec = PARAGRAPHS if grid and own.vectors == AUTO else chosen_spec(captions, own.vectors)
+    tuned_vectors = grid and spec == PARAGRAPHS
     trials: list[Trial] = []
 
     def train(setting: ParagraphOptions) -> CaptionVectors:
@@ -58,7 +66,8 @@ def settle(captions: Captions, own: McicOptions, options: BuildOptions) -> Settl
         dev = Development.of(captions, tuning.sample, choice.neighbours, options.seed)
     if tuned_vectors:
         base, trials = optimise_vectors(dev, train, tuning, base, search)
-    vectors = train(base) if own.vectors == PARAGRAPHS else other_vectors(captions, own.vectors)
+    trained = spec == PARAGRAPHS
+    vectors = train(base) if trained else other_vectors(captions, spec, options.progress)
     weight = tuning.weights[0]
     if len(tuning.weights) > 1:
         bleu = pair_bleu(captions, choice)

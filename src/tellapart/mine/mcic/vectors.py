@@ -1,26 +1,32 @@
-"""A vector for each caption: trained on the corpus, tf-idf, or given in a file."""
+"""A vector for each caption: trained on the corpus, made of its words, or given in a file."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy.sparse import issparse
 
 from tellapart.errors import BadInput
 from tellapart.mine.mcic.captions import Captions
 from tellapart.mine.mcic.keeping import Kept
-from tellapart.mine.neighbours.distinct import Floats, Vectors
+from tellapart.mine.mcic.vectors_given import given_vectors
+from tellapart.mine.neighbours.distinct import Vectors
+from tellapart.models.sentence_vectors import sentence_vectors
 from tellapart.seeds import digest
-from tellapart.tables import read_table
 from tellapart.text.paragraphs import ParagraphOptions, train_paragraph_vectors
-from tellapart.text.tfidf import tfidf
+from tellapart.text.tfidf import tfidf_of_words
+from tellapart.text.vectors_files import FORMS, read_vectors
 
-PARAGRAPHS, TFIDF = "paragraphs", "tf-idf"
+AUTO, PARAGRAPHS, TFIDF, SENTENCES = "auto", "paragraphs", "tf-idf", "sentences:"
+ENOUGH = 20_000
+"""Fewer captions than this say too little to train paragraph vectors on."""
 Progress = Callable[[int, int], None]
 
 
@@ -38,77 +44,64 @@ class CaptionVectors:
     @property
     def sha256(self) -> str:
         """A hash of the numbers."""
-        import hashlib
-
-        parts = [self.vectors]
-        if issparse(self.vectors):
-            parts = [self.vectors.data, self.vectors.indices, self.vectors.indptr]
+        made = self.vectors
         found = hashlib.sha256()
-        for part in parts:
+        for part in (made.data, made.indices, made.indptr) if issparse(made) else (made,):
             found.update(np.ascontiguousarray(part).data)
         return found.hexdigest()
+
+
+def chosen_spec(captions: Captions, spec: str) -> str:
+    """What `auto` stands for: paragraph vectors where there is enough to train them on."""
+    if spec != AUTO:
+        return spec
+    return PARAGRAPHS if len(captions) >= ENOUGH and find_spec("gensim") else TFIDF
 
 
 def paragraph_vectors(
     captions: Captions, options: ParagraphOptions, progress: Progress
 ) -> CaptionVectors:
     """Paragraph vectors trained on the captions (PV-DBOW), kept in the cache."""
-    name = f"PV-DBOW, {options.dimensions} dimensions, {options.epochs} epochs"
-    kept = Kept.on("paragraphs", asdict(options), digest(captions.texts))
-    found = kept.read("vectors")
-    if found is None:
-        vectors = train_paragraph_vectors(captions.words, options, progress)
-        kept.write("vectors", vectors=vectors)
-    else:
-        vectors = found["vectors"]
-    return CaptionVectors(name, vectors)
+    loss = f"{options.negative} negative samples" if options.negative else "hierarchical softmax"
+    name = f"PV-DBOW, {options.dimensions} dimensions, {options.epochs} epochs, {loss}"
+    name += ", on all cores (another run gives others)" if options.fast else ""
+
+    def train() -> Vectors:
+        return train_paragraph_vectors(captions.words, options, progress)
+
+    by = version("gensim") if find_spec("gensim") else ""
+    kept = Kept.on("paragraphs", asdict(options), by, digest(captions.texts))
+    return CaptionVectors(name, _kept(kept, train))
 
 
-def other_vectors(captions: Captions, spec: str) -> CaptionVectors:
-    """Vectors that need no training: `tf-idf`, or the path of a file."""
+def other_vectors(captions: Captions, spec: str, progress: Progress) -> CaptionVectors:
+    """Vectors that are not trained here; see `McicOptions.vectors`."""
     if spec == TFIDF:
-        return CaptionVectors(TFIDF, tfidf([" ".join(words) for words in captions.words]))
+        return CaptionVectors(TFIDF, tfidf_of_words(captions.words))
+    if spec.startswith(SENTENCES):
+        model = spec.removeprefix(SENTENCES)
+        kept = Kept.on("sentences", model, digest(captions.texts))
+        rows = _kept(kept, lambda: sentence_vectors(captions.texts, model, progress))
+        return CaptionVectors(f"sentence vectors by {model}", rows)
     path = Path(spec)
-    if path.suffix not in (".npy", ".parquet"):
-        raise BadInput(
-            f"{spec} names no vectors",
-            allowed=f"{PARAGRAPHS}, {TFIDF}, a file .npy (a row a caption, in the corpus's order) "
-            "or .parquet (columns id and vector)",
-        )
-    rows = _from_npy(path) if path.suffix == ".npy" else _from_parquet(path, captions)
-    if rows.ndim != 2 or len(rows) != len(captions):
-        raise BadInput(
-            f"{path.name} has the shape {rows.shape}",
-            where=str(path),
-            allowed=f"a row for each of the {len(captions):,} captions",
-        )
-    if not np.isfinite(rows).all():
-        raise BadInput(f"{path.name} holds numbers that are not finite", where=str(path))
-    return CaptionVectors(path.name, rows)
+    if path.suffix in (".npy", ".parquet"):
+        return CaptionVectors(path.name, given_vectors(path, captions.ids))
+    if path.is_file():
+        words = read_vectors(path, {word for words in captions.words for word in words})
+        means = words.mean_vectors(captions.words)
+        return CaptionVectors(f"mean of the word vectors {words.name}", means.vectors)
+    raise BadInput(
+        f"{spec} names no vectors",
+        allowed=f"{AUTO}, {PARAGRAPHS}, {TFIDF}, {SENTENCES}NAME, a file .npy (a row a caption, in "
+        f"the corpus's order) or .parquet (columns id and vector), or one of word vectors: {FORMS}",
+    )
 
 
-def _from_npy(path: Path) -> Floats:
-    try:
-        return np.asarray(np.load(path, allow_pickle=False), np.float32)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path.name} is no array of numbers: {error}", where=str(path)) from None
-
-
-def _from_parquet(path: Path, captions: Captions) -> Floats:
-    table = read_table(path)
-    if not {"id", "vector"} <= set(table.columns):
-        raise BadInput(
-            f"{path.name} has the columns {', '.join(table.columns)}",
-            where=str(path),
-            allowed="id (of the caption) and vector (a list of numbers)",
-        )
-    wanted = pl.DataFrame({"id": captions.ids})
-    joined = wanted.join(table.select(pl.col("id").cast(pl.String), "vector"), on="id", how="left")
-    missing = joined.filter(pl.col("vector").is_null())["id"]
-    if len(missing):
-        raise BadInput(
-            f"{path.name} has no vector for caption {missing[0]} and {len(missing) - 1:,} more",
-            where=str(path),
-            allowed="a row for each caption",
-        )
-    return np.array(joined["vector"].to_list(), np.float32)
+def _kept(kept: Kept, make: Callable[[], Vectors]) -> Vectors:
+    """What was made before, or what is made now."""
+    found = kept.read("vectors")
+    if found is not None:
+        return found["vectors"]
+    vectors = make()
+    kept.write("vectors", vectors=vectors)
+    return vectors

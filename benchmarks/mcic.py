@@ -1,0 +1,120 @@
+"""How fast are MCIC's decoys chosen, beside the straightforward way, and in how much memory?
+
+On the captions of COCO val2014 where TELLAPART_REAL_DATA names the data, else on the built-in
+world. Vectors are given: tf-idf projected to 256 dimensions. `mcic_s` is the choice of decoys for
+every caption (N = 500 neighbours, BLEU of each, guards, choice) with an empty cache,
+`mcic_peak_mb` the peak memory of the process that does it, `mcic_build_s` the whole build with its
+files. The straightforward way (gensim's `most_similar`, sacreBLEU, loops) is timed on a sample and
+taken as often as there are captions. Prints one JSON line last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tellapart as ta
+from tellapart.corpus.reading import read_corpus
+from tellapart.mine.building import Verifier
+from tellapart.mine.mcic import McicOptions
+from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.mcic.decoys import Mine
+from tellapart.mine.mcic.telling import Vocabulary
+from tellapart.mine.mcic.vectors import other_vectors
+from tellapart.text.tfidf import tfidf
+
+DIMENSIONS = 256
+SAMPLE = 20
+"""Captions of the straightforward way."""
+
+
+def captions(folder: Path) -> ta.Corpus:
+    """COCO val2014, or a world."""
+    data = os.environ.get("TELLAPART_REAL_DATA")
+    if not data:
+        return ta.world(folder / "world", scenes=400, seed=0, overwrite=True)
+    return read_corpus(Path(data) / "coco" / "captions_val2014.json.gz")
+
+
+def write_vectors(corpus: ta.Corpus, path: Path) -> None:
+    """A vector a caption: tf-idf through a random projection."""
+    sparse = tfidf(corpus.captions["text"].to_list())
+    draw = np.random.default_rng(0).normal(size=(sparse.shape[1], DIMENSIONS))
+    np.save(path, (sparse @ draw).astype(np.float32))
+
+
+def mine(folder: Path) -> dict[str, float]:
+    """The decoys of every caption, then the whole build with decoys from the cache."""
+    corpus = captions(folder)
+    begin = time.perf_counter()
+    every = Captions.of(corpus)
+    vectors = other_vectors(every, str(folder / "vectors.npy"), lambda done, total: None)
+    work = Mine(every, vectors, Vocabulary.of(every), McicOptions(), Verifier(corpus, ""))
+    work.decoys(np.arange(len(every), dtype=np.int32), lambda done, total: None)
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    recall = work.neighbours.recall(McicOptions().choice.neighbours)
+    begin = time.perf_counter()
+    own = McicOptions(way="paper", vectors=str(folder / "vectors.npy"))
+    made = ta.build("mcic", corpus, folder / "mcic", ta.BuildOptions(own=own))
+    return {
+        "captions": len(every),
+        "items": len(made.items),
+        "mcic_s": round(seconds, 1),
+        "mcic_build_s": round(seconds + time.perf_counter() - begin, 1),
+        "mcic_peak_mb": round(peak),
+        "mcic_recall": round(recall, 4),
+    }
+
+
+def straightforward(folder: Path) -> float:
+    """Seconds for one caption, the way that comes to mind first."""
+    from gensim.models import KeyedVectors
+    from sacrebleu.metrics import BLEU
+
+    every = Captions.of(captions(folder))
+    vectors = KeyedVectors(DIMENSIONS)
+    vectors.add_vectors(list(every.ids), np.load(folder / "vectors.npy"))
+    vectors.fill_norms()
+    place = {caption: k for k, caption in enumerate(every.ids)}
+    bleu = BLEU(effective_order=True)
+    begin = time.perf_counter()
+    for target in np.random.default_rng(0).choice(len(every), SAMPLE, replace=False).tolist():
+        scored = []
+        for caption, cosine in vectors.most_similar(every.ids[target], topn=510):
+            k = place[caption]
+            if every.image_of[k] != every.image_of[target]:
+                found = bleu.sentence_score(every.texts[k], [every.texts[target]]).score / 100
+                scored.append((0.0 if found >= 0.5 else 0.3 * cosine + 0.7 * found, caption))
+        sorted(scored, reverse=True)[:4]
+    return (time.perf_counter() - begin) / SAMPLE
+
+
+def main() -> None:
+    """The choice in a process of its own, then the other way."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_vectors(captions(folder), folder / "vectors.npy")
+        environment = {**os.environ, "TELLAPART_CACHE": str(folder / "cache")}
+        command = [sys.executable, "-P", __file__, name]
+        said = subprocess.check_output(command, env=environment, text=True)
+        figures = json.loads(said.splitlines()[-1])
+        other = straightforward(folder) * figures["captions"]
+    figures["straightforward_s"] = round(other)
+    figures["ratio_straightforward"] = round(other / figures["mcic_s"])
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(mine(Path(sys.argv[1]))))
+    else:
+        main()
