@@ -34,7 +34,7 @@ clean:                     ## take away what the commands above made
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e ".[study]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt

@@ -8,28 +8,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tellapart import registry
+from tellapart import people_demonstration, registry
+from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.world.world import world
 from tellapart.errors import BadInput
 from tellapart.measures.scores import Scores, measure
 from tellapart.measures.side_by_side import side_by_side
 from tellapart.mine.build import build
 from tellapart.mine.building import BuildOptions
+from tellapart.people_demonstration import PeoplePart
 from tellapart.reports.report import ReportOptions, report
 from tellapart.score.evaluate import EvaluateOptions, evaluate
 
 BENCHMARKS = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
 """What is built, and the model that verifies it (bivlc is true by construction)."""
 MODELS = ("oracle", "storybook", "blind", "chance", "constant")
-PARTS = ("world", *BENCHMARKS, "runs", "report.html")
+PARTS = ("world", *BENCHMARKS, "runs", "report.html", *people_demonstration.PARTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What came out: scores under both readings of a tie, and where the report is."""
+    """What came out: scores under both readings of a tie, the people's part, and the report.
+
+    `people` is a sentence where the packages for studies are not installed.
+    """
 
     scores: Scores
     halved: Scores
+    people: PeoplePart | str
     report: Path
 
     def to_json(self) -> dict[str, Any]:
@@ -37,11 +43,12 @@ class Demonstration:
         return {
             "scores": self.scores.to_json(),
             "scores_with_ties_halved": self.halved.to_json(),
+            "people": self.people if isinstance(self.people, str) else self.people.to_json(),
             "report": str(self.report),
         }
 
     def __str__(self) -> str:
-        return f"{side_by_side(self.scores, self.halved)}\n\nreport: {self.report}"
+        return f"{side_by_side(self.scores, self.halved)}\n\n{self.people}\n\nreport: {self.report}"
 
 
 def demo(
@@ -78,7 +85,19 @@ def demo(
         runs, out / "report.html",
         ReportOptions(title="tellapart demo", progress=partial(progress, "writing the report")),
     )  # fmt: skip
-    return Demonstration(scores, halved, page)
+    people = _people(corpus, out, seed, partial(progress, "people answer"))
+    return Demonstration(scores, halved, people, page)
+
+
+def _people(
+    corpus: Corpus, out: Path, seed: int, progress: Callable[[int, int], None]
+) -> PeoplePart | str:
+    missing = people_demonstration.missing_packages()
+    if missing:
+        return (
+            f"people: left out, {', '.join(missing)} not installed (pip install tellapart[study])"
+        )
+    return people_demonstration.people_part(corpus, out, seed, progress)
 
 
 def _check_free(out: Path) -> None:

@@ -11,6 +11,8 @@ from tellapart.corpus.world.world import scene_of
 from tellapart.models.oracle import Oracle
 
 SURE = 0.5
+ASSUMED = ("verify", "ambiguity")
+"""Questions of later stages: their truth is what an earlier stage assumed, and may be wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +25,24 @@ class Knowledge:
         """The right answer to a task."""
         if matter.check:
             return Answer(matter.check)
+        if matter.question in ASSUMED and self._is_world:
+            return self._described(matter, form)
         if matter.truth is not None:
             choice = sorted(matter.truth.choices)[0]
             asked = form.word is not None and form.word.when == choice
             words = sorted(matter.truth.words)
             return Answer(choice, (words[0] if words else 0) if asked else None)
         return self._picked(matter, form) if self._is_world else None
+
+    def _described(self, matter: Matter, form: Form) -> Answer | None:
+        """The picture that the caption describes, or that it is both or neither."""
+        caption = matter.captions[0]
+        keys = [option.key for option in form.options]
+        fitting = [key for key in keys if self._fits(matter.images[int(key)], caption)]
+        if len(fitting) == 1:
+            return Answer(fitting[0])
+        wanted = "both" if fitting else "neither"
+        return Answer(wanted) if wanted in {o.key for o in form.fixed} else None
 
     def _picked(self, matter: Matter, form: Form) -> Answer | None:
         """The first caption that is true of the target alone, or the first picture that fits."""

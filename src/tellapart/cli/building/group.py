@@ -7,10 +7,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from tellapart.cli.building import bison, bivlc, foil, mcic
+from tellapart.cli.building import bison, bivlc, foil, mcic, negatives
 from tellapart.cli.building.command import add_builder
 
-BUILDERS = (bison, mcic, foil, bivlc)
+BUILDERS = (bison, mcic, foil, negatives, bivlc)
 
 
 class Builders(TyperGroup):
