@@ -241,8 +241,15 @@ def test_long_names_are_replaced_whole_and_plural_and_article_stay_right():
         "b": ["AN APPLE IS HERE", "An apple and an orange-red ball."],
         "c": ["Her wine glasses.", "A wine glass."],
         "d": ["A sheep eats.", "Two sheep eat.", "Sheep."],
+        "e": ["A man on skis rides."] * 2,
     }
-    pairs = {"hydrant": "bench", "apple": "banana", "glass": "knife", "sheep": "cow"}
+    pairs = {
+        "skis": "snowboard",
+        "hydrant": "bench",
+        "apple": "banana",
+        "glass": "knife",
+        "sheep": "cow",
+    }
     foils = make_foils(corpus_of(texts), WITHOUT_PARSER, 0)
     made = {}
     for row in range(len(foils)):
@@ -261,12 +268,13 @@ def test_long_names_are_replaced_whole_and_plural_and_article_stay_right():
         "A sheep eats.": "A cow eats.",
         "Two sheep eat.": "Two cows eat.",
         "Sheep.": "Cows.",
+        "A man on skis rides.": "A man on snowboards rides.",
     }
 
 
 def written_forms(word: str) -> set[str]:
     return {"bench": {"bench", "benches"}, "knife": {"knife", "knives"}, "cow": {"cow", "cows"},
-            "banana": {"banana"}}[word]  # fmt: skip
+            "banana": {"banana"}, "snowboard": {"snowboards"}}[word]  # fmt: skip
 
 
 def test_a_foil_is_put_as_people_write_it():
