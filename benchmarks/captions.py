@@ -23,7 +23,7 @@ from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material
 
 METRICS = ("BLEU-4", "CIDEr-D", "ROUGE-L")
-LINES = 3_000
+LINES, ROUNDS = 3_000, 5
 
 
 def experiment(data: Path, captions: Path, folder: Path) -> dict[str, float]:
@@ -48,16 +48,18 @@ def meteor(references: References) -> dict[str, float]:
     images = list(references.by_image.items())[:LINES]
     left = [references.left(image, own[0], Draw()) for image, own in images]
     material = Material([own[0] for _, own in images], left)
-    candidates, others = material.tokenised
-    given = dict(enumerate(others)), {k: [c] for k, c in enumerate(candidates)}
+    candidates, references_left = material.tokenised
+    given = dict(enumerate(references_left)), {k: [c] for k, c in enumerate(candidates)}
     theirs = TheirMeteor()
-    for _ in range(2):  # the first time Java still compiles itself
+    ours, others = [], []
+    for _ in range(ROUNDS):  # Java compiles itself as it goes: the best round counts
         begin = time.perf_counter()
         METEOR.marks(material)
-        ours_s, begin = time.perf_counter() - begin, time.perf_counter()
+        ours.append(time.perf_counter() - begin)
+        begin = time.perf_counter()
         theirs.compute_score(*given)
-        theirs_s = time.perf_counter() - begin
-    return {"meteor_lines_per_s": LINES / ours_s, "ratio_meteor": theirs_s / ours_s}
+        others.append(time.perf_counter() - begin)
+    return {"meteor_lines_per_s": LINES / min(ours), "ratio_meteor": min(others) / min(ours)}
 
 
 def main() -> None:
