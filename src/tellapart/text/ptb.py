@@ -121,7 +121,9 @@ def _spelled(rule: str, token: str) -> str:
         return "--"
     if rule == "ellipsis":
         return "..."
-    if rule in ("tag", "fraction", "phone", "face", "eyes"):
+    if rule == "tag":
+        return token.replace(" ", "\u00a0").lower()
+    if rule in ("fraction", "phone", "face", "eyes"):
         return token.translate(BRACKETS).lower()
     if rule == "quotes":
         return token.translate(QUOTES)
