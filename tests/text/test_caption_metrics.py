@@ -108,6 +108,8 @@ def test_a_name_builds_its_metric_again_and_options_are_checked():
         metric_of("ROUGE-L?beta=2")
     with pytest.raises(TellapartError, match="processes=two is not a number"):
         metric_of("METEOR?processes=two")
+    with pytest.raises(TellapartError, match="brevity=no is neither true nor false"):
+        metric_of("BLEU-4?brevity=no")
     with pytest.raises(UnknownName, match="smoothing"):
         metric_of("BLEU-4?smoothing=much").marks(Material(["a"], [["a"]]))
 

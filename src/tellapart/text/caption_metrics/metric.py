@@ -142,7 +142,11 @@ def metric_of(text: str) -> CaptionMetric:
 def _convert(metric: Any, option: str, value: str) -> Any:
     """An option's text as the type of its default."""
     kind = type(getattr(metric, option))
+    if kind is bool:
+        if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        raise BadInput(f"{option}={value} is neither true nor false", where=metric.name)
     try:
-        return value.lower() == "true" if kind is bool else kind(value)
+        return kind(value)
     except ValueError:
         raise BadInput(f"{option}={value} is not a number", where=metric.name) from None
