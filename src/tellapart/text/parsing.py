@@ -135,6 +135,7 @@ class _Gathered:
             for c in self.sources
         ]
         codes = np.concatenate([empty, *recoded])[rows]
-        used, codes = np.unique(codes, return_inverse=True)
+        occurs = np.bincount(codes, minlength=len(known)) > 0
         dtype = np.int32 if name == "lemma" else np.int16
-        return codes.astype(dtype), tuple(known[k] for k in used.tolist())
+        closed_up = (np.cumsum(occurs) - 1).astype(dtype)
+        return closed_up[codes], tuple(known[k] for k in np.flatnonzero(occurs).tolist())
