@@ -127,8 +127,8 @@ def _spelled(rule: str, token: str) -> str:
         return token.translate(BRACKETS).lower()
     if rule == "quotes":
         return token.translate(QUOTES)
-    if rule in ("firm", "firm and stop"):
+    if rule in ("firm", "firm and stop", "fund"):
         token = token.replace("&amp;", "&")
     if rule in ("clitic", "clitic before a letter", "not"):
-        token = re.sub("\u2019|\u0092|&apos;", "'", token)
+        token = token.replace("&apos;", "'").translate(QUOTES)
     return SPELLED.get(token, token).replace("\u00ad", "").lower()

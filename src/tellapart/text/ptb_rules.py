@@ -25,7 +25,7 @@ BREAK = r"[ \t\n\v\f\r\x1c-\x1f\u00a0\u2000-\u200a\u2028\u2029\u3000]"
 APOSTROPHE = r"(?:['\u2019\u0092]|&apos;)"
 ANY_APOSTROPHE = r"(?:['\u2019\u0092`\u2018\u0091\u201b]|&apos;)"
 CLITIC = rf"{APOSTROPHE}(?i:[msd]|re|ve|ll)"
-NOT = rf"[nN]{APOSTROPHE}[tT]"
+NOT = rf"[nN]{ANY_APOSTROPHE}[tT]"
 WORD = rf"{LETTER}{ALNUM}*(?:[.!?]{LETTER}{ALNUM}*)*"
 NUMBER = r"(?:[0-9]*(?:[.:,][0-9]+)+|[0-9]+)"
 STOPPED = r"[A-Za-z](?:\.[A-Za-z])+"
@@ -37,14 +37,14 @@ HYPHENATED = (
     r"[A-Za-z0-9][A-Za-z0-9.,\u00ad]*"
     rf"(?:[-\u2010\u2011](?:{STOPPED}\.|[A-Za-z0-9\u00ad]+))+"
 )
-ELIDED = rf"(?:[dDoOlL]{APOSTROPHE}{ALNUM})?{ALNUM}+"
+ELIDED = rf"(?:[dDoOlL]{ANY_APOSTROPHE}{ALNUM})?{ALNUM}+"
 COMPOUND = rf"{ELIDED}(?:[-_]{ELIDED})*"
 FIRM = r"[A-Z]+(?:[+&][A-Z]+|&amp;[A-Z]+)+"
 SLASHED = r"[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}"
 WITH_APOSTROPHE = (
     rf"cap{APOSTROPHE}n|c{APOSTROPHE}(?:mon|est)|nor{APOSTROPHE}easter|li{APOSTROPHE}l"
     rf"|s{APOSTROPHE}mores|nat{APOSTROPHE}l|ev{APOSTROPHE}ry|n?e{APOSTROPHE}er|qu{APOSTROPHE}il"
-    rf"|o{APOSTROPHE}(?:er|o)|(?:dunkin|somethin|ol){APOSTROPHE}|{APOSTROPHE}n{APOSTROPHE}"
+    rf"|o{APOSTROPHE}er|o{ANY_APOSTROPHE}o|(?:dunkin|somethin|ol){APOSTROPHE}|{APOSTROPHE}n{APOSTROPHE}"
     rf"|{APOSTROPHE}(?:em|till?|cause|[2-9]0s)"
 )
 TAG_NAME = r"[A-Za-z][A-Za-z0-9_:.-]*"
@@ -111,11 +111,12 @@ _RULES = (
     ("a1", "compound", rf"({COMPOUND})"),
     ("a", "firm and stop", rf"({FIRM}\.)[,;:\u3001]"),
     ("a", "firm", rf"({FIRM})"),
+    ("a", "fund", r"([sS](?:&|&amp;)(?:[pP]-500|[lL][sS]))"),
     ("a", "language", r"([cC]\+\+|[cCfF]\#)"),
     ("'", "opening quote", r"(')[A-Za-z][^ \t\n\u00a0]"),
     ("'", "clitic before a letter", rf"({CLITIC})"),
     ("'.", "double quote", r"(''|``)"),
-    ("'.", "quotes", r"([\u2018\u2019\u201b-\u201d\u2039\u203a\u00ab\u00bb\u0091-\u0094]{1,2})"),
+    ("'.", "quotes", r"([`\u2018\u2019\u201b-\u201d\u2039\u203a\u00ab\u00bb\u0091-\u0094]{1,2})"),
     ("'.", "symbol", rf"([{known.SYMBOLS}])"),
 )  # fmt: skip
 
