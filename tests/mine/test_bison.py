@@ -10,11 +10,13 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import card_json
 from tellapart.benchmark.showing import show
 from tellapart.cli.building.bison import tell
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.bison import BisonOptions, telling
 from tellapart.mine.bison.telling import Telling
@@ -210,6 +212,15 @@ def test_pairs_for_a_study(world, tmp_path):
         assert set(row["captions"]) == set(world.texts_by_image[row["target"]])
     assert table["pair"].n_unique() == table.height
     assert "bison" in tell(made)
+
+
+def test_the_command_prints_the_card_as_json(world, tmp_path):
+    arguments = ["build", "bison", str(world.root), str(tmp_path / "b"), "--verifier", "oracle"]
+    arguments += ["--directions", "one", "--neighbours", "2", "--items", "8", "--json"]
+    result = CliRunner().invoke(app, arguments)
+    card = json.loads(result.stdout)
+    assert card["counts"]["items"] == 8 and card["made"]["directions"] == "one"
+    assert card["made"]["statistics"]["benchmark"]["examples"] == 8
 
 
 def test_a_stopped_job_goes_on_from_what_it_had(tmp_path, monkeypatch):
