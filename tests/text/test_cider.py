@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -100,10 +102,16 @@ def test_saved_frequencies_are_read_back(tmp_path):
 
 def test_what_holds_no_frequencies_is_refused(tmp_path):
     (tmp_path / "text.npz").write_text("a dog")
+    (tmp_path / "empty.npz").touch()
     np.savez(tmp_path / "other.npz", words=np.zeros(3))
-    for name in ("text.npz", "other.npz", "missing.npz"):
-        with pytest.raises(BadInput, match="document frequencies"):
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    held = DocumentFrequencies.of([["a b"]], n=1)
+    replace(held, counts=(held.counts[0][:1],)).save(tmp_path / "short.npz")
+    for name in ("text.npz", "empty.npz", "other.npz", "one.npy", "short.npz"):
+        with pytest.raises(BadInput, match="these are no document frequencies"):
             DocumentFrequencies.load(tmp_path / name)
+    with pytest.raises(BadInput, match="there are no document frequencies"):
+        DocumentFrequencies.load(tmp_path / "missing.npz")
 
 
 def test_frequencies_of_shorter_ngrams_cannot_judge_longer_ones():

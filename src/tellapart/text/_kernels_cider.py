@@ -58,7 +58,7 @@ def product(
 ) -> float:
     """Inner product of two vectors, given as sorted ids and weights.
 
-    `clipped` takes no more of the left one than the right one has (CIDEr-D, equation 6).
+    `clipped` takes no more of the left one than the right one has, as CIDEr-D does.
     """
     i, j, total = 0, 0, 0.0
     while i < left.size and j < right.size:

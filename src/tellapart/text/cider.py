@@ -23,7 +23,7 @@ def cider_d(
     sigma: float = SIGMA,
     scale: float = SCALE,
 ) -> Scores:
-    """CIDEr-D, which the COCO scripts call CIDEr (the paper's appendix A).
+    """CIDEr-D, which the COCO scripts call CIDEr (Vedantam et al. 2015).
 
     Without `frequencies` each candidate's references are one document. With a single document all
     weights are log 1 = 0, so that everything scores 0.
@@ -44,7 +44,7 @@ def cider(
 ) -> Scores:
     """CIDEr as first published: cosines without clipping, penalty of length or factor of ten.
 
-    The paper's section 4; words are taken as they are given, where the paper maps them to stems.
+    Words are taken as they are given, where the paper maps them to stems first.
     """
     return _scores(sets, frequencies, n, 0.0, scale)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -80,9 +79,8 @@ class DocumentFrequencies:
         counts = list(held.counts)
         if index is not held.index:
             places = held.index.places(index)
-            counts = [
-                np.where(place < 0, 0, np.append(count, 0)[place])
-                for place, count in zip(places, held.counts, strict=True)
+            counts = [  # -1 takes the 0 at the end
+                np.append(count, 0)[place] for place, count in zip(places, counts, strict=True)
             ]
         return self.rarest - np.log(np.maximum(1, np.concatenate(counts)))
 
@@ -99,24 +97,30 @@ class DocumentFrequencies:
 
     def save(self, path: Path | str) -> None:
         """Write to one file."""
-        words = np.frombuffer("\n".join(self.index.words).encode(), np.uint8)
+        words = "\n".join(self.index.words).encode("utf-8", "surrogatepass")
         arrays: dict[str, Any] = {f"keys{k}": keys for k, keys in enumerate(self.index.keys, 2)}
         arrays |= {f"counts{k}": counts for k, counts in enumerate(self.counts, 1)}
+        arrays |= {"words": np.frombuffer(words, np.uint8), "documents": self.documents}
         with whole_file(Path(path)) as partial, partial.open("wb") as out:
-            np.savez_compressed(out, words=words, documents=self.documents, **arrays)
+            np.savez_compressed(out, **arrays)
 
     @classmethod
     def load(cls, path: Path | str) -> DocumentFrequencies:
         """Read what `save` wrote."""
+        if not Path(path).is_file():
+            raise BadInput("there are no document frequencies", where=str(path))
         try:
             with np.load(path) as held:
-                n = sum(name.startswith("counts") for name in held)
-                text = held["words"].tobytes().decode()
-                words = tuple(text.split("\n")) if text else ()
-                keys = tuple(held[f"keys{k}"] for k in range(2, n + 1))
-                counts = tuple(held[f"counts{k}"] for k in range(1, n + 1))
-                return cls(NGramIndex(words, keys), counts, int(held["documents"]))
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+                arrays = dict(held)
+            n = sum(name.startswith("counts") for name in arrays)
+            text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
+            words = tuple(text.split("\n")) if text else ()
+            index = NGramIndex(words, tuple(arrays[f"keys{k}"] for k in range(2, n + 1)))
+            counts = tuple(arrays[f"counts{k}"] for k in range(1, n + 1))
+            if index.sizes != [len(count) for count in counts]:
+                raise ValueError("lengths differ")
+            return cls(index, counts, int(arrays["documents"]))
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, BadZipFile):
             raise BadInput(
-                "these are no document frequencies", where=os.fspath(path), todo="make them anew"
-            ) from error
+                "these are no document frequencies", where=str(path), todo="make them anew"
+            ) from None

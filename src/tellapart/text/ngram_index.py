@@ -54,6 +54,8 @@ class NGramIndex:
 
     def joined(self, other: NGramIndex) -> tuple[NGramIndex, list[Ids]]:
         """An index with the n-grams of another after these, and where those of the other are."""
+        if other is self:
+            return self, [np.arange(size, dtype=np.int32) for size in self.sizes]
         return self._joined(other, grow=True)
 
     def _joined(self, other: NGramIndex, *, grow: bool) -> tuple[NGramIndex, list[Ids]]:

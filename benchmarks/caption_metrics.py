@@ -1,0 +1,253 @@
+"""How fast are tokens, BLEU, CIDEr-D and ROUGE-L beside pycocoevalcap, aac-metrics and sacrebleu?
+
+Token strings go in and scores come out: giving words ids is counted, compiling is not. 20,000
+candidates have five references each: with TELLAPART_REAL_DATA the first five captions of images of
+COCO val2014, the candidate being a caption of the next image; else five captions of scenes of the
+built-in world, whose sixth is the candidate. Ours and theirs run in turns and the best of each
+counts, as other work on the machine slows either. The last line is JSON:
+
+ratio_corpus          pycocoevalcap's seconds for the three metrics over ours
+ratio_aac             the same for aac-metrics
+ratio_tokenise        seconds of a call of the Java tokenizer on 200,000 captions over ours
+ratio_tokenise_5000   the same on 5,000 captions
+ratio_pair_bleu       seconds a pair of sacrebleu.sentence_bleu over ours, preparing counted
+rewards_per_s         CIDEr-D of captions against prepared references
+exponent              growth of our time for the three metrics with the number of captions
+max_difference        between a score of ours and pycocoevalcap's, or sacrebleu's for pairs
+
+    python benchmarks/caption_metrics.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import shutil
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.models.torch_tools import torch_library
+from tellapart.text.bleu import bleu
+from tellapart.text.cider import cider_d
+from tellapart.text.cider_reward import CiderReward
+from tellapart.text.pair_bleu import PairBleu
+from tellapart.text.ptb import ptb_tokenise
+from tellapart.text.references import ReferenceSets
+from tellapart.text.rouge import rouge_l
+from tellapart.text.sentences import Sentences
+
+CANDIDATES, REFERENCES = 20_000, 5
+TO_TOKENISE = 200_000
+SENTENCES, PAIRS, PAIRS_OF_SACREBLEU = 20_000, 2_000_000, 2_000
+REWARDS = 50_000
+ROUNDS, OWN_ROUNDS = 2, 7
+SIZES = (2_500, 5_000, 10_000, 20_000)
+
+Sets = tuple[list[str], list[list[str]]]
+
+
+def raw_captions() -> list[list[str]]:
+    """Captions of images of val2014 or of scenes, five or more of each."""
+    data = os.environ.get("TELLAPART_REAL_DATA")
+    if data:
+        with gzip.open(Path(data) / "coco" / "captions_val2014.json.gz") as file:
+            rows = json.load(file)["annotations"]
+        by_image: dict[int, list[str]] = defaultdict(list)
+        for row in rows:
+            by_image[row["image_id"]].append(row["caption"])
+        return list(by_image.values())
+    from tellapart.corpus.world.compose import captions
+    from tellapart.corpus.world.drawing import StorybookPainter
+    from tellapart.corpus.world.world import random_scenes
+
+    scenes = random_scenes(CANDIDATES, 0, StorybookPainter())
+    return [captions(scene, seeds.rng(0, str(k)), 6) for k, scene in enumerate(scenes)]
+
+
+def sets_of(tokens: list[list[str]]) -> Sets:
+    """Candidates and references of the first `CANDIDATES` images."""
+    images = tokens[:CANDIDATES]
+    if os.environ.get("TELLAPART_REAL_DATA"):
+        candidates = [tokens[(k + 1) % len(tokens)][0] for k in range(len(images))]
+    else:
+        candidates = [some[-1] for some in images]
+    return candidates, [some[:REFERENCES] for some in images]
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds that something takes, and what comes of it."""
+    started = time.perf_counter()
+    found = work()
+    return time.perf_counter() - started, found
+
+
+def best_in_turns(*works: Callable[[], Any], rounds: int = ROUNDS) -> list[tuple[float, Any]]:
+    """The best seconds of each, all in turns, and what comes of it."""
+    times = [[timed(work) for work in works] for _ in range(rounds)]
+    return [min(column, key=lambda one: one[0]) for column in zip(*times, strict=True)]
+
+
+Scored = dict[str, np.ndarray]
+
+
+def ours(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Scored:
+    """The three metrics of sentences and, last, of the corpus."""
+    sets = ReferenceSets.of(candidates, references)
+    found, cider, rouge = bleu(sets, smoothing="coco"), cider_d(sets), rouge_l(sets)
+    return {
+        "bleu": np.column_stack([found.sentences, found.corpus]),
+        "cider_d": np.append(cider.sentences, cider.corpus),
+        "rouge_l": np.append(rouge.sentences, rouge.corpus),
+    }
+
+
+def pycocoevalcap(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Scored:
+    """The same from the COCO scripts."""
+    from pycocoevalcap.bleu.bleu import Bleu
+    from pycocoevalcap.cider.cider import Cider
+    from pycocoevalcap.rouge.rouge import Rouge
+
+    given = dict(enumerate(references)), {k: [text] for k, text in enumerate(candidates)}
+    whole, parts = Bleu(4).compute_score(*given, verbose=0)
+    cider, rouge = Cider().compute_score(*given), Rouge().compute_score(*given)
+    return {
+        "bleu": np.column_stack([np.array(parts), whole]),
+        "cider_d": np.append(cider[1], cider[0]),
+        "rouge_l": np.append(rouge[1], rouge[0]),
+    }
+
+
+def aac(candidates: list[str], references: list[list[str]]) -> None:
+    """The same from aac-metrics."""
+    from aac_metrics.functional import bleu, cider_d, rouge_l
+
+    bleu(candidates, references)
+    cider_d(candidates, references)
+    rouge_l(candidates, references)
+
+
+def corpus_figures(sets: Sets) -> dict[str, float]:
+    """The three metrics together, how their time grows, how far scores are from the scripts'."""
+    torch_library("aac_metrics.functional")  # its imports are not counted
+    (mine, found), (theirs, expected), (others, _) = best_in_turns(
+        lambda: ours(*sets), lambda: pycocoevalcap(*sets), lambda: aac(*sets)
+    )
+    difference = max(float(np.abs(found[name] - expected[name]).max()) for name in expected)
+    parts = [(sets[0][:size], sets[1][:size]) for size in SIZES]
+    works = [partial(ours, *part) for part in parts]
+    grown = [seconds for seconds, _ in best_in_turns(*works, rounds=OWN_ROUNDS)]
+    mine = min(mine, grown[-1])
+    print(f"three metrics: {mine:.3f} s, pycocoevalcap {theirs:.2f} s, aac-metrics {others:.2f} s")
+    print("ours by number of candidates:", dict(zip(SIZES, np.round(grown, 4), strict=True)))
+    return {
+        "ours_s": mine,
+        "ratio_corpus": theirs / mine,
+        "ratio_aac": others / mine,
+        "exponent": float(np.polyfit(np.log(SIZES), np.log(grown), 1)[0]),
+        "max_difference": difference,
+    }
+
+
+def java(captions: list[str]) -> list[str]:
+    """The COCO scripts' tokenizer, a process for each call."""
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    found = PTBTokenizer().tokenize({0: [{"caption": caption} for caption in captions]})
+    return list(found[0])
+
+
+def token_figures(captions: list[str]) -> dict[str, float]:
+    """Tokenising many captions and few, beside Java."""
+    if shutil.which("java") is None:
+        return {"ratio_tokenise": 0.0, "ratio_tokenise_5000": 0.0, "tokens_differ": 0}
+    few = captions[:5_000]
+    (mine, found), (theirs, expected), (my_few, _), (their_few, _) = best_in_turns(
+        lambda: ptb_tokenise(captions),
+        lambda: java(captions),
+        lambda: ptb_tokenise(few),
+        lambda: java(few),
+    )
+    differ = sum(a != b for a, b in zip(found, expected, strict=True))
+    print(f"tokens: {mine:.3f} s, Java {theirs:.2f} s; of 5,000: {my_few:.3f} s, {their_few:.2f} s")
+    return {
+        "ratio_tokenise": theirs / mine,
+        "ratio_tokenise_5000": their_few / my_few,
+        "tokens_differ": differ,
+    }
+
+
+def pair_figures(tokens: list[str]) -> dict[str, float]:
+    """Pairwise BLEU with sacrebleu's defaults for sentences."""
+    import sacrebleu
+
+    sentences = tokens[:SENTENCES]
+    left, right = seeds.rng(0, "pairs").integers(0, len(sentences), (2, PAIRS))
+    rows = left.reshape(-1, 1_000)
+
+    def prepared() -> PairBleu:
+        held = Sentences.of(sentences)
+        return PairBleu(held, smoothing="exp", brevity=True, effective_order=True)
+
+    def theirs() -> list[float]:
+        pairs = zip(left[:PAIRS_OF_SACREBLEU], right[:PAIRS_OF_SACREBLEU], strict=True)
+        return [
+            sacrebleu.sentence_bleu(sentences[a], [sentences[b]], tokenize="none").score / 100
+            for a, b in pairs
+        ]
+
+    (mine, found), (by_row, _), (other, expected) = best_in_turns(
+        lambda: prepared().scores(left, right),
+        lambda: prepared().scores_against(right[: len(rows)], rows),
+        theirs,
+    )
+    print(f"pairs: {PAIRS / mine:,.0f} a second, {PAIRS / by_row:,.0f} with a reference for a row")
+    return {
+        "ratio_pair_bleu": (other / PAIRS_OF_SACREBLEU) / (mine / PAIRS),
+        "pairs_per_s": PAIRS / mine,
+        "row_pairs_per_s": PAIRS / by_row,
+        "max_difference": float(np.abs(found[:PAIRS_OF_SACREBLEU] - expected).max()),
+    }
+
+
+def reward_figures(sets: Sets) -> dict[str, float]:
+    """Candidates drawn again and again as rewards, references prepared."""
+    reward = CiderReward.of(sets[1])
+    drawn = seeds.rng(0, "rewards").integers(0, len(sets[0]), (2, REWARDS))
+    captions = [sets[0][k] for k in drawn[0]]
+    [(seconds, _)] = best_in_turns(lambda: reward.rewards(captions, drawn[1]), rounds=OWN_ROUNDS)
+    return {"rewards_per_s": REWARDS / seconds}
+
+
+def main() -> None:
+    """Time all of it, warm."""
+    groups = raw_captions()
+    flat = [caption for some in groups for caption in some]
+    tokens = ptb_tokenise(flat)
+    ends = np.cumsum([len(some) for some in groups])
+    sets = sets_of([tokens[end - len(some) : end] for end, some in zip(ends, groups, strict=True)])
+    small = sets[0][:100], sets[1][:100]
+    ours(*small)
+    CiderReward.of(small[1]).rewards(small[0], np.arange(100))
+    pairs = PairBleu(Sentences.of(small[0]))
+    pairs.scores(np.arange(100), np.arange(100))
+    pairs.scores_against(np.arange(100), np.arange(100)[:, None])
+    with contextlib.redirect_stderr(io.StringIO()):
+        figures = corpus_figures(sets) | reward_figures(sets)
+        more = pair_figures(tokens)
+        figures["max_difference"] = max(figures["max_difference"], more.pop("max_difference"))
+        figures |= more | token_figures((flat * 2)[:TO_TOKENISE])
+    print(json.dumps({name: float(f"{value:.4g}") for name, value in figures.items()}))
+
+
+if __name__ == "__main__":
+    main()
