@@ -21,7 +21,7 @@ class PairBleu:
     """BLEU-n between sentences that are named by their places in `sentences`.
 
     There is no brevity penalty unless `brevity` asks for one, as for MCIC's decoys (Ding et al.
-    2016, section 3.1). Smoothings and `effective_order` are those of `bleu`.
+    2016, section 3.2). Smoothings and `effective_order` are those of `bleu`.
     """
 
     n: int
