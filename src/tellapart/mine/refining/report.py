@@ -1,4 +1,4 @@
-"""What refining did: how many are left of each kind, and what the held-out part gives away."""
+"""What refining did: how many are left of each kind, and what can still be guessed."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ FEW = 0.1
 class Line:
     """One kind after one step: how many there are, and how often a guess is right.
 
-    `guesses` are shares of the held-out rows where the original has the higher score (or fewer
-    characters), ties counted as one half; 0.5 says nothing of which caption is the negative.
+    `guesses` are shares of the items whose original has the higher score (or fewer characters),
+    ties counted as one half; 0.5 says nothing of which caption is the negative.
     """
 
     kind: str
     step: str
     items: int
-    held_out: int
     guesses: Mapping[str, float]
 
     @property
     def by_chance(self) -> float:
-        """How far from one half a guess comes by chance in 95 of 100 cases, with so many rows."""
-        return 0.98 / math.sqrt(self.held_out) if self.held_out else 0.5
+        """How far from one half a coin comes in 95 of 100 cases, with so many items."""
+        return 0.98 / math.sqrt(self.items) if self.items else 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Refinement:
 
     def __str__(self) -> str:
         cues = list(self.lines[0].guesses) or list(SCORES)
-        heads = ("kind", "step", "items", "held out", *cues, "chance")
+        heads = ("kind", "step", "items", *cues, "chance")
         rows = [heads, *(_row(line, cues) for line in self.lines)]
         gone = ", ".join(f"{count:,} {why}" for why, count in self.left_out.items() if count)
         return "\n".join(
@@ -89,9 +88,11 @@ class Refinement:
                 aligned(rows, {0, 1}),
                 "",
                 f"left out: {gone or 'nothing'}",
-                "Guesses take the caption with the higher score, or the shorter one, on the part "
-                "that is held out; ties are halved.",
-                "50.0 tells nothing; chance is how far from it luck comes in 95 of 100 cases.",
+                "Guesses take the caption with the higher score, or the shorter one; ties halved.",
+                "50.0 tells nothing; chance is how far from it a coin comes in 95 of 100 cases.",
+                "What was refined was held out from the counts that decided on it."
+                if self.recipe.folds > 1
+                else "What was refined decided on itself: its scores are at 50.0 by construction.",
                 *self.remarks(),
             ]
         )
@@ -101,14 +102,7 @@ def _row(line: Line, cues: list[str]) -> tuple[str, ...]:
     shares = (line.guesses.get(cue) for cue in cues)
     guesses = ("-" if share is None else f"{100 * share:.1f}" for share in shares)
     kind = line.kind if line.step == "given" else ""
-    return (
-        kind,
-        line.step,
-        f"{line.items:,}",
-        f"{line.held_out:,}",
-        *guesses,
-        f"±{100 * line.by_chance:.1f}",
-    )
+    return kind, line.step, f"{line.items:,}", *guesses, f"±{100 * line.by_chance:.1f}"
 
 
 def report(done: Refined, of: str, scores: Mapping[str, str]) -> Refinement:
@@ -131,8 +125,7 @@ def _lines(done: Refined) -> Iterator[Line]:
             return
         for step, there in steps.items():
             rows = there & of_kind
-            out = rows & done.held_out
-            yield Line(kind, step, int(rows.sum()), int(out.sum()), _guesses(gaps, out))
+            yield Line(kind, step, int(rows.sum()), _guesses(gaps, rows))
 
 
 def _guesses(gaps: Mapping[str, Floats], rows: Flags) -> dict[str, float]:

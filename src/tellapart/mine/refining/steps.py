@@ -9,10 +9,10 @@ import numpy.typing as npt
 import polars as pl
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.mine.refining.balancing import balanced, cells, held_out
+from tellapart.mine.refining.balancing import balanced, cells, folds_of
 from tellapart.mine.refining.choosing import FAULTS, best, faults
 from tellapart.mine.refining.scaling import SCALES, scaled
-from tellapart.mine.refining.scored import Flags, Floats, Scored
+from tellapart.mine.refining.scored import Flags, Ints, Scored
 
 KEPT, NOT_BEST, REFINED_AWAY = "kept", "not among the best", "refined away"
 OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
@@ -23,14 +23,14 @@ OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
 class Recipe:
     """How to refine: the share of each kind to choose, and the grid of gaps.
 
-    `held_out` is the share of groups (images) that nothing is fitted on; `scale` says how scores
-    come to lie between 0 and 1 (see `scaling.scaled`).
+    `scale` says how scores come to lie between 0 and 1 (see `scaling.scaled`); groups (images) are
+    held out in so many `folds`, and with one fold nothing is (see `balancing.balanced`).
     """
 
     keep: float = 0.35
     bins: int = 50
     scale: str = "rank"
-    held_out: float = 0.2
+    folds: int = 5
     seed: int = 0
 
     def check(self) -> None:
@@ -43,20 +43,18 @@ class Recipe:
             )
         if self.scale not in SCALES:
             raise UnknownName("scale", self.scale, SCALES)
-        if not 0 <= self.held_out <= 0.5:
-            raise BadInput(
-                f"a share of {self.held_out:g} cannot be held out", allowed="from 0 to 0.5"
-            )
+        if self.folds < 1:
+            raise BadInput(f"{self.folds} folds are none", allowed="1 or more")
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """What became of each row of `scores`, as a place in `OUTCOMES`, and which were held out."""
+    """What became of each row of `scores`, as a place in `OUTCOMES`, and which fold it was in."""
 
     scores: Scored
     recipe: Recipe
     outcome: npt.NDArray[np.int8]
-    held_out: Flags
+    fold: Ints
 
     @property
     def chosen(self) -> Flags:
@@ -73,7 +71,7 @@ class Refined:
         names = np.array(OUTCOMES, object)
         return self.scores.table.with_columns(
             pl.Series("outcome", names[self.outcome], pl.String),
-            pl.Series("held_out", self.held_out),
+            pl.Series("fold", self.fold),
         )
 
 
@@ -82,14 +80,16 @@ def refined(scores: Scored, recipe: Recipe) -> Refined:
     recipe.check()
     outcome = np.zeros(len(scores), np.int8)
     between = scaled(scores, recipe.scale)
-    out = held_out(scores.group, recipe.held_out, recipe.seed)
+    fold = folds_of(scores.group, recipe.folds, recipe.seed)
     outcome[~best(between, scores.kind, len(scores.kinds), recipe.keep)] = OUTCOMES.index(NOT_BEST)
     if scores.has_texts:
         _clean(scores, outcome)
     rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
-    kept = _balanced_rows(scores, between, rows, out, recipe)
+    gaps = between[:, rows, 0] - between[:, rows, 1]
+    grid = cells(gaps, scores.kind[rows], len(scores.kinds), recipe.bins)
+    kept = balanced(grid, fold[rows], recipe.seed)
     outcome[rows[~kept]] = OUTCOMES.index(REFINED_AWAY)
-    return Refined(scores, recipe, outcome, out)
+    return Refined(scores, recipe, outcome, fold)
 
 
 def _clean(scores: Scored, outcome: npt.NDArray[np.int8]) -> None:
@@ -98,11 +98,3 @@ def _clean(scores: Scored, outcome: npt.NDArray[np.int8]) -> None:
     table = scores.table[rows]
     found = faults(table["caption"], table["negative_caption"])
     outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in found]
-
-
-def _balanced_rows(
-    scores: Scored, between: Floats, rows: npt.NDArray[np.intp], out: Flags, recipe: Recipe
-) -> Flags:
-    gaps = between[:, rows, 0] - between[:, rows, 1]
-    grid = cells(gaps, scores.kind[rows], len(scores.kinds), recipe.bins)
-    return balanced(grid, ~out[rows], recipe.seed)
