@@ -36,8 +36,11 @@ def own(
     ] = "objects",
     hardest: Annotated[
         str,
-        typer.Option(help="Who picks the hardest: a model, language (of the captions), random."),
-    ] = "language",
+        typer.Option(
+            help="Who picks the hardest: a model, language (of the captions), random; auto: "
+            "language, but random on the built-in world."
+        ),
+    ] = "auto",
     per: Annotated[
         str,
         typer.Option(
@@ -47,7 +50,7 @@ def own(
     ] = "auto",
     parser: Annotated[
         str, typer.Option(help="A spaCy pipeline, or none (the built-in world needs none).")
-    ] = "",
+    ] = "auto",
     plain: Annotated[
         bool, typer.Option("--plain", help="Replace words as the paper does, grammar or not.")
     ] = False,

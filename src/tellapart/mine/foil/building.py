@@ -8,7 +8,6 @@ caption (4).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,7 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     """The hardest foil of each caption, as a pair with its original and with T1, T2 and T3."""
     own = own_options(options, FoilOptions)
     own.check()
-    if own.per == "auto":
-        own = replace(own, per="image" if corpus.about.get("world") else "caption")
+    own = own.settled(world=bool(corpus.about.get("world")))
     foils = make_foils(corpus, own, options.seed, options.progress)
     tagger = _tagger(foils)
     facts = {} if own.split == "none" else {"split": own.part}
@@ -55,9 +53,7 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
         if own.plain
         else "nouns, long names whole; a/an, plural and capitals are right",
         "hardest": f"one foil for each {own.per}, chosen by {judge}",
-        "nouns and content words by": tagger.name
-        if tagger
-        else find_pipeline(own.pipeline(known_words=False)).name,
+        "nouns and content words by": tagger.name if tagger else find_pipeline(own.parser).name,
         "T3": "all words" if own.plain else "words that the image lacks: others may be true",
         "by supercategory": counts(foils, items),
         "chance": chance(items),

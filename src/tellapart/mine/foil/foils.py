@@ -99,6 +99,7 @@ def make_foils(
     progress: Progress = lambda done, total: None,
 ) -> Foils:
     """Steps 1 to 3: pairs of words, salient targets, absent foils."""
+    own = own.settled(world=bool(corpus.about.get("world")))
     objects = corpus.images["objects"].explode().drop_nulls().unique().to_list()
     table = categories_for(corpus, own.categories).knowing(objects)
     pairs = pairs_for(table, own.split, own.part, seed)
@@ -108,8 +109,9 @@ def make_foils(
     there = shown(corpus, images, table, needed=own.absence == "objects")
     texts = corpus.captions["text"].to_list()
     words = words_of(texts)
-    model = own.pipeline(known_words=bool(table.nouns))
-    parses = parse(texts, model=model, cache=default_folder(), progress=progress) if model else None
+    parses = None
+    if own.parser != "none":
+        parses = parse(texts, model=own.parser, cache=default_folder(), progress=progress)
     fits = None
     if own.plain:
         found, forms = plain_mentions(words, table), plain_forms(table)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.text.parsing_spacy import DEFAULT
 
 ABSENCE = ("objects", "captions")
 PER = ("auto", "caption", "image")
-LANGUAGE, RANDOM = "language", "random"
+AUTO, LANGUAGE, RANDOM = "auto", "language", "random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,13 @@ class FoilOptions:
     of the image must have the target. `absence` says who tells that a foil is absent: the image's
     objects and its captions, or the captions alone. `hardest` is a model that scores pairs,
     `language` (a language model of the corpus's captions) or `random`; one foil is kept `per`
-    caption, as in the paper, or `image` (`auto`: on the built-in world, whose captions are much
-    alike). `parser` is a spaCy pipeline or `none`; empty means none on the world, whose words are
-    known. `plain` replaces words as the paper does: wherever they stand,
-    without regard to what they mean there, to a/an, or to what the captions mention.
+    caption, as in the paper, or image. `parser` is a spaCy pipeline or `none`. `plain` replaces
+    words as the paper does: wherever they stand, without regard to what they mean there, to a/an,
+    or to what the captions mention.
+
+    `auto` means `language`, `caption` and `en_core_web_sm`; on the built-in world `random` (its
+    words are all as likely, so that the likeliest foil would be likelier than the truth), `image`
+    and `none`.
     """
 
     categories: Path | None = None
@@ -33,9 +37,9 @@ class FoilOptions:
     part: str = "test"
     mentions: int = 2
     absence: str = "objects"
-    hardest: str = LANGUAGE
-    per: str = "auto"
-    parser: str = ""
+    hardest: str = AUTO
+    per: str = AUTO
+    parser: str = AUTO
     plain: bool = False
 
     def check(self) -> None:
@@ -52,8 +56,11 @@ class FoilOptions:
                 allowed="--plain with objects, or --absence captions without --plain",
             )
 
-    def pipeline(self, *, known_words: bool) -> str:
-        """The name of the spaCy pipeline, empty where none is used."""
-        if self.parser == "none" or (not self.parser and known_words):
-            return ""
-        return self.parser or DEFAULT
+    def settled(self, *, world: bool) -> Self:
+        """What `auto` means for a corpus."""
+        usual = (RANDOM, "image", "none") if world else (LANGUAGE, "caption", DEFAULT)
+        given = (self.hardest, self.per, self.parser)
+        hardest, per, parser = (
+            default if one == AUTO else one for one, default in zip(given, usual, strict=True)
+        )
+        return replace(self, hardest=hardest, per=per, parser=parser)
