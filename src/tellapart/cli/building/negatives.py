@@ -49,15 +49,15 @@ def own(
 
 
 def tell(benchmark: Benchmark) -> str:
-    """How many of each kind, and what was refused for which reason."""
+    """How many of each kind, and for how many captions there is none, by the reason."""
     from tellapart.benchmark.benchmark import card_json
     from tellapart.text.aligned import aligned
 
     made = card_json(benchmark)["counts"]["kinds"]
     refused = benchmark.card.made["refused"]
-    reasons = sorted({reason for found in refused.values() for reason in found})
-    rows = [("kind", "made", *reasons)]
+    rows = [("kind", "made", "refused")]
     for kind in benchmark.card.made["kinds"]:
-        numbers = (refused.get(kind, {}).get(reason, 0) for reason in reasons)
-        rows.append((kind, f"{made.get(kind, 0):,}", *(f"{n:,}" for n in numbers)))
-    return f"{aligned(rows, {0})}\n{benchmark}"
+        reasons = sorted(refused.get(kind, {}).items(), key=lambda pair: -pair[1])
+        told = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
+        rows.append((kind, f"{made.get(kind, 0):,}", told))
+    return f"{aligned(rows, {0, 2})}\n{benchmark}"

@@ -37,8 +37,8 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     own = own_options(options, NegativesOptions)
     task = task_of(corpus, own, options)
     made = _maker(own.by)(task)
-    chosen = spread(_fitting(made.negatives, Verifier(corpus, options.verifier)), options)
-    items = [_item(corpus, negative, own, options.seed) for negative in chosen]
+    fitting = _fitting(distinct(corpus, made), Verifier(corpus, options.verifier))
+    items = [_item(corpus, negative, own, options.seed) for negative in spread(fitting, options)]
     built = finish("negatives", corpus, items, out, options, ("accuracy",), _how(own, made))
     for name, table in made.beside.items():
         write_parquet(out / f"{name}.parquet", table)
@@ -58,9 +58,33 @@ def _maker(by: str) -> Maker:
     return maker
 
 
+def distinct(corpus: Corpus, made: Made) -> Iterator[Negative]:
+    """Negatives that are there once, and that no caption of the image says in so many words.
+
+    Two people may have written the same caption, and then get the same negative (pitfall 9).
+    """
+    said = {
+        image: {alike(text).lower() for text in texts}
+        for image, texts in corpus.texts_by_image.items()
+    }
+    seen: set[tuple[str, str, str]] = set()
+    for negative in made.negatives:
+        text = alike(negative.text).lower()
+        key = (negative.image, alike(negative.original).lower(), text)
+        if text in said[negative.image]:
+            made.refused[negative.kind, "said elsewhere"] += 1
+        elif key in seen:
+            made.refused[negative.kind, "made already"] += 1
+        else:
+            seen.add(key)
+            yield negative
+
+
 def _fitting(negatives: Iterable[Negative], verifier: Verifier) -> Iterator[Negative]:
+    """Negatives that a verifier, where there is one, finds false, and their originals true."""
     for negative in negatives:
-        if verifier.may_be_false(negative.image, negative.text):
+        fits = verifier.may_fit(negative.image, negative.original)
+        if fits and verifier.may_be_false(negative.image, negative.text):
             yield negative
 
 

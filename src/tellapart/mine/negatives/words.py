@@ -92,3 +92,17 @@ ING_NOUNS = frozenset(
     frosting dressing""".split()
 )
 """Nouns in -ing that name things; others are verbs that were read as nouns."""
+
+SCENES = frozenset(
+    """street road sidewalk beach field court track runway ground floor grass hill slope water snow
+    ocean river sea lake park lot city town air sky wall forest wood room kitchen bathroom bedroom
+    yard pasture enclosure zoo path trail area sand mountain range day night photo picture
+    background shade sun rain dirt tarmac wave harbor dock intersection station landscape stage
+    store shop restaurant office home house building garden desert jungle pen front land side middle
+    top end edge corner motion display line row group bunch circle pile stack uniform suit shirt
+    dress outfit hat clothes gear hand arm mouth head face leg body lap back foot neck ear nose
+    teeth tooth curb crosswalk game wii airport platform rail freeway highway roadway
+    overpass bridge strip airstrip ramp""".split()
+) | {"train track", "train station", "parking lot", "living room", "dining room", "hotel room",
+     "bus stop", "skate park", "home plate", "bath room", "parking garage"}  # fmt: skip
+"""What something is on or in together with much else, or what is no place of its own."""

@@ -9,10 +9,15 @@ from tellapart.mine.negatives.edit import Change, Edit
 from tellapart.mine.negatives.phrases import Phrase
 from tellapart.mine.negatives.rules.classes import CONTRARIES, COUNTS, SORT
 from tellapart.mine.negatives.rules.desk import Desk
-from tellapart.mine.negatives.words import NO_THINGS, PEOPLE
+from tellapart.mine.negatives.words import NO_THINGS, PEOPLE, PRONOUNS
 
+UNUSUAL = 0.02
+"""Least use of an attribute with a noun, as a part of the most usual one's: no red snow."""
 SHADES = frozenset("dark light bright pale deep very mostly half all".split())
 """Words before an attribute that belong to it."""
+AGES = frozenset("baby adult toddler infant child".split())
+"""Words in a noun that tell an age by themselves."""
+GENDERED = frozenset(word for word, _ in PRONOUNS)
 MEMBERS = frozenset("both each other another one pair couple all rest".split())
 """Words that speak of the members of a group, whose number must then stay."""
 
@@ -36,8 +41,9 @@ def _others(desk: Desk, phrase: Phrase, word: str) -> Iterator[tuple[str, float]
     known = desk.lists.pairs.attributes.get(phrase.kernel)
     if word not in SORT or not known or not is_settled(desk, phrase, SORT[word]):
         return
+    usual = max((n for other, n in known.items() if SORT.get(other) == SORT[word]), default=0)
     for other, close in CONTRARIES[word].items():
-        if other in known and not is_said(desk, close):
+        if known.get(other, 0) >= max(1, UNUSUAL * usual) and not is_said(desk, close):
             yield other, known[other] ** 0.5
 
 
@@ -50,13 +56,19 @@ def is_settled(desk: Desk, phrase: Phrase, sort: str) -> bool:
     """Whether it is clear which thing has an attribute, and that it has it."""
     if sort == "colour" and phrase.kernel in PEOPLE:
         return False
+    if sort == "size" and phrase.plural:
+        return False
+    if sort == "age" and not AGES.isdisjoint(phrase.noun.split()):
+        return False
+    if sort == "gender" and any(t.text.lower() in GENDERED for t in desk.source.parse.tokens):
+        return False
     if phrase.plural != (phrase.kernel in desk.facts.several):
         return not desk.doubts("may be several")
     if not phrase.plural and not desk.is_one(phrase):
         return not desk.doubts("may be several")
-    if sort == "size":
+    if sort in ("size", "age") or (sort == "colour" and phrase.plural):
         said = desk.facts.attributes.get(phrase.kernel, Counter())
-        return sum(n for other, n in said.items() if SORT.get(other) == "size") >= 2
+        return sum(n for other, n in said.items() if SORT.get(other) == sort) >= 2
     return True
 
 
@@ -81,7 +93,9 @@ def add_attribute(desk: Desk) -> Iterator[Edit]:
     """An attribute that excludes what another caption says of the same thing."""
     tokens = desk.source.parse.tokens
     for phrase in desk.reading.phrases:
-        if phrase.attributes or phrase.kernel in NO_THINGS or not _is_bare(desk, phrase):
+        if phrase.noun not in PEOPLE and phrase.noun not in desk.lists.nouns.known:
+            continue
+        if phrase.attributes or not _is_bare(desk, phrase):
             continue
         told = _sorts_told_behind(desk)
         for said in sorted(desk.facts.attributes.get(phrase.kernel, ())):
@@ -112,4 +126,6 @@ def _is_bare(desk: Desk, phrase: Phrase) -> bool:
     before = desk.source.parse.tokens[phrase.core - 1]
     if before.pos == "DET" or before.tag == "PRP$":
         return True
+    if not phrase.plural and not desk.lists.nouns.is_mass(phrase.noun):
+        return False  # playing frisbee
     return phrase.start == phrase.core and before.pos in ("ADP", "VERB", "AUX")

@@ -42,7 +42,7 @@ SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("narrow", "wide"),
     ),
     "age": (("young", "old older elderly"), ("old vintage antique rusty", "new modern")),
-    "filling": (("empty", "full"), ("empty deserted quiet", "crowded busy")),
+    "filling": (("empty deserted quiet", "crowded busy"),),
     "state": (
         ("open", "closed"),
         ("wet", "dry"),

@@ -16,6 +16,8 @@ from tellapart.mine.negatives.words import WORN
 SELDOM_TOGETHER = 0.1
 """Most images of the rarer of two things that may show both, for them to be alternatives."""
 
+NONE: frozenset[str] = frozenset()
+
 
 class Place(NamedTuple):
     """What a noun must go with to stand in a phrase's place, as the lists have it.
@@ -69,6 +71,8 @@ class Desk:
         facts, nouns = self.facts, self.lists.nouns
         if self.doubts(facts.doubt(Shows(noun))):
             return False
+        if not nouns.same_things.get(noun, NONE).isdisjoint(facts.nouns):
+            return not self.doubts("mentioned")
         if facts.objects is not None and noun in nouns.denotes:
             return True
         told = nouns.telling(noun) >= TELLING

@@ -24,6 +24,8 @@ IMPLIES, LIFT = 0.85, 3.0
 """Share of a noun's images that show an object for the noun to speak of it, and how much more."""
 TELLING = 0.4
 """Mean share of captions that name a thing, over images where one does, for silence to tell."""
+SAME_IMAGES, ONE_CAPTION = 0.1, 0.35
+"""Share of the rarer noun's images with both nouns, and how many captions with both to an image."""
 USUAL = 0.1
 """How often a noun must be used, as a part of the usual word for the same: not `lap top`."""
 
@@ -118,6 +120,22 @@ class Nouns:
                 else self.telling(noun) >= TELLING
             )
         )
+
+    @cached_property
+    def same_things(self) -> Mapping[str, frozenset[str]]:
+        """For each noun those that people use for the same thing.
+
+        They share images (one says couch, the next says sofa) but seldom a caption, where two
+        things that are there together share captions as well.
+        """
+        found: dict[str, set[str]] = {}
+        for (one, other), images in self.counts.together.items():
+            if self.counts.beside[one, other] >= ONE_CAPTION * images:
+                continue
+            if one in self.known and self.share_images(one, other) >= SAME_IMAGES:
+                found.setdefault(one, set()).add(other)
+                found.setdefault(other, set()).add(one)
+        return {noun: frozenset(others) for noun, others in found.items()}
 
     def share_images(self, one: str, other: str) -> float:
         """The share of the images of the rarer of two things that have captions with both."""

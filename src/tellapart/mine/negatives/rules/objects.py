@@ -26,6 +26,8 @@ PLACES = frozenset(
 ) | {"on top of", "in front of", "next to", "close to"}
 BEHIND = frozenset(("prep", "acl", "relcl", "appos"))
 """How what hangs on behind a noun depends on it."""
+CLOSE_BEHIND = frozenset((",", "of", "with", "without", "full", "filled", "that", "which"))
+"""Words that belong to the noun before them."""
 NUMBERS = frozenset((*COUNTS, "several", "many", "few", "multiple", "one", "various"))
 LOOSE = frozenset("with near by beside behind holding holds".split()) | {"next to", "in front of"}
 """Relations to things of any sort."""
@@ -141,7 +143,7 @@ def _may_be_joined(desk: Desk, phrase: Phrase, subject: bool) -> bool:
     if not subject and any(t.head == head.place and t.dep in BEHIND for t in tokens[head.place :]):
         return False
     behind = tokens[phrase.head + 1] if phrase.head + 1 < len(tokens) else None
-    if behind is not None and (behind.dep in ("case", "cc", "conj") or behind.text in (",", "of")):
+    if behind is not None and (behind.dep in ("case", "cc", "conj") or behind.text in CLOSE_BEHIND):
         return False
     if head.dep in ("conj", "appos", "npadvmod", "dative", "poss"):
         return False

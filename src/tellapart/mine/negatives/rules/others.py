@@ -15,11 +15,13 @@ from tellapart.mine.negatives.rules.nouns import Nouns
 from tellapart.mine.negatives.rules.pairs import ATTESTED
 from tellapart.mine.negatives.rules.similar import Similar, similar
 from tellapart.mine.negatives.rules.wordnet import WordNet, load
+from tellapart.mine.negatives.words import SCENES
 
 ALTERNATIVES, COMPANIONS = 12, 30
 """How many are kept."""
-LEAST_SIMILAR, ALIKE = 0.08, 0.3
-"""Least cosine of an alternative; and where neither a table nor WordNet knows the two words."""
+LEAST_SIMILAR, UNSEEN, ALIKE = 0.08, 0.15, 0.3
+"""Least cosine of an alternative; of one that is no listed object; and where neither a table nor
+WordNet knows the two words."""
 
 
 class Other(NamedTuple):
@@ -51,8 +53,15 @@ class Others:
             if cosine < LEAST_SIMILAR:
                 return
             other = self.nouns.by_kernel[kernel]
-            if other in self.nouns.deniable and self._same_sort(noun, other, cosine):
+            if other not in self.nouns.deniable or other in self._same_things(noun):
+                continue
+            if other not in self.nouns.denotes and cosine < UNSEEN:
+                continue
+            if self._same_sort(noun, other, cosine):
                 yield Other(other, kernel, self.nouns.forms(other), cosine)
+
+    def _same_things(self, noun: str) -> frozenset[str]:
+        return self.nouns.same_things.get(noun, frozenset())
 
     @cached_property
     def _similar(self) -> Similar:
@@ -91,6 +100,8 @@ class Others:
         return cosine >= ALIKE
 
     def _sorts_of(self, noun: str) -> frozenset[str]:
+        if kernel_of(noun) in SCENES:  # a wave speaks of a surfboard and is none
+            return frozenset()
         names = {noun, kernel_of(noun), *self.nouns.denotes.get(noun, ())}
         return frozenset(self.sorts[name] for name in names if name in self.sorts)
 

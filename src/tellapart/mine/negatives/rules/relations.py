@@ -9,7 +9,7 @@ from tellapart.mine.negatives.phrases import Relation
 from tellapart.mine.negatives.rules.desk import Desk
 from tellapart.mine.negatives.rules.nouns import names_a_thing
 from tellapart.mine.negatives.rules.verbs import DEEDS, FORMS, POSTURES, base_of, form_of_verb
-from tellapart.mine.negatives.words import ANIMALS, BIRDS, GROUPS, NO_THINGS, PEOPLE, WORN
+from tellapart.mine.negatives.words import ANIMALS, BIRDS, GROUPS, NO_THINGS, PEOPLE, SCENES, WORN
 
 SAME_PLACE = {
     "on": "on top of", "atop": "on top of", "upon": "on top of", "onto": "on top of",
@@ -27,7 +27,7 @@ OTHER_PLACES = {
     "in front of": ("behind", "on top of", "inside", "under"),
     "behind": ("in front of", "on top of", "under", "inside"),
     "next to": ("on top of", "under", "inside"),
-    "above": ("under", "below", "behind", "next to"),
+    "above": ("under", "below", "behind"),
     "outside": ("inside",),
     "at": ("under", "on top of"),
     "towards": ("away from",),
@@ -37,19 +37,6 @@ OTHER_PLACES = {
 """What something is not, where it is so."""
 STAYING = frozenset("parked resting perched placed displayed leaning seated stuck".split())
 """Verbs beside those of posture that say where something stays."""
-WIDE = frozenset(
-    """street road sidewalk beach field court track runway ground floor grass hill slope water snow
-    ocean river sea lake park lot city town air sky wall forest wood room kitchen bathroom bedroom
-    yard pasture enclosure zoo path trail area sand mountain range day night photo picture
-    background shade sun rain dirt tarmac wave harbor dock intersection station landscape stage
-    store shop restaurant office home house building garden desert jungle pen front land side middle
-    top end edge corner motion display line row group bunch circle pile stack uniform suit shirt
-    dress outfit hat clothes gear hand arm mouth head face leg body lap back foot neck ear nose
-    teeth tooth curb crosswalk game wii airport platform rail freeway highway roadway
-    overpass bridge strip airstrip ramp""".split()
-) | {"train track", "train station", "parking lot", "living room", "dining room", "hotel room",
-     "bus stop", "skate park", "home plate", "bath room", "parking garage"}  # fmt: skip
-"""What something is on or in together with much else, or what is no place of its own."""
 EITHER_SIDE = frozenset(
     """table desk counter laptop computer monitor keyboard tv television plate cake pizza food
     camera microphone bar podium stand crowd window fence door mirror screen glass net
@@ -69,7 +56,7 @@ def replace_relation(desk: Desk) -> Iterator[Edit]:
     for relation in desk.reading.relations:
         if relation.last > relation.first:
             yield from _other_place(desk, relation)
-        elif relation.subject >= 0:
+        elif relation.subject >= 0 and _is_alive(desk, relation):
             yield from _other_deed(desk, relation)
         if relation.verb >= 0 and relation.subject >= 0 and relation.verb not in verbs:
             verbs.add(relation.verb)
@@ -79,9 +66,9 @@ def replace_relation(desk: Desk) -> Iterator[Edit]:
 def _other_place(desk: Desk, relation: Relation) -> Iterator[Edit]:
     phrases, pairs, facts = desk.reading.phrases, desk.lists.pairs, desk.facts
     thing = phrases[relation.object]
-    if thing.kernel in WIDE or relation.subject < 0 or thing.kernel in facts.several:
+    if thing.kernel in SCENES or relation.subject < 0 or thing.kernel in facts.several:
         return
-    if not names_a_thing(thing.noun):
+    if not names_a_thing(thing.noun) or _has_parts(desk, relation.object):
         return
     if phrases[relation.subject].kernel in NO_THINGS - GROUPS:
         return
@@ -108,6 +95,11 @@ def _other_place(desk: Desk, relation: Relation) -> Iterator[Edit]:
         change = desk.put(relation.first, relation.last - 1, other)
         number = pairs.counts.behind[other, thing.kernel]
         yield Edit((change,), relation.name, other, number**0.5)
+
+
+def _has_parts(desk: Desk, place: int) -> bool:
+    """Whether a phrase goes on with `of`: a bed of flowers is no bed."""
+    return any(r.subject == place and r.name == "of" for r in desk.reading.relations)
 
 
 def _is_alive(desk: Desk, relation: Relation) -> bool:

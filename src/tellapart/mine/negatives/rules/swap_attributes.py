@@ -15,6 +15,8 @@ IMPROBABLE = 0.03
 """Share of a noun's captions with an attribute, up to which a thing is unlikely to have it."""
 ACROSS = frozenset(("colour", "material", "pattern", "shape"))
 """Sorts that may be exchanged with one another, not only within the sort."""
+WOODY = frozenset("brown tan beige gold golden".split())
+"""Colours that wooden things have."""
 
 
 def swap_attribute(desk: Desk) -> Iterator[Edit]:
@@ -39,12 +41,18 @@ def _may_exchange(desk: Desk, first: tuple[Phrase, int], second: tuple[Phrase, i
     one, two = desk.word(token), desk.word(other_token)
     if one == two or one not in SORT or two not in SORT:
         return False
-    if SORT[one] != SORT[two] and not (SORT[one] in ACROSS and SORT[two] in ACROSS):
+    if SORT[one] != SORT[two] and not (_may_cross(one) and _may_cross(two)):
+        return False
+    if SORT[one] == SORT[two] and two not in CONTRARIES[one]:
         return False
     if not (_takes(desk, phrase, token, two) and _takes(desk, other, other_token, one)):
         return False
     wrong = _is_wrong(desk, phrase, one, two) or _is_wrong(desk, other, two, one)
     return wrong or not desk.doubts("may be true")
+
+
+def _may_cross(attribute: str) -> bool:
+    return SORT[attribute] in ACROSS and attribute not in WOODY
 
 
 def _takes(desk: Desk, phrase: Phrase, instead_of: int, attribute: str) -> bool:
@@ -57,11 +65,20 @@ def _takes(desk: Desk, phrase: Phrase, instead_of: int, attribute: str) -> bool:
         phrase.noun
     ):  # a little water
         return False
-    others = (desk.word(k) for k in phrase.attributes if k != instead_of)
+    others = (desk.word(k) for k in _listed(desk, phrase) if k != instead_of)
     if any(SORT.get(other) == SORT[attribute] for other in others):
         return False
     said = attribute in desk.facts.attributes.get(phrase.kernel, ())
     return not desk.doubts("said elsewhere" if said else None)
+
+
+def _listed(desk: Desk, phrase: Phrase) -> list[int]:
+    """A phrase's attributes, with those before it that a comma may have cut off."""
+    tokens = desk.source.parse.tokens
+    first = phrase.start
+    while first and tokens[first - 1].pos in ("ADJ", "PUNCT", "CCONJ"):
+        first -= 1
+    return [*phrase.attributes, *range(first, phrase.start)]
 
 
 def _is_wrong(desk: Desk, phrase: Phrase, old: str, new: str) -> bool:

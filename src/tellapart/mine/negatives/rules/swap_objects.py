@@ -9,8 +9,7 @@ from tellapart.mine.negatives.phrases import Phrase, Relation
 from tellapart.mine.negatives.rules.desk import Desk
 from tellapart.mine.negatives.rules.nouns import FEWEST, names_a_thing
 from tellapart.mine.negatives.rules.pairs import ATTESTED
-from tellapart.mine.negatives.rules.relations import WIDE
-from tellapart.mine.negatives.words import ANIMALS, PEOPLE, WORN
+from tellapart.mine.negatives.words import ANIMALS, PEOPLE, SCENES, WORN
 
 ONE_WAY = frozenset(
     """on atop under underneath beneath below above over inside onto
@@ -18,11 +17,18 @@ ONE_WAY = frozenset(
     pushing pushes licking licks feeding feeds""".split()
 ) | {"on top of"}
 """Relations that do not hold the other way round."""
-FACING = frozenset(("in front of", "behind", "in back of"))
+FACING = frozenset(("in front of",))
 """Relations that hold the other way round where somebody faces a thing."""
+FACES = frozenset("doll toy statue mannequin camera".split()) | {
+    "teddy bear", "stuffed animal", "stuffed bear", "stuffed toy",
+}  # fmt: skip
+"""Things that face others."""
 BEFORE_NOUN = frozenset(("DET", "ADJ", "NUM", "NOUN", "PROPN", "SPACE"))
 """What stands before a phrase that was not read whole."""
 ALIVE = PEOPLE | ANIMALS
+ANYBODY = frozenset("person people human individual someone adult figure animal friend".split())
+"""Words that may mean the other one as well."""
+CHILDREN = frozenset("kid child baby toddler youth".split())
 RIDDEN = frozenset(
     """bike bicycle motorcycle skateboard surfboard snowboard ski horse scooter elephant bull
     phone laptop""".split()
@@ -49,8 +55,9 @@ def swap_object(desk: Desk) -> Iterator[Edit]:
 def _turned_round(desk: Desk, relation: Relation) -> Iterator[Edit]:
     first = desk.reading.phrases[relation.subject]
     second = desk.reading.phrases[relation.object]
-    alive = (first.kernel in ALIVE, second.kernel in ALIVE)
-    if alive[0] != alive[1] or (alive[0] and desk.name(relation) in FACING):
+    if (first.kernel in ALIVE) != (second.kernel in ALIVE):
+        return
+    if desk.name(relation) in FACING and {first.kernel, second.kernel} & (ALIVE | FACES):
         return
     if relation.last == relation.first and first.kernel not in ALIVE:
         return
@@ -64,14 +71,20 @@ def _turned_round(desk: Desk, relation: Relation) -> Iterator[Edit]:
 
 def _is_thing(desk: Desk, phrase: Phrase) -> bool:
     """Whether a phrase is whole and names a thing that the corpus knows."""
-    if phrase.kernel in WIDE or not names_a_thing(phrase.noun):
+    if phrase.kernel in SCENES or not names_a_thing(phrase.noun):
         return False
     if desk.lists.counts.nouns[phrase.kernel] < FEWEST:
         return False
-    if phrase.determiner not in (("the", "some", "") if phrase.plural else ("a", "an", "the", "")):
+    if phrase.plural:
+        whole = phrase.determiner in ("the", "some", "")
+    else:
+        whole = phrase.determiner in ("a", "an", "the") or desk.lists.nouns.is_mass(phrase.noun)
+    if not whole:
         return False
-    before = desk.source.parse.tokens[phrase.start - 1] if phrase.start else None
-    return before is None or before.pos not in BEFORE_NOUN
+    if not phrase.start:
+        return True
+    before = desk.source.parse.tokens[phrase.start - 1]
+    return before.pos not in BEFORE_NOUN and (before.pos != "CCONJ" or bool(phrase.determiner))
 
 
 def _stands_free(desk: Desk, first: Phrase, second: Phrase, relation: Relation) -> bool:
@@ -147,6 +160,11 @@ def _other_roles(desk: Desk) -> Iterator[Edit]:
         return
     first, second = (desk.reading.phrases[k] for k in places)
     if first.kernel == second.kernel or first.plural != second.plural:
+        return
+    pair = {first.kernel, second.kernel}
+    if pair & ANYBODY or (pair & CHILDREN and pair <= CHILDREN | {"boy", "girl"}):
+        return
+    if any(r.name == "of" and r.object in places for r in desk.reading.relations):
         return
     if not (_is_thing(desk, first) and _is_thing(desk, second)):
         return
