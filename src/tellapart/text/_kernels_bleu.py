@@ -42,7 +42,7 @@ def precision(matched: float, total: float, k: int, kind: int, value: float, emp
     if matched == 0 and kind == FLOOR:
         return value / total
     if matched == 0 and kind == EXP:
-        return 0.5 ** (empty + 1) / total
+        return 1.0 / ((2 << empty) * total)
     return matched / total
 
 
