@@ -74,8 +74,8 @@ COCO: dict[str, tuple[str, ...]] = {
         "bus : minibus coach trolley shuttle decker van",
         "train, train car, train engine : locomotive subway tram trolley railway railroad amtrak "
         "streetcar",
-        "truck, pickup truck, pick up truck, fire truck : pickup lorry tractor semi trailer firetruck van suv "
-        "jeep",
+        "truck, pickup truck, pick up truck, fire truck : pickup lorry tractor semi trailer "
+        "firetruck van suv jeep",
         "boat, sail boat : ship sailboat canoe kayak yacht ferry vessel gondola raft rowboat "
         "speedboat motorboat tugboat barge dinghy",
     ),

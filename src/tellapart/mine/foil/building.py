@@ -40,7 +40,7 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     tagger = _tagger(foils)
     facts = {} if own.split == "none" else {"split": own.part}
     maker = Maker(foils, tagger, options.seed, facts)
-    with hardness(foils, own.hardest) as (score, judge):
+    with hardness(foils, own.hardest) as (score, way):
         items = list(_items(maker, score, own, options))
     if not items:
         raise _nothing(foils, own)
@@ -52,7 +52,7 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
         "words": "replaced as they stand (plain)"
         if own.plain
         else "nouns, long names whole; a/an, plural and capitals are right",
-        "hardest": f"one foil for each {own.per}, chosen by {judge}",
+        "hardest": f"one foil for each {own.per}, {way}",
         "nouns and content words by": tagger.name if tagger else find_pipeline(own.parser).name,
         "T3": "all words" if own.plain else "words that the image lacks: others may be true",
         "by supercategory": counts(foils, items),

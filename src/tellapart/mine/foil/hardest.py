@@ -24,15 +24,15 @@ DIGITS = 9
 
 @contextmanager
 def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
-    """Who says how hard foils are, and what the card calls it."""
+    """Who says how hard foils are, and how the card puts it."""
     if hardest == RANDOM:
-        yield lambda rows: np.zeros(len(rows)), "nobody: foils are drawn at random"
+        yield lambda rows: np.zeros(len(rows)), "drawn at random"
     elif hardest == LANGUAGE:
-        yield language_scores(foils).__getitem__, NAME
+        yield language_scores(foils).__getitem__, f"chosen by a {NAME}"
     else:
         model = load(hardest)
         with by_model(foils, model) as scores:
-            yield scores, model.facts.name
+            yield scores, f"chosen by {model.facts.name}"
 
 
 def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[Ints]:
