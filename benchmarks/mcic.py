@@ -57,7 +57,7 @@ def mine(folder: Path) -> dict[str, float]:
     begin = time.perf_counter()
     every = Captions.of(corpus)
     vectors = other_vectors(every, str(folder / "vectors.npy"), lambda done, total: None)
-    work = Mine(every, vectors, Vocabulary.of(every), McicOptions(), Verifier(corpus, ""))
+    work = Mine(every, vectors, Vocabulary.of(every), McicOptions(), Verifier(corpus, ""), 0)
     work.decoys(np.arange(len(every), dtype=np.int32), lambda done, total: None)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
+from tellapart import seeds
 from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.building import Verifier
@@ -34,6 +35,7 @@ from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Search
 from tellapart.text.words import FUNCTION_WORDS
 
+SEED = 5
 NO_GUARDS = Guards().without(["all"])
 ANIMALS = "dog cat horse sheep bird cow bear zebra goat duck".split()
 PLACES = "grass beach road snow sofa roof".split()
@@ -127,6 +129,7 @@ def slow_refuses(rows, image, text, guards, agreement):
 def slow_decoys(rows, vectors, choice, guards):
     """Algorithm 1 for each caption: the texts' places, or fewer than wanted."""
     agreement = slow_agreement(rows)
+    longer = seeds.rng(SEED, "mcic", "longer").integers(choice.decoys + 1, size=len(rows))
     chosen = []
     for target, (image, text) in enumerate(rows):
         others = [
@@ -138,23 +141,40 @@ def slow_decoys(rows, vectors, choice, guards):
             k: slow_score(cosine[k], slow_bleu(split_words(rows[k][1]), split_words(text)), choice)
             for k in near
         }
-        picked = []
-        for k in sorted(near, key=lambda k: -score[k]):
-            twice = guards.distinct and any(
-                bag_of_words(rows[k][1]) == bag_of_words(rows[p][1]) for p in picked
-            )
-            refused = slow_refuses(rows, image, rows[k][1], guards, agreement)
-            if score[k] > 0 and not twice and not refused and len(picked) < choice.decoys:
-                picked.append(k)
-        chosen.append(picked)
+        ranked = [k for k in sorted(near, key=lambda k: -score[k]) if score[k] > 0]
+        chosen.append(slow_picks(rows, target, ranked, guards, agreement, longer[target], choice))
     return chosen
+
+
+def slow_picks(rows, target, ranked, guards, agreement, longer, choice):
+    """Best first; with the guard `length` so many longer ones, then the best of what is left."""
+    image, text = rows[target]
+    room = {"longer": longer, "shorter": choice.decoys - longer}
+    picked = []
+
+    def may(k):
+        bags = [bag_of_words(rows[p][1]) for p in picked]
+        twice = guards.distinct and bag_of_words(rows[k][1]) in bags
+        refused = slow_refuses(rows, image, rows[k][1], guards, agreement)
+        return not twice and not refused and k not in picked and len(picked) < choice.decoys
+
+    for k in ranked:
+        difference = len(rows[k][1]) - len(text)
+        side = "longer" if difference > 0 or (difference == 0 and room["longer"]) else "shorter"
+        if may(k) and (not guards.length or room[side]):
+            room[side] -= 1
+            picked.append(k)
+    for k in ranked:
+        if may(k):
+            picked.append(k)
+    return sorted(picked, key=ranked.index)
 
 
 def mined(rows, vectors, choice, guards):
     captions = captions_of(rows)
     given = CaptionVectors("given", np.asarray(vectors, np.float32))
     own = McicOptions(choice=choice, guards=guards, search=Search("exact"))
-    mine = Mine(captions, given, Vocabulary.of(captions), own, Verifier(None, ""))
+    mine = Mine(captions, given, Vocabulary.of(captions), own, Verifier(None, ""), SEED)
     found = mine.decoys(np.arange(len(rows), dtype=np.int32), lambda done, total: None)
     return [[k for k in row if k >= 0] for row in found.captions.tolist()], found
 
@@ -170,7 +190,7 @@ caption = st.tuples(st.sampled_from(["x", "y", "z"]), short_text.map(" ".join), 
     st.lists(caption, min_size=2, max_size=14),
     st.sampled_from([0.0, 0.3, 1.0]),
     st.sampled_from([3, 20]),
-    st.sampled_from([NO_GUARDS, Guards(doubt=0.9), Guards(same_words=False, doubt=1.0)]),
+    st.sampled_from([NO_GUARDS, Guards(doubt=0.9), Guards(False, same_words=False, doubt=1.0)]),
 )
 def test_decoys_are_those_of_the_obvious_version_ties_included(rows, weight, neighbours, guards):
     """Cosines of these vectors are multiples of 1/2: there are ties at every step."""
@@ -272,7 +292,8 @@ def test_ranks_are_those_of_the_obvious_version(rows, number, weight):
     indices, cosines = dev.near(CaptionVectors("", np.array(vectors, np.float32)), Search("exact"))
     bleus = pair_bleu(all_captions, choice).scores_against(dev.sample, indices)
     assert mgs_rank(dev, indices)[0] == pytest.approx(slow_ranks(captions, near, by_cosine))
-    ranked = wmgs_rank(dev, Candidates(dev.sample, indices, cosines, bleus), choice)
+    candidates = Candidates(dev.sample, dev.sample, indices, cosines, bleus)
+    ranked = wmgs_rank(dev, candidates, choice)
     assert ranked[0] == pytest.approx(slow_ranks(captions, near, by_score))
 
 
@@ -440,6 +461,8 @@ def test_a_number_of_items_takes_captions_at_random(tmp_path):
     assert len(made.items) == 7
     targets = [int(item.origin.source_id[1:]) for item in made.items]
     assert targets == sorted(targets) and max(targets) > 30
+    told = made.card.made["statistics"]["all"]
+    assert told["instances"] == 7 and told["left_out"] < 7
 
 
 def test_the_same_seed_gives_the_same_items_and_another_one_another_order(tmp_path):
@@ -620,6 +643,7 @@ def test_wrong_options_are_named(tmp_path):
         "way": {"way": "papers"}, "neighbours": {"choice": Choice(neighbours=0)},
         "lambda": {"tuning": Tuning(weights=(1.5,))}, "L": {"choice": Choice(limit=2)},
         "doubt": {"guards": Guards(doubt=0)}, "smoothing": {"choice": Choice(smoothing="much")},
+        "fair sets have no splits": {"way": "fair-sets", "splits": "a:0.5,b:0.5"},
         "decoys cannot come from": {"choice": Choice(neighbours=3)},
         "epochs": {"tuning": Tuning(epochs=())},
     }  # fmt: skip
@@ -643,7 +667,7 @@ def test_the_command_prints_the_table_and_leaves_the_card(tmp_path):
     assert "truth is the most central option" in done.output and "mcic: " in done.output
     card = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert card["made"]["lambda"] in (0.2, 0.6) and list(card["made"]["statistics"]) == ["a", "b"]
-    assert card["made"]["guards"]["doubt"] == 0.05
+    assert card["made"]["guards"]["doubt"] == 0.1
     more = [*given, "--overwrite", "--without", "all", "--json"]
     shown = json.loads(CliRunner().invoke(app, more).stdout)
     assert shown["made"]["guards"]["doubt"] == 1.0

@@ -64,7 +64,7 @@ def test_our_decoys_score_at_least_as_high_as_the_released_ones(released, captio
     score = scores(cosines, bleus, choice.weight, choice.limit)
     for guards in (Guards().without(["all"]), Guards()):
         own = McicOptions(choice=choice, guards=guards)
-        mine = Mine(captions, vectors, Vocabulary.of(captions), own, Verifier(None, ""))
+        mine = Mine(captions, vectors, Vocabulary.of(captions), own, Verifier(None, ""), 0)
         ours = mine.decoys(targets, lambda done, total: None)
         assert ours.scores.mean() > score.mean()
         # Where the released decoys are allowed by L, too.
@@ -82,7 +82,7 @@ def test_pitfall_8_the_guards_find_the_true_decoys_of_the_release(released, capt
     bag_of = dict(zip(captions.texts, captions.bags, strict=True))
     rows = sum(any((image, bag_of[t]) in bags for t in texts) for image, _, texts in released)
     assert rows >= 53
-    assert said.true_ones_let_through(0.05) < 0.2
+    assert said.true_ones_let_through(0.1) < 0.25
     assert said.true_ones_let_through(1.0) == 1.0
 
 

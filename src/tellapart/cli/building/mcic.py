@@ -66,11 +66,11 @@ def own(
     doubt: Annotated[
         float,
         typer.Option(help="Most chance that the image's captions left out what a decoy says."),
-    ] = 0.05,
+    ] = 0.1,
     without: Annotated[
         str,
         typer.Option(
-            help="Guards to do without, as the paper does: shuffle, same-words, doubt, "
+            help="Guards to do without, as the paper does: length, shuffle, same-words, doubt, "
             "distinct, own-split, or all."
         ),
     ] = "",

@@ -67,7 +67,7 @@ def _parts(
             targets = np.arange(len(places), dtype=np.int32)
         if options.items is not None:
             targets = seeds.rng(options.seed, "mcic", "targets", name).permutation(targets)
-        mine = Mine(pool, vectors, vocabulary, own, verifier)
+        mine = Mine(pool, vectors, vocabulary, own, verifier, options.seed)
         chosen = mine.decoys(targets, options.progress, options.items)
         targets = targets[: len(chosen.captions)]
         made = Made(corpus.name, options.seed, own.guards, {"split": name} if name else {})

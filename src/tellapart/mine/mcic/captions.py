@@ -53,6 +53,11 @@ class Captions:
         return numbered([bag_of_words(text) for text in self.texts])
 
     @cached_property
+    def lengths(self) -> Ints:
+        """How many characters each caption has, white space at its ends aside."""
+        return np.array([len(text.strip()) for text in self.texts], np.int32)
+
+    @cached_property
     def per_image(self) -> Ints:
         """How many captions each image has."""
         return np.bincount(self.image_of, minlength=len(self.images)).astype(np.int32)

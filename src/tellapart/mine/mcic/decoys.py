@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import islice
 
 import numpy as np
 
+from tellapart import seeds
 from tellapart.mine.building import Verifier
 from tellapart.mine.mcic.captions import Captions, Ints, numbered
 from tellapart.mine.mcic.keeping import Kept
 from tellapart.mine.mcic.options import McicOptions
-from tellapart.mine.mcic.score import Candidates, Choice, Chosen, at, choose
+from tellapart.mine.mcic.score import Candidates, Choice, Chosen, choose
 from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours
-from tellapart.seeds import digest
 from tellapart.text.pair_bleu import PairBleu
 from tellapart.text.sentences import Sentences
 
@@ -52,6 +51,7 @@ class Mine:
     vocabulary: Vocabulary
     own: McicOptions
     verifier: Verifier
+    seed: int
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -81,7 +81,7 @@ class Mine:
                 if kept:
                     kept.write(f"from-{start}", **blocks[-1]._asdict())
             progress(start + len(part), len(targets))
-        return joined(blocks)
+        return joined(blocks) if enough is None else first_complete(joined(blocks), enough)
 
     def _kept(self, targets: Ints, size: int) -> Kept:
         captions = self.captions
@@ -89,44 +89,63 @@ class Mine:
             "decoys",
             self.vectors.sha256,
             hashlib.sha256(self._said.vocabulary.agreement.tobytes()).hexdigest(),
-            digest(captions.texts, captions.image_of.tolist(), targets.tolist(), size),
+            seeds.digest(captions.texts, captions.image_of.tolist(), targets.tolist(), size),
             asdict(self.own.choice),
             asdict(self.own.guards),
             self.neighbours.method,
-            self.own.search.seed,
+            self.seed,
         )
 
     def _block(self, targets: Ints, progress: Callable[[int], None]) -> Chosen:
         most = min(self.own.choice.neighbours, max(1, len(self.captions) - 1))
-        every = replace(self.own.choice, decoys=most)
         parts = []
         for near in self.neighbours.nearest(most, targets):
             mine = targets[near.rows]
             bleus = self._bleu.scores_against(mine, np.maximum(near.indices, 0))
-            candidates = Candidates(mine, near.indices, near.similarities, bleus)
-            if self.verifier.name:
-                ranked = choose(candidates, self._said, every, self.own.guards)
-                parts.append(self._verified(mine, ranked))
-            else:
-                parts.append(choose(candidates, self._said, self.own.choice, self.own.guards))
+            longer = self._longer[mine]
+            parts.append(
+                self._chosen(Candidates(mine, longer, near.indices, near.similarities, bleus))
+            )
             progress(near.rows.stop)
         return joined(parts)
 
-    def _verified(self, targets: Ints, ranked: Chosen) -> Chosen:
-        """The first decoys that the verifier does not call true of the image."""
-        places = np.full((len(targets), self.own.choice.decoys), -1, np.int32)
-        for row, target in enumerate(targets.tolist()):
-            image = self.captions.images[self.captions.image_of[target]]
-            if not self.verifier.may_fit(image, self.captions.texts[target]):
-                continue
-            fit = (
-                place
-                for place, k in enumerate(ranked.captions[row].tolist())
-                if k >= 0 and self.verifier.may_be_false(image, self.captions.texts[k])
-            )
-            first = list(islice(fit, self.own.choice.decoys))
-            places[row, : len(first)] = first
-        return at(places, ranked)
+    def _chosen(self, near: Candidates) -> Chosen:
+        """The decoys; what the verifier calls true is taken out until it calls nothing true."""
+        captions = near.captions.copy()
+        for row, target in enumerate(near.targets.tolist()):
+            if not self.verifier.may_fit(self._image(target), self.captions.texts[target]):
+                captions[row] = -1
+        while True:
+            near = near._replace(captions=captions)
+            chosen = choose(near, self._said, self.own.choice, self.own.guards)
+            true = self._true_ones(near.targets, chosen)
+            if not true:
+                return chosen
+            for row, caption in true:
+                captions[row, captions[row] == caption] = -1
+
+    def _true_ones(self, targets: Ints, chosen: Chosen) -> list[tuple[int, int]]:
+        """Decoys (row and caption) that the verifier calls true of the target's image."""
+        if not self.verifier.name:
+            return []
+        return [
+            (row, k)
+            for row, target in enumerate(targets.tolist())
+            for k in chosen.captions[row].tolist()
+            if k >= 0
+            and not self.verifier.may_be_false(self._image(target), self.captions.texts[k])
+        ]
+
+    def _image(self, caption: int) -> str:
+        return self.captions.images[int(self.captions.image_of[caption])]
+
+    @cached_property
+    def _longer(self) -> Ints:
+        """How many decoys of each caption are to be longer than it, -1 for as it comes."""
+        if not self.own.guards.length:
+            return np.full(len(self.captions), -1, np.int32)
+        lot = seeds.rng(self.seed, "mcic", "longer")
+        return lot.integers(self.own.choice.decoys + 1, size=len(self.captions), dtype=np.int32)
 
     @cached_property
     def _bleu(self) -> PairBleu:
@@ -151,6 +170,13 @@ def complete(chosen: Chosen) -> int:
     return int((chosen.captions >= 0).all(axis=1).sum())
 
 
+def first_complete(chosen: Chosen, enough: int) -> Chosen:
+    """The rows up to the one with which enough captions have all of their decoys."""
+    found = np.cumsum((chosen.captions >= 0).all(axis=1))
+    rows = int(np.searchsorted(found, enough)) + 1
+    return Chosen._make(column[:rows] for column in chosen)
+
+
 def joined(parts: list[Chosen]) -> Chosen:
     """Decoys of several lists of captions, one behind another."""
-    return Chosen(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return Chosen._make(np.concatenate(columns) for columns in zip(*parts, strict=True))

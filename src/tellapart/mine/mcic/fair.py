@@ -27,6 +27,8 @@ from tellapart.text.tfidf import tfidf
 from tellapart.text.words import tokens
 
 OPTIONS = 5
+NEAR = 2_000
+"""How many of the nearest captions a set is made from: those far away are no decoys."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def _sets(captions: Captions, options: BuildOptions) -> Iterator[list[int]]:
     """Greedily: a caption that is still free with the four nearest free ones that fit."""
     free = set(range(len(captions.chosen)))
     vectors = tfidf([text for _, _, text in captions.chosen])
-    blocks = Neighbours(vectors).nearest(len(captions.chosen) - 1)
+    blocks = Neighbours(vectors).nearest(min(NEAR, len(captions.chosen) - 1))
     neighbours = (row for block in blocks for row in block.indices)
     for index, near in enumerate(neighbours):
         options.progress(index + 1, len(captions.chosen))

@@ -46,6 +46,11 @@ class McicOptions:
         """Raise where a value cannot be meant."""
         if self.way not in WAYS:
             raise UnknownName("way to build mcic", self.way, WAYS)
+        if self.way == "fair-sets" and (self.splits or self.vectors not in ("auto", "tf-idf")):
+            raise BadInput(
+                "fair sets have no splits and no vectors but tf-idf",
+                allowed="--options paper with --split and --vectors",
+            )
         smoothing_of(self.choice.smoothing)
         self.guards.check()
         numbers = {

@@ -38,10 +38,12 @@ class Choice:
 class Candidates(NamedTuple):
     """Neighbours of target captions [q], arrays [q, n]: nearest first, caption -1 for none.
 
-    BLEU has the neighbour as candidate and the target as reference.
+    BLEU has the neighbour as candidate and the target as reference. `longer` [q] says how many
+    decoys are to be longer than the target, -1 for as it comes.
     """
 
     targets: Ints
+    longer: Ints
     captions: Ints
     cosines: Floats
     bleus: Floats
@@ -77,31 +79,21 @@ def choose(near: Candidates, said: Said, choice: Choice, guards: Guards) -> Chos
 
     score = scores(near.cosines, near.bleus, choice.weight, choice.limit)
     alike = near.bleus >= choice.limit
-    images = said.captions.image_of[near.targets]
-    places = np.full((len(images), choice.decoys), -1, np.int32)
-    refused = np.zeros((len(images), len(REASONS)), np.int32)
+    places = np.full((len(near.targets), choice.decoys), -1, np.int32)
+    refused = np.zeros((len(places), len(REASONS)), np.int32)
+    captions = said.captions
     told = (
-        said.captions.bags, said.bags.starts, said.bags.values, said.words.starts,
-        said.words.values, said.known.starts, said.known.values, said.vocabulary.agreement,
-        said.captions.per_image,
+        captions.bags, said.bags.starts, said.bags.values, said.words.starts, said.words.values,
+        said.known.starts, said.known.values, said.vocabulary.agreement, captions.per_image,
+        captions.lengths,
     )  # fmt: skip
     rules = (guards.same_words, guards.doubt, guards.distinct)
-    in_threads(
-        lambda a, b: pick_rows(
-            images, near.captions, score, alike, told, rules, places, refused, a, b
-        ),
-        len(images),
-        least=256,
-    )
-
-    return at(places, Chosen(near.captions, score, near.bleus, near.cosines, refused))
-
-
-def at(places: Ints, ranked: Chosen) -> Chosen:
-    """What stands at some places of each row, -1 for none."""
+    rows = (near.targets, near.longer, near.captions, score, alike, captions.image_of)
+    in_threads(lambda a, b: pick_rows(*rows, told, rules, places, refused, a, b), len(places), 256)
     missing, where = places < 0, np.maximum(places, 0)
-    captions = np.where(missing, -1, np.take_along_axis(ranked.captions, where, 1))
-    score, bleu, cosine = (
-        np.where(missing, 0.0, np.take_along_axis(values, where, 1)) for values in ranked[1:4]
-    )
-    return Chosen(captions.astype(np.int32), score, bleu, cosine, ranked.refused)
+    found = np.where(missing, -1, np.take_along_axis(near.captions, where, 1)).astype(np.int32)
+    numbers = [
+        np.where(missing, 0.0, np.take_along_axis(values, where, 1))
+        for values in (score, near.bleus, near.cosines)
+    ]
+    return Chosen(found, numbers[0], numbers[1], numbers[2], refused)

@@ -165,7 +165,7 @@ def optimise_weight(
     """OPTIMIZE-SCORE: the lambda with the lowest wmgs-rank, of equal ones the first."""
     near, cosines = dev.near(vectors, search)
     bleus = bleu.scores_against(dev.sample, np.maximum(near, 0))
-    candidates = Candidates(dev.sample, near, cosines, bleus)
+    candidates = Candidates(dev.sample, np.full_like(dev.sample, -1), near, cosines, bleus)
     trials = []
     for weight in tuning.weights:
         rank, found = wmgs_rank(dev, candidates, replace(choice, weight=weight))
