@@ -34,7 +34,7 @@ FIRM_OR_DEGREE = r"[pP](?:ptys|tes?|ty|h\.[dD])|[eE]d\.[dD]"
 LABEL = rf"(?:{one_of(known.LABELS)}|(?=[A-Z]){one_of(known.STATES)}|{FIRM_OR_DEGREE})\."
 STARTS = "|".join(f"{word[0]}(?i:{word[1:]})" for word in known.SENTENCE_STARTS.split())
 HYPHENATED = (
-    r"[A-Za-z0-9][A-Za-z0-9.,\u00ad]*"
+    r"[A-Za-z0-9][A-Za-z0-9.,\u00ad]*+"
     rf"(?:[-\u2010\u2011](?:{STOPPED}\.|[A-Za-z0-9\u00ad]+))+"
 )
 ELIDED = rf"(?:[dDoOlL]{ANY_APOSTROPHE}{ALNUM})?{ALNUM}+"
