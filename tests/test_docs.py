@@ -22,7 +22,9 @@ def test_every_verb_is_in_the_documentation():
     assert len(names) >= 10 and not missing
 
 
-@pytest.mark.parametrize("sort", ["models", "measures", "builders", "importers", "readers"])
+@pytest.mark.parametrize(
+    "sort", ["models", "measures", "builders", "importers", "readers", "caption_metrics"]
+)
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
     for name in getattr(registry, sort).names():

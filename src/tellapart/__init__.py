@@ -33,13 +33,21 @@ if TYPE_CHECKING:
     from tellapart.demonstration import demo
     from tellapart.errors import TellapartError
     from tellapart.items import Image, Item
+    from tellapart.measures.captioning.captions import captions
+    from tellapart.measures.captioning.options import CaptionOptions
     from tellapart.measures.comparing import compare
     from tellapart.measures.comparison import Comparison
     from tellapart.measures.estimate import Estimate
     from tellapart.measures.retrieval import RetrievalOptions, retrieve
     from tellapart.measures.scores import Scores, measure
+    from tellapart.mine.bison.options import BisonOptions
+    from tellapart.mine.bivlc import BivlcOptions
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
+    from tellapart.mine.foil.options import FoilOptions
+    from tellapart.mine.mcic.options import McicOptions
+    from tellapart.mine.negatives.options import NegativesOptions
+    from tellapart.mine.refine import RefineOptions, refine
     from tellapart.reports.report import report
     from tellapart.score.evaluate import EvaluateOptions, evaluate
     from tellapart.score.importing import import_scores
@@ -49,22 +57,30 @@ if TYPE_CHECKING:
 _WHERE = {
     "AuditOptions": "audits.auditing",
     "Benchmark": "benchmark.benchmark",
+    "BisonOptions": "mine.bison.options",
+    "BivlcOptions": "mine.bivlc",
     "BuildOptions": "mine.building",
+    "CaptionOptions": "measures.captioning.options",
     "Choice": "benchmark.handling",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
     "Estimate": "measures.estimate",
     "EvaluateOptions": "score.evaluate",
+    "FoilOptions": "mine.foil.options",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
     "Item": "items",
+    "McicOptions": "mine.mcic.options",
+    "NegativesOptions": "mine.negatives.options",
     "ReadOptions": "corpus.reading",
+    "RefineOptions": "mine.refine",
     "RetrievalOptions": "measures.retrieval",
     "Run": "score.run",
     "Scores": "measures.scores",
     "TellapartError": "errors",
     "audit": "audits.auditing",
     "build": "mine.build",
+    "captions": "measures.captioning.captions",
     "compare": "measures.comparing",
     "demo": "demonstration",
     "diff": "benchmark.handling",
@@ -78,6 +94,7 @@ _WHERE = {
     "measure": "measures.scores",
     "merge": "benchmark.handling",
     "read_corpus": "corpus.reading",
+    "refine": "mine.refine",
     "report": "reports.report",
     "retrieve": "measures.retrieval",
     "show": "benchmark.showing",
@@ -89,16 +106,23 @@ _WHERE = {
 __all__ = [
     "AuditOptions",
     "Benchmark",
+    "BisonOptions",
+    "BivlcOptions",
     "BuildOptions",
+    "CaptionOptions",
     "Choice",
     "Comparison",
     "Corpus",
     "Estimate",
     "EvaluateOptions",
+    "FoilOptions",
     "GetOptions",
     "Image",
     "Item",
+    "McicOptions",
+    "NegativesOptions",
     "ReadOptions",
+    "RefineOptions",
     "RetrievalOptions",
     "Run",
     "Scores",
@@ -106,6 +130,7 @@ __all__ = [
     "__version__",
     "audit",
     "build",
+    "captions",
     "compare",
     "demo",
     "diff",
@@ -119,6 +144,7 @@ __all__ = [
     "measure",
     "merge",
     "read_corpus",
+    "refine",
     "report",
     "retrieve",
     "show",
