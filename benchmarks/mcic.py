@@ -24,8 +24,8 @@ import numpy as np
 import tellapart as ta
 from tellapart.corpus.reading import read_corpus
 from tellapart.mine.building import Verifier
+from tellapart.mine.captions import Captions
 from tellapart.mine.mcic import McicOptions
-from tellapart.mine.mcic.captions import Captions
 from tellapart.mine.mcic.decoys import Mine
 from tellapart.mine.mcic.telling import Vocabulary
 from tellapart.mine.mcic.vectors import other_vectors

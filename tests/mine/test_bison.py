@@ -20,7 +20,7 @@ from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.bison import BisonOptions, telling
 from tellapart.mine.bison.telling import Telling
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 from tellapart.models.names import load
 from tellapart.text.inflect import plural
 from tellapart.text.words import FUNCTION_WORDS, tokens

@@ -20,12 +20,12 @@ from tellapart import seeds
 from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.building import Verifier
+from tellapart.mine.captions import Captions, bag_of_words
+from tellapart.mine.keeping import Kept, make_room
 from tellapart.mine.mcic import McicOptions, decoys
 from tellapart.mine.mcic import vectors as vectors_module
-from tellapart.mine.mcic.captions import Captions, bag_of_words, split_words
 from tellapart.mine.mcic.decoys import Mine, pair_bleu
 from tellapart.mine.mcic.guards import Guards
-from tellapart.mine.mcic.keeping import Kept, make_room
 from tellapart.mine.mcic.score import REASONS, Candidates, Choice
 from tellapart.mine.mcic.splits import split_of_images
 from tellapart.mine.mcic.statistics import central_share
@@ -33,7 +33,7 @@ from tellapart.mine.mcic.telling import Said, Vocabulary, stem
 from tellapart.mine.mcic.tuning import Development, Tuning, mgs_rank, wmgs_rank
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Search
-from tellapart.text.words import FUNCTION_WORDS
+from tellapart.text.words import FUNCTION_WORDS, tokens
 
 SEED = 5
 NO_GUARDS = Guards().without(["all"])
@@ -103,7 +103,7 @@ def slow_score(cosine, bleu, choice):
 
 def slow_agreement(rows):
     """Kappa of each stem over all ordered pairs of captions of an image, shrunk by ten pairs."""
-    said = [(image, {stem(word) for word in split_words(text)}) for image, text in rows]
+    said = [(image, {stem(word) for word in tokens(text)}) for image, text in rows]
     if len({image for image, _ in rows}) == len(rows):
         return {word: float(word not in FUNCTION_WORDS) for _, words in said for word in words}
     found = {}
@@ -120,8 +120,8 @@ def slow_refuses(rows, image, text, guards, agreement):
     own = [t for i, t in rows if i == image]
     if guards.same_words and bag_of_words(text) in map(bag_of_words, own):
         return True
-    known = {stem(word) for t in own for word in split_words(t)}
-    new = {stem(word) for word in split_words(text)} - known
+    known = {stem(word) for t in own for word in tokens(t)}
+    new = {stem(word) for word in tokens(text)} - known
     most = max((agreement[word] for word in new), default=0.0)
     return guards.doubt < 1 and (1 - most) ** len(own) > guards.doubt
 
@@ -138,7 +138,7 @@ def slow_decoys(rows, vectors, choice, guards):
         cosine = {k: slow_cosine(vectors[target], vectors[k]) for k in others}
         near = sorted(others, key=lambda k: (-cosine[k], k))[: choice.neighbours]
         score = {
-            k: slow_score(cosine[k], slow_bleu(split_words(rows[k][1]), split_words(text)), choice)
+            k: slow_score(cosine[k], slow_bleu(tokens(rows[k][1]), tokens(text)), choice)
             for k in near
         }
         ranked = [k for k in sorted(near, key=lambda k: -score[k]) if score[k] > 0]
@@ -207,7 +207,7 @@ def test_scores_bleu_and_cosine_of_decoys_are_those_of_equation_1():
     places, found = mined(rows, vectors, choice, NO_GUARDS)
     for target, row in enumerate(places):
         for p, k in enumerate(row):
-            bleu = slow_bleu(split_words(rows[k][1]), split_words(rows[target][1]))
+            bleu = slow_bleu(tokens(rows[k][1]), tokens(rows[target][1]))
             cosine = slow_cosine(vectors[target], vectors[k])
             assert found.bleus[target, p] == pytest.approx(bleu)
             assert found.cosines[target, p] == pytest.approx(cosine, abs=2e-6)
@@ -271,7 +271,7 @@ def test_ranks_are_those_of_the_obvious_version(rows, number, weight):
     choice = Choice(weight=weight)
 
     def score(target, k):
-        words = [split_words(captions[one][1]) for one in (k, target)]
+        words = [tokens(captions[one][1]) for one in (k, target)]
         return slow_score(cosine(target, k), slow_bleu(*words), choice)
 
     def by_cosine(target, k, list_):
@@ -384,7 +384,7 @@ def test_pitfall_8_words_that_no_two_captions_share_do_not_make_a_decoy_false():
         for k in range(4)
         for c in ("a", "the", "big")
     ]
-    assert not any(split_words(t)[0] == "big" for _, t in rows[:2])
+    assert not any(tokens(t)[0] == "big" for _, t in rows[:2])
     captions = captions_of(rows)
     vocabulary = Vocabulary.of(captions)
     agreement = {word: vocabulary.agreement[k] for word, k in vocabulary.number.items()}
@@ -489,12 +489,12 @@ def test_statistics_count_what_is_there(tmp_path):
     assert told["instances"] == len(made.items)
     assert told["instances"] + told["left_out"] == len(rows)
     assert told["images"] == len({item.images[0] for item in made.items})
-    words = {w for item in made.items for text in item.captions for w in split_words(text)}
+    words = {w for item in made.items for text in item.captions for w in tokens(text)}
     assert told["vocabulary"] == len(words)
     decoys = [
         t for item in made.items for p, t in enumerate(item.captions) if (0, p) not in item.true
     ]
-    mean = np.mean([len(split_words(text)) for text in decoys])
+    mean = np.mean([len(tokens(text)) for text in decoys])
     assert told["words_in_decoys"] == pytest.approx(mean, abs=1e-4)
     table = pl.read_parquet(tmp_path / "out" / "decoys.parquet")
     assert told["score"] == pytest.approx(table["score"].mean(), abs=1e-4)
@@ -531,7 +531,7 @@ def test_a_stopped_job_goes_on_with_the_next_block(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         ta.build("mcic", corpus, tmp_path / "a", ta.BuildOptions(progress=stop_at_40, own=own))
-    kept = sorted((tmp_path / "cache" / "mcic").glob("*/from-*.npz"))
+    kept = sorted((tmp_path / "cache" / "mined").glob("*/from-*.npz"))
     assert [path.stem for path in kept] == ["from-0", "from-16"] and not (tmp_path / "a").exists()
     seen = [path.stat().st_mtime_ns for path in kept]
     resumed = ta.build("mcic", corpus, tmp_path / "a", ta.BuildOptions(own=own))
@@ -546,7 +546,7 @@ def test_pitfall_21_damaged_and_other_blocks_are_computed_anew(tmp_path, monkeyp
     monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "cache"))
     rows = zoo(30)
     first = built(rows, tmp_path)
-    (path,) = (tmp_path / "cache" / "mcic").glob("*/from-0.npz")
+    (path,) = (tmp_path / "cache" / "mined").glob("*/from-0.npz")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(data)
@@ -554,7 +554,7 @@ def test_pitfall_21_damaged_and_other_blocks_are_computed_anew(tmp_path, monkeyp
     path.write_bytes(b"")
     assert built(rows, tmp_path, "third").sha256 == first.sha256
     built(rows, tmp_path, "fourth", choice=Choice(limit=0.4))
-    assert len(list((tmp_path / "cache" / "mcic").glob("*/from-0.npz"))) == 2
+    assert len(list((tmp_path / "cache" / "mined").glob("*/from-0.npz"))) == 2
 
 
 def test_the_cache_keeps_within_its_size(tmp_path, monkeypatch):
@@ -563,7 +563,7 @@ def test_the_cache_keeps_within_its_size(tmp_path, monkeypatch):
     for k, kept in enumerate(folders):
         kept.write("numbers", values=np.zeros(1000))
         os.utime(kept.folder, (k, k))
-    make_room(tmp_path / "mcic", 20_000, spare=folders[0].folder)
+    make_room(tmp_path / "mined", 20_000, spare=folders[0].folder)
     assert [kept.read("numbers") is not None for kept in folders] == [True, False, True]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tellapart.errors import BadInput, TellapartError
-from tellapart.models.sentence_vectors import sentence_vectors
+from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.models.torch_fixes import mend_torchvision
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_without_sentence_transformers_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(TellapartError, match="sentence_transformers") as caught:
-        sentence_vectors(["a dog"], "some-model")
+        SentenceModel("some-model").vectors(["a dog"])
     assert "tellapart[sentences]" in caught.value.todo
 
 
@@ -44,7 +44,7 @@ def test_sentence_vectors_of_a_local_model(tmp_path):
     model = small_sentence_model(tmp_path / "parts")
     seen = []
     texts = ["a dog", "a cat", "a dog"]
-    made = sentence_vectors(texts, str(model), lambda *done: seen.append(done))
+    made = SentenceModel(str(model)).vectors(texts, lambda *done: seen.append(done))
     assert made.shape == (3, 16) and made.dtype == np.float32 and seen == [(3, 3)]
     assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
     assert np.allclose(made[0], made[2], atol=1e-6) and not np.allclose(made[0], made[1], atol=0.01)
@@ -54,4 +54,4 @@ def test_a_sentence_model_that_is_not_there_is_named(tmp_path):
     mend_torchvision()
     pytest.importorskip("sentence_transformers")
     with pytest.raises(BadInput, match="cannot be loaded"):
-        sentence_vectors(["a dog"], str(tmp_path / "none"))
+        SentenceModel(str(tmp_path / "none")).vectors(["a dog"])

@@ -15,7 +15,7 @@ from tellapart.mine.bison.pairs import Nearest
 from tellapart.mine.bison.telling import Telling
 from tellapart.mine.bison.vectors import Training, image_vectors
 from tellapart.mine.building import BuildOptions
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 from tellapart.mine.neighbours.nearest import Search
 from tellapart.tables import read_json
 

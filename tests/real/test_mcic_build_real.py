@@ -11,8 +11,8 @@ import tellapart as ta
 from tellapart.corpus.corpus import make_corpus
 from tellapart.corpus.reading import ReadOptions
 from tellapart.mine.building import Verifier
+from tellapart.mine.captions import Captions
 from tellapart.mine.mcic import McicOptions
-from tellapart.mine.mcic.captions import Captions
 from tellapart.mine.mcic.decoys import Mine, pair_bleu
 from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.score import Choice, scores

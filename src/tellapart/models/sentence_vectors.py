@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,21 +16,38 @@ from tellapart.text.needing import need
 from tellapart.text.vectors import Floats, Progress
 
 PART = 4096
+PROBE = "Two dogs run after a red ball."
 
 
-def sentence_vectors(
-    texts: Sequence[str], name: str, progress: Progress = lambda done, total: None
-) -> Floats:
-    """One vector of unit length a text, by a model given by its name or its folder."""
-    model = _loaded(name)
-    parts = []
-    for start in range(0, len(texts), PART):
-        part = list(texts[start : start + PART])
-        parts.append(
-            model.encode(part, batch_size=64, normalize_embeddings=True, show_progress_bar=False)
-        )
-        progress(start + len(part), len(texts))
-    return np.concatenate(parts).astype(np.float32)
+@dataclass(frozen=True)
+class SentenceModel:
+    """A model, given by its name on the hub or its folder."""
+
+    name: str
+
+    def vectors(
+        self, texts: Sequence[str], progress: Progress = lambda done, total: None
+    ) -> Floats:
+        """One vector of unit length a text."""
+        parts = []
+        for start in range(0, len(texts), PART):
+            part = list(texts[start : start + PART])
+            parts.append(
+                self._model.encode(
+                    part, batch_size=64, normalize_embeddings=True, show_progress_bar=False
+                )
+            )
+            progress(start + len(part), len(texts))
+        return np.concatenate(parts).astype(np.float32)
+
+    @property
+    def fingerprint(self) -> str:
+        """Another for a model with other weights, whatever its name: a hash of what it says."""
+        return hashlib.sha256(self.vectors([PROBE]).round(4).tobytes()).hexdigest()
+
+    @cached_property
+    def _model(self) -> Any:
+        return _loaded(self.name)
 
 
 def _loaded(name: str) -> Any:

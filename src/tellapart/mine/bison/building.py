@@ -22,7 +22,7 @@ from tellapart.mine.bison.statistics import statistics
 from tellapart.mine.bison.study import write_for_study
 from tellapart.mine.bison.vectors import Training, image_vectors
 from tellapart.mine.building import BuildOptions, Verifier, finish, own_options
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 
 
 def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
@@ -32,30 +32,35 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     captions = Captions.of(corpus)
     training = Training(options.seed, own.fast_training, options.progress)
     vectors = image_vectors(captions, own.vectors, training)
-    tally = Tally()
-    chooser = (
-        ByVerifier(captions, Verifier(corpus, options.verifier), tally)
-        if options.verifier and not own.for_study
-        else ByTelling(captions, own.least_telling, tally)
-    )
+    chooser = _chooser(captions, corpus, own, options)
     search = replace(own.search, seed=options.seed)
     nearest = Nearest.of(corpus, captions, vectors, own.neighbours * chooser.tries, search)
-    near = nearest.each(options.progress, in_random_order=options.items is not None)
+    targets = nearest.each(options.progress, in_random_order=options.items is not None)
     how = {**vectors.about, **nearest.for_card(), "directions": own.directions}
     if own.for_study:
-        pairs = list(islice(pairs_of(near, own.directions), options.items))
-        _check_some(len(pairs), nearest, tally, options)
+        pairs = list(islice(pairs_of(targets, own.directions), options.items))
+        _check_some(len(pairs), nearest, chooser.tally, options)
         return write_for_study(pairs, captions, corpus, out, options, how)
-    asked = list(islice(chooser.asked(near, own.neighbours, own.directions), options.items))
-    _check_some(len(asked), nearest, tally, options)
+    asked = list(islice(chooser.asked(targets), options.items))
+    _check_some(len(asked), nearest, chooser.tally, options)
     items = [_item(one, captions, corpus.name, options.seed) for one in asked]
     how |= {
         "caption": chooser.rule,
-        "pairs": tally.pairs,
-        "pairs_that_no_caption_tells_apart": tally.dropped,
+        "pairs": chooser.tally.pairs,
+        "pairs_that_no_caption_tells_apart": chooser.tally.dropped,
         "statistics": statistics(captions, asked, _parser(own, corpus), options),
     }
     return finish("bison", corpus, items, out, options, ("accuracy",), how)
+
+
+def _chooser(
+    captions: Captions, corpus: Corpus, own: BisonOptions, options: BuildOptions
+) -> ByTelling | ByVerifier:
+    """What chooses captions: a verifier where there is one."""
+    if not options.verifier or own.for_study:
+        return ByTelling(captions, own.directions, own.least_telling)
+    verifier = Verifier(corpus, options.verifier)
+    return ByVerifier(captions, own.directions, own.neighbours, verifier)
 
 
 def _check_some(number: int, nearest: Nearest, tally: Tally, options: BuildOptions) -> None:

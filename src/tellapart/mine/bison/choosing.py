@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
-from tellapart.mine.bison.pairs import Near
+from tellapart.mine.bison.pairs import Target
 from tellapart.mine.bison.telling import Telling
 from tellapart.mine.building import Verifier
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 from tellapart.text.words import FUNCTION_WORDS
 
 TRIES = 10
@@ -53,12 +53,12 @@ class Tally:
     dropped: int = 0
 
 
-def pairs_of(near: Iterable[Near], directions: str) -> Iterator[Pair]:
+def pairs_of(targets: Iterable[Target], directions: str) -> Iterator[Pair]:
     """Each pair once, or once each way."""
     seen: set[tuple[int, int]] = set()
-    for one in near:
+    for one in targets:
         for decoy, similarity in zip(one.decoys.tolist(), one.similarities.tolist(), strict=True):
-            for way in Pair(one.target, decoy, similarity).ways(directions):
+            for way in Pair(one.image, decoy, similarity).ways(directions):
                 if (way.target, way.decoy) not in seen:
                     seen.add((way.target, way.decoy))
                     yield way
@@ -69,8 +69,9 @@ class ByTelling:
     """The caption that tells most; pairs of which none tells at least so much are dropped."""
 
     captions: Captions
+    directions: str
     least: float
-    tally: Tally
+    tally: Tally = field(default_factory=Tally)
 
     tries = 1
 
@@ -84,13 +85,14 @@ class ByTelling:
             f"throughout the corpus; at least {self.least}"
         )
 
-    def asked(self, near: Iterable[Near], neighbours: int, directions: str) -> Iterator[Asked]:
+    def asked(self, targets: Iterable[Target]) -> Iterator[Asked]:
         """Pairs with their captions."""
-        pairs = pairs_of(near, directions)
+        pairs = pairs_of(targets, self.directions)
         while some := list(islice(pairs, PAIRS)):
-            targets = np.array([pair.target for pair in some], np.int32)
-            decoys = np.array([pair.decoy for pair in some], np.int32)
-            places, scores = self._telling.scores(targets, decoys)
+            places, scores = self._telling.scores(
+                np.array([pair.target for pair in some], np.int32),
+                np.array([pair.decoy for pair in some], np.int32),
+            )
             best = scores.argmax(axis=1)
             for row, pair in enumerate(some):
                 caption, score = int(places[row, best[row]]), float(scores[row, best[row]])
@@ -114,8 +116,10 @@ class ByVerifier:
     """
 
     captions: Captions
+    directions: str
+    neighbours: int
     verifier: Verifier
-    tally: Tally
+    tally: Tally = field(default_factory=Tally)
 
     tries = TRIES
     rule = (
@@ -123,13 +127,13 @@ class ByVerifier:
         "that the decoy's captions lack"
     )
 
-    def asked(self, near: Iterable[Near], neighbours: int, directions: str) -> Iterator[Asked]:
+    def asked(self, targets: Iterable[Target]) -> Iterator[Asked]:
         """Pairs with their captions."""
         known: dict[tuple[int, int], Asked | None] = {}
-        for one in near:
+        for one in targets:
             found = 0
             for pair in pairs_of([one], "one"):
-                for way in pair.ways(directions):
+                for way in pair.ways(self.directions):
                     key = (way.target, way.decoy)
                     if key not in known:
                         known[key] = self._hardest(way)
@@ -137,7 +141,7 @@ class ByVerifier:
                         self.tally.dropped += known[key] is None
                         yield from filter(None, [known[key]])
                 found += known[pair.target, pair.decoy] is not None
-                if found == neighbours:
+                if found == self.neighbours:
                     break
 
     def _hardest(self, pair: Pair) -> Asked | None:

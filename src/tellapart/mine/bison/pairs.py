@@ -12,8 +12,8 @@ import numpy as np
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.mine.bison.vectors import ImageVectors
-from tellapart.mine.mcic.captions import Captions, Ints, numbered
-from tellapart.mine.mcic.keeping import Kept
+from tellapart.mine.captions import Captions, Ints, numbered
+from tellapart.mine.keeping import Kept
 from tellapart.mine.neighbours.distinct import Floats
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import digest
@@ -25,10 +25,10 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Near:
-    """A target and the images near it, best first."""
+class Target:
+    """An image and those near it, best first."""
 
-    target: int
+    image: int
     decoys: Ints
     similarities: Floats
 
@@ -61,7 +61,7 @@ class Nearest:
         pictures = numbered([hashes[image] or f"of {image}" for image in captions.images])
         return cls(captions, vectors, number, search, pictures)
 
-    def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[Near]:
+    def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[Target]:
         """Every image with those near it, in the corpus's order or in one that the seed gives."""
         order = np.arange(len(self.known), dtype=np.int32)
         if in_random_order:
@@ -71,7 +71,7 @@ class Nearest:
             indices, similarities = self._kept(part)
             for target, near, similar in zip(part, indices, similarities, strict=True):
                 there = near >= 0
-                yield Near(int(self.known[target]), self.known[near[there]], similar[there])
+                yield Target(int(self.known[target]), self.known[near[there]], similar[there])
             progress(start + len(part), len(order))
 
     def for_card(self) -> dict[str, Any]:

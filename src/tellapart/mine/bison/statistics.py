@@ -12,7 +12,7 @@ from tellapart import seeds
 from tellapart.errors import TellapartError
 from tellapart.mine.bison.choosing import Asked
 from tellapart.mine.building import BuildOptions
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 from tellapart.score.cache import default_folder
 from tellapart.text.aligned import aligned
 from tellapart.text.parsing import parse

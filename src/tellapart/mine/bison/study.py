@@ -20,7 +20,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item, Origin
 from tellapart.mine.bison.choosing import Pair
 from tellapart.mine.building import BuildOptions, finish
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 from tellapart.tables import whole_folder, write_json, write_parquet
 
 SCHEMA = "tellapart-pairs-1"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from tellapart.mine.mcic.captions import Captions, Ints
+from tellapart.mine.captions import Captions, Ints
 from tellapart.text.inflect import plural
 from tellapart.text.tfidf import word_counts
 from tellapart.text.words import FUNCTION_WORDS

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, issparse
 
 from tellapart.errors import BadInput
-from tellapart.mine.mcic.captions import Captions
-from tellapart.mine.mcic.keeping import Kept
+from tellapart.mine.captions import Captions
+from tellapart.mine.keeping import Kept
 from tellapart.mine.neighbours.distinct import Vectors
-from tellapart.models.sentence_vectors import sentence_vectors
+from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
 from tellapart.text.paragraphs import ParagraphOptions, train_paragraph_vectors
 from tellapart.text.tfidf import tfidf_of_words
@@ -135,10 +135,12 @@ def _paragraphs(captions: Captions, training: Training) -> ImageVectors:
 
 
 def _sentences(captions: Captions, name: str, training: Training) -> ImageVectors:
-    def encode() -> dict[str, Any]:
-        return {"rows": sentence_vectors(captions.texts, name, training.progress)}
+    model = SentenceModel(name)
 
-    rows = _kept("sentences", {"name": name}, captions, encode)["rows"]
+    def encode() -> dict[str, Any]:
+        return {"rows": model.vectors(captions.texts, training.progress)}
+
+    rows = _kept("sentences", {"model": model.fingerprint}, captions, encode)["rows"]
     ones = np.ones(len(captions), np.float32)
     of_image = csr_matrix((ones, (captions.image_of, np.arange(len(captions)))))
     about = {"vectors": f"mean of the sentence vectors of all captions by {name}"}
@@ -152,8 +154,7 @@ def _kept(
     what: str, options: dict[str, Any], captions: Captions, make: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """What was made before from the same captions in the same way, or what is made now."""
-    library = "sentence-transformers" if what == "sentences" else "gensim"
-    by = version(library) if find_spec(library.replace("-", "_")) else ""
+    by = version("gensim") if find_spec("gensim") else ""
     kept = Kept.on(what, options, by, digest(captions.texts, captions.image_of.tolist()))
     found = kept.read("vectors")
     if found is None:

@@ -13,8 +13,8 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.mine.building import BuildOptions, Verifier, own_options
+from tellapart.mine.captions import Captions, Ints
 from tellapart.mine.mcic import fair
-from tellapart.mine.mcic.captions import Captions, Ints
 from tellapart.mine.mcic.decoys import Mine
 from tellapart.mine.mcic.items import Made, asked
 from tellapart.mine.mcic.options import McicOptions

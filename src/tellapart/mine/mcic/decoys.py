@@ -15,8 +15,8 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.mine.building import Verifier
-from tellapart.mine.mcic.captions import Captions, Ints, numbered
-from tellapart.mine.mcic.keeping import Kept
+from tellapart.mine.captions import Captions, Ints, numbered
+from tellapart.mine.keeping import Kept
 from tellapart.mine.mcic.options import McicOptions
 from tellapart.mine.mcic.score import Candidates, Choice, Chosen, choose
 from tellapart.mine.mcic.telling import Said, Vocabulary

@@ -9,7 +9,7 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.items import Item, Origin
-from tellapart.mine.mcic.captions import Captions, Ints
+from tellapart.mine.captions import Captions, Ints
 from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.score import Chosen
 

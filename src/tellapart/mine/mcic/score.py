@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.mine.mcic.captions import Ints
+from tellapart.mine.captions import Ints
 from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.telling import Said
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellapart.mine.building import BuildOptions
-from tellapart.mine.mcic.captions import Captions
+from tellapart.mine.captions import Captions
 from tellapart.mine.mcic.decoys import pair_bleu
 from tellapart.mine.mcic.options import McicOptions
 from tellapart.mine.mcic.score import Choice

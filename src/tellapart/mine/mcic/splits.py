@@ -9,7 +9,7 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.mine.mcic.captions import Captions, Ints
+from tellapart.mine.captions import Captions, Ints
 
 EXAMPLE = "train:0.8,dev:0.1,test:0.1 (shares of the images), or dev:2000,test:2000,train:rest"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.mine.mcic.captions import Captions, Ints
+from tellapart.mine.captions import Captions, Ints
 from tellapart.mine.mcic.score import REASONS, Chosen
 from tellapart.text.aligned import aligned
 from tellapart.text.central import nearness_to_others

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.mine.mcic.captions import Captions, Ints, Lists
+from tellapart.mine.captions import Captions, Ints, Lists
 from tellapart.text.inflect import IRREGULAR
 from tellapart.text.words import FUNCTION_WORDS
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.mine.mcic.captions import Captions, Ints, numbered
+from tellapart.mine.captions import Captions, Ints, numbered
 from tellapart.mine.mcic.score import Candidates, Choice, Floats, scores
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours, Search

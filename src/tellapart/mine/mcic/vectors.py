@@ -14,11 +14,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from tellapart.errors import BadInput
-from tellapart.mine.mcic.captions import Captions
-from tellapart.mine.mcic.keeping import Kept
+from tellapart.mine.captions import Captions
+from tellapart.mine.keeping import Kept
 from tellapart.mine.mcic.vectors_given import given_vectors
 from tellapart.mine.neighbours.distinct import Vectors
-from tellapart.models.sentence_vectors import sentence_vectors
+from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
 from tellapart.text.paragraphs import ParagraphOptions, train_paragraph_vectors
 from tellapart.text.tfidf import tfidf_of_words
@@ -79,10 +79,10 @@ def other_vectors(captions: Captions, spec: str, progress: Progress) -> CaptionV
     if spec == TFIDF:
         return CaptionVectors(TFIDF, tfidf_of_words(captions.words))
     if spec.startswith(SENTENCES):
-        model = spec.removeprefix(SENTENCES)
-        kept = Kept.on("sentences", model, digest(captions.texts))
-        rows = _kept(kept, lambda: sentence_vectors(captions.texts, model, progress))
-        return CaptionVectors(f"sentence vectors by {model}", rows)
+        model = SentenceModel(spec.removeprefix(SENTENCES))
+        kept = Kept.on("sentences", model.fingerprint, digest(captions.texts))
+        rows = _kept(kept, lambda: model.vectors(captions.texts, progress))
+        return CaptionVectors(f"sentence vectors by {model.name}", rows)
     path = Path(spec)
     if path.suffix in (".npy", ".parquet"):
         return CaptionVectors(path.name, given_vectors(path, captions.ids))

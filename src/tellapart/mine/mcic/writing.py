@@ -19,7 +19,7 @@ from tellapart.benchmark.benchmark import (
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.mine.building import BuildOptions
-from tellapart.mine.mcic.captions import Captions, Ints
+from tellapart.mine.captions import Captions, Ints
 from tellapart.mine.mcic.curves import draw_curves
 from tellapart.mine.mcic.items import MADE_BY, Asked
 from tellapart.mine.mcic.score import REASONS, Chosen

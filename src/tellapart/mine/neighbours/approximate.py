@@ -67,7 +67,7 @@ class Approximate:
 
     def prepare(self) -> None:
         """Make everything that is made once: threads that need it at once would each make it."""
-        assert self.probes and len(self._sorted) and len(self._guessed_on) and len(self._starts)
+        _ = self.probes, self._sorted, self._guessed_on, self._starts
 
     @cached_property
     def probes(self) -> int:

@@ -28,8 +28,8 @@ from tellapart.mine.neighbours.threads import in_order
 METHODS = ("auto", "exact", "approximate")
 EXACT_UP_TO = 50_000
 """Up to so many distinct vectors `auto` searches exactly."""
-SAMPLE = 200
-"""How many queries the recall of an approximate search is measured on."""
+SAMPLE, LEAST = 200, 2_000
+"""The recall of an approximate search is measured on so many queries, and neighbours."""
 SPARE = 32
 """How many more than k an approximate search looks for, since some may not be neighbours."""
 
@@ -99,6 +99,7 @@ class Neighbours:
         asked = self._all_rows if queries is None else np.asarray(queries, np.int32)
         finder = self._exact if self.method == "exact" else self._approximate(k)
         find = self._found_exactly if self.method == "exact" else self._found_nearly
+        _ = self._excluded, self._distinct.rows, self._distinct.starts  # not in several threads
 
         def block(rows: slice) -> Near:
             return Near(rows, *find(asked[rows], k))
@@ -109,12 +110,12 @@ class Neighbours:
             yield near
             progress(near.rows.stop, len(asked))
 
-    def recall(self, k: int, sample: int = SAMPLE) -> float:
+    def recall(self, k: int) -> float:
         """The share of the true k nearest that are found, on a random sample of the rows."""
         if self.method == "exact":
             return 1.0
         rng = seeds.rng(self.search.seed, "recall of neighbours")
-        size = min(sample, len(self._all_rows))
+        size = min(max(SAMPLE, LEAST // k), len(self._all_rows))
         chosen = np.sort(rng.choice(len(self._all_rows), size=size, replace=False))
         found = np.concatenate([near.indices for near in self.nearest(k, chosen)])
         true, _ = self._found_exactly(chosen.astype(np.int32), k)
@@ -123,18 +124,12 @@ class Neighbours:
 
     def _found_exactly(self, rows: Ints, k: int) -> tuple[Ints, Floats]:
         """A row's own group and what has its text may stand before the k that are wanted."""
-        vectors = self._distinct.of_row[rows]
-        parts = [
-            self._allowed.nearest(part, self._exact.near(of_part, k + self._excluded[part]), k)
-            for part, of_part in zip(
-                *(
-                    np.array_split(a, range(self._exact.block, len(a), self._exact.block))
-                    for a in (rows, vectors)
-                ),
-                strict=True,
-            )
-        ]
-        indices, values = zip(*parts, strict=True)
+        found = []
+        for start in range(0, len(rows), self._exact.block):
+            part = rows[start : start + self._exact.block]
+            near = self._exact.near(self._distinct.of_row[part], k + self._excluded[part])
+            found.append(self._allowed.nearest(part, near, k))
+        indices, values = zip(*found, strict=True)
         return np.concatenate(indices), np.concatenate(values)
 
     def _found_nearly(self, rows: Ints, k: int) -> tuple[Ints, Floats]:

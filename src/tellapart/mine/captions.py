@@ -15,8 +15,6 @@ from tellapart.text.words import tokens
 
 Ints = npt.NDArray[np.int32]
 LETTERS = re.compile(r"[^\W\d_]+")
-# Thai, Lao, Burmese, Khmer, kana, Han: scripts that put no spaces between words.
-UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class Captions:
     @cached_property
     def words(self) -> list[list[str]]:
         """Each caption as its words: what vectors and BLEU are made from."""
-        return [split_words(text) for text in self.texts]
+        return [tokens(text) for text in self.texts]
 
     @cached_property
     def bags(self) -> Ints:
@@ -71,15 +69,6 @@ class Captions:
             tuple(self.images[k] for k in kept),
             image_of.astype(np.int32),
         )
-
-
-def split_words(text: str) -> list[str]:
-    """Lower-case words without punctuation; characters where a script has no spaces.
-
-    >>> split_words("A dog's ball."), split_words("一只狗 runs")
-    (['a', "dog's", 'ball'], ['一', '只', '狗', 'runs'])
-    """
-    return tokens(text if text.isascii() else UNSPACED.sub(r" \1 ", text))
 
 
 def bag_of_words(text: str) -> str:

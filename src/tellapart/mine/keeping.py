@@ -1,6 +1,6 @@
 """Arrays that were computed before, so that a job which was stopped goes on where it was.
 
-Under `TELLAPART_CACHE`: `mcic/<hash>/NAME.npz`. The hash is one of all that the arrays depend on,
+Under `TELLAPART_CACHE`: `mined/<hash>/NAME.npz`. The hash is one of all that the arrays depend on,
 the version of this format among it; a file that is damaged counts as one that is not there.
 """
 
@@ -39,7 +39,7 @@ class Kept:
     @classmethod
     def on(cls, *parts: Any) -> Kept:
         """The folder for what depends on `parts` (JSON-like values) alone."""
-        return cls(default_folder() / "mcic" / digest("mcic", FORMAT, *parts)[:32])
+        return cls(default_folder() / "mined" / digest("mined", FORMAT, *parts)[:32])
 
     def read(self, name: str) -> Arrays | None:
         """What was kept under a name, if it is whole."""
