@@ -154,15 +154,15 @@ def test_pitfall_20_the_same_seed_keeps_the_same_whatever_the_order_of_rows():
 
 @pytest.mark.parametrize("bins", [2, 50, 200])
 def test_neither_score_tells_which_caption_is_the_negative(bins):
-    """Exactly with one fold, and with several within 2 points however sparse the cells are."""
-    one = scored(table(60_000, cue=0.5), NOWHERE)
+    """Exactly with one fold, and nearly so with several however sparse the cells are."""
+    one = scored(table(30_000, cue=0.5), NOWHERE)
     assert min(ahead(one, np.ones(len(one), bool))) > 0.6
     exact = refined(one, Recipe(keep=1, bins=bins, folds=1))
     held_out = refined(one, Recipe(keep=1, bins=bins))
     for code in range(2):
         of_kind = one.kind == code
         assert ahead(one, exact.kept & of_kind) == [0.5, 0.5]
-        assert ahead(one, held_out.kept & of_kind) == pytest.approx([0.5, 0.5], abs=0.02)
+        assert ahead(one, held_out.kept & of_kind) == pytest.approx([0.5, 0.5], abs=0.005)
     assert held_out.kept.sum() == pytest.approx(exact.kept.sum(), rel=0.2)
 
 
@@ -174,7 +174,7 @@ def test_small_sets_are_balanced_in_the_mean():
         kept = refined(one, Recipe(keep=1, bins=20, folds=2, seed=seed)).kept
         gaps = one.scores[:, kept, 0] - one.scores[:, kept, 1]
         ahead_by, rows = ahead_by + np.sign(gaps).sum(axis=1), rows + kept.sum()
-    assert (np.abs(ahead_by) < 2 * math.sqrt(rows)).all(), (ahead_by, rows)
+    assert (np.abs(ahead_by) < 0.02 * rows).all(), (ahead_by, rows)
 
 
 def test_nothing_of_a_fold_is_fitted_on_it():
@@ -184,11 +184,21 @@ def test_nothing_of_a_fold_is_fitted_on_it():
     spoiled = one.scores.copy()
     some = (first.fold == 0) & (np.arange(len(one)) % 2 == 0)
     spoiled[:, some] = spoiled[:, some][:, :, ::-1]  # another truth, the same captions
-    second = refined(Scored(one.table, one.kinds, one.kind, one.group, spoiled), recipe)
+    gaps = (one.scores[:, :, 0] - one.scores[:, :, 1], spoiled[:, :, 0] - spoiled[:, :, 1])
+    often = [
+        np.mean([balanced(cells(g, one.kind, 2, 4), first.fold, s) for s in range(400)], axis=0)
+        for g in gaps
+    ]
     others = (first.fold == 0) & ~some
-    assert (first.kept[others] == second.kept[others]).all()
-    assert (first.kept[some] != second.kept[some]).any()
-    assert (first.kept[first.fold != 0] != second.kept[first.fold != 0]).any()
+    assert often[0][others] == pytest.approx(often[1][others], abs=0.13)
+    assert np.abs(often[0][some] - often[1][some]).max() > 0.3
+
+
+def test_a_kind_with_few_negatives_is_within_two_points():
+    for seed in range(20):
+        one = scored(table(600, kinds=1, cue=0.6, seed=seed), NOWHERE)
+        kept = refined(one, Recipe(keep=1, bins=20, seed=seed)).kept
+        assert ahead(one, kept) == pytest.approx([0.5, 0.5], abs=0.02)
 
 
 def test_groups_are_held_out_whole_and_evenly():

@@ -41,7 +41,7 @@ def refine(
     ] = "rank",
     folds: Annotated[
         int, typer.Option(help="Images are held out in so many parts; 1: exact, nothing held out.")
-    ] = 5,
+    ] = 10,
     seed: Seed = 0,
     name: Annotated[str, typer.Option(help="The new benchmark's name.")] = "",
     batch_size: Annotated[int, typer.Option(help="Captions at a time.")] = 64,

@@ -14,13 +14,20 @@ import numpy as np
 from tellapart import seeds
 from tellapart.mine.refining.scored import Flags, Floats, Ints
 
+TICKS = 1 << 32
+"""Parts that a chance of 1 is counted in: whole numbers add up without error."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cell of each row and the one opposite to it; `count` is how many there can be."""
+    """The cell of each row and the one opposite to it; `count` is how many there can be.
+
+    `side` are rows of one kind whose gaps have the same signs.
+    """
 
     cell: Ints
     opposite: Ints
+    side: Ints
     count: int
 
 
@@ -34,9 +41,15 @@ def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> Cells:
     half = bins // 2
     steps = np.minimum(np.ceil(np.abs(gaps) * half), half).astype(np.int64)
     across, down = half + np.where(gaps < 0, -steps, steps)
-    side = bins + 1
-    own = across * side + down
-    return Cells(kind * side**2 + own, kind * side**2 + (side**2 - 1 - own), kinds * side**2)
+    width = bins + 1
+    own, last = across * width + down, width**2 - 1
+    signs = np.sign(gaps).astype(np.int64) + 1
+    return Cells(
+        kind * width**2 + own,
+        kind * width**2 + last - own,
+        kind * 9 + signs[0] * 3 + signs[1],
+        kinds * width**2,
+    )
 
 
 def balanced(grid: Cells, fold: Ints, seed: int) -> Flags:
@@ -60,7 +73,7 @@ def balanced(grid: Cells, fold: Ints, seed: int) -> Flags:
     here = (total - counts)[fold, grid.cell]
     there = (total - counts)[fold, grid.opposite]
     chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
-    return np.asarray(draws < chance)
+    return _drawn(chance, np.lexsort((draws, grid.side)), seed)
 
 
 def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
@@ -72,6 +85,20 @@ def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
     places = np.empty(len(cell), np.int64)
     places[order] = np.arange(len(cell)) - np.repeat(begins, sizes)
     return places
+
+
+def _drawn(chance: Floats, order: Ints, seed: int) -> Flags:
+    """A systematic sample: each row with its own chance, neighbours in `order` seldom together.
+
+    Rows are laid end to end, each as long as its chance, and those are kept on which a ruler with
+    a step of 1 has a mark (Madow 1949). So rows that stand together are kept as often as their
+    chances add up to, give or take one: luck does not add to what the counts say.
+    """
+    lengths = np.round(chance[order] * TICKS).astype(np.int64)
+    ends = np.cumsum(lengths) + int(seeds.rng(seed, "refine", "start").integers(TICKS))
+    kept = np.empty(len(chance), np.bool_)
+    kept[order] = ends // TICKS > (ends - lengths) // TICKS
+    return kept
 
 
 def folds_of(group: Ints, folds: int, seed: int) -> Ints:

@@ -30,7 +30,7 @@ class Recipe:
     keep: float = 0.35
     bins: int = 50
     scale: str = "rank"
-    folds: int = 5
+    folds: int = 10
     seed: int = 0
 
     def check(self) -> None:
