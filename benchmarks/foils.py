@@ -4,8 +4,8 @@ On the captions and objects of COCO val2014 where TELLAPART_REAL_DATA names the 
 built-in world. `parse_captions_per_s` is a fresh parse of distinct captions, the start of processes
 included; `spacy_captions_per_s` is spaCy's own `pipe` on the same captions, in as many processes,
 its pipeline loaded beforehand. `foil_s` are the steps 1 to 3 of FOIL with all pairs, the parse
-taken from the cache (it is made there first where it is missing). `refine_s` is the verb `refine` on
-3.65 million scored negatives. Prints one JSON line last.
+taken from the cache (it is made there first where it is missing). `refine_s` is the verb `refine`
+on 3.65 million scored negatives. Prints one JSON line last.
 """
 
 from __future__ import annotations
@@ -103,10 +103,8 @@ def refining(corpus: Corpus) -> dict[str, float]:
         "id": [f"negative-{k:07d}" for k in draw.permutation(NEGATIVES)],
         "kind": np.array(KINDS)[kind],
         "group": [f"image-{k // 32}" for k in places],
-        "caption": [f"A caption that is written in {k} of some dog in a park." for k in places],
-        "negative_caption": [
-            f"A caption that is written in {k} of a cat in a park." for k in places
-        ],
+        "caption": [f"Caption {k} of some dog in a park." for k in places],
+        "negative_caption": [f"Caption {k} of a cat in a park." for k in places],
     }
     for name, cue in (("plausibility", 0.1), ("grammar", 0.05)):
         columns[name] = common + draw.normal(size=NEGATIVES)
