@@ -178,15 +178,20 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary folder that becomes `out` when the block ends well; else nothing is left."""
+def check_free(out: Path, *, overwrite: bool = False) -> None:
+    """Raise where a folder would be in the way: before long work, not after it."""
     if out.exists() and not overwrite and not (out.is_dir() and not any(out.iterdir())):
         raise BadInput(
             f"{out} is there already",
             allowed="a path that does not exist yet, or an empty folder",
             todo="choose another path, or replace it with --overwrite (overwrite=True)",
         )
+
+
+@contextlib.contextmanager
+def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A temporary folder that becomes `out` when the block ends well; else nothing is left."""
+    check_free(out, overwrite=overwrite)
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     partial.chmod(0o755)

@@ -118,3 +118,12 @@ def test_foil_needs_objects_and_bivlc_needs_scenes(tmp_path):
     with pytest.raises(BadInput, match=r"missing|no scene"):
         ta.build("bivlc", path, tmp_path / "bivlc")
     assert not (tmp_path / "bivlc").exists()
+
+
+def test_a_folder_in_the_way_is_told_before_anything_is_built(world, tmp_path):
+    (tmp_path / "kept").write_text("mine")
+    done: list[int] = []
+    options = ta.BuildOptions(progress=lambda number, total: done.append(number))
+    with pytest.raises(BadInput, match="is there already"):
+        ta.build("bison", world, tmp_path, options)
+    assert not done and (tmp_path / "kept").read_text() == "mine"

@@ -10,6 +10,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reading import ReadOptions, read_corpus
 from tellapart.errors import BadInput
 from tellapart.mine.building import BuildOptions
+from tellapart.tables import check_free
 
 
 def build(
@@ -23,6 +24,7 @@ def build(
     builder = registry.builders.get(what)
     if options.items is not None and options.items < 1:
         raise BadInput(f"{options.items} items are none", allowed="1 or more")
+    check_free(Path(out), overwrite=options.overwrite)
     ready = corpus if isinstance(corpus, Corpus) else read_corpus(corpus, reading)
     made: Benchmark = builder(ready, Path(out), options)
     return made
