@@ -665,6 +665,8 @@ def test_the_command_prints_the_table_and_leaves_the_card(tmp_path):
     done = CliRunner().invoke(app, [*given, "--lambda", "0.2,0.6", "--split", "a:0.5,b:0.5"])
     assert done.exit_code == 0, done.output
     assert "truth is the most central option" in done.output and "mcic: " in done.output
+    assert len([line for line in done.output.splitlines() if line.startswith("wmgs-rank")]) == 2
+    assert done.output.count(" *") == 1
     card = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert card["made"]["lambda"] in (0.2, 0.6) and list(card["made"]["statistics"]) == ["a", "b"]
     assert card["made"]["guards"]["doubt"] == 0.1

@@ -121,8 +121,11 @@ def _numbers(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...
 
 
 def tell(benchmark: Benchmark) -> str:
-    """The paper's Table 1 and more, then what came out."""
+    """The trials of tuning, the paper's Table 1 and more, then what came out."""
+    from tellapart.mine.mcic.curves import trial_table
     from tellapart.mine.mcic.statistics import table
 
-    parts = benchmark.card.made.get("statistics")
-    return f"{table(parts)}\n\n{benchmark}" if parts else str(benchmark)
+    made = benchmark.card.made
+    said = [trial_table(made["tuned"])] if made.get("tuned") else []
+    said += [table(made["statistics"])] if made.get("statistics") else []
+    return "\n\n".join([*said, str(benchmark)])

@@ -1,11 +1,25 @@
-"""The tuning curves as a picture: mean ranks against epochs, by dimensions, and against lambda."""
+"""The tuning curves, as a picture and as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tellapart.mine.mcic.tuning import Trial
+from tellapart.text.aligned import aligned
+
+
+def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Trials as they stand in the card, the best of each rank marked."""
+    best = {row["measure"]: row for row in sorted(reversed(rows), key=lambda row: -row["rank"])}
+    shown = [("tuned by", "setting", "rank", "found")]
+    for row in rows:
+        told = {k: v for k, v in row.items() if k not in ("measure", "rank", "found")}
+        setting = ", ".join(f"{name} {value:g}" for name, value in told.items())
+        mark = " *" if row is best[row["measure"]] else ""
+        rank, found = f"{row['rank']:.1f}", f"{row['found']:.1%}"
+        shown.append((row["measure"], setting + mark, rank, found))
+    return aligned(shown, {0, 1})
 
 
 def draw_curves(trials: Sequence[Trial]) -> str:
@@ -31,7 +45,12 @@ def draw_curves(trials: Sequence[Trial]) -> str:
 def _panel(measure: str, across: str, points: list[dict[str, Any]]) -> dict[str, Any]:
     encoding: dict[str, Any] = {
         "x": {"field": across, "type": "quantitative", "title": across},
-        "y": {"field": "rank", "type": "quantitative", "title": f"{measure} (lower is better)"},
+        "y": {
+            "field": "rank",
+            "type": "quantitative",
+            "title": f"{measure} (lower is better)",
+            "scale": {"zero": False},
+        },
     }
     if len({point.get("dimensions") for point in points}) > 1:
         encoding["color"] = {"field": "dimensions", "type": "nominal"}
