@@ -29,6 +29,8 @@ TUNED_ON = 256
 GUESSED_ON = 4096
 """How many vectors a query is compared with to guess how near its nearest are."""
 ROUNDS = 8
+ROOM = 3
+"""Room for so many times the wanted number: more than is found above the guessed level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +47,28 @@ class Approximate:
 
     def near(self, queries: Ints) -> Candidates:
         """For each query its best vectors, itself among them, as far as they are found."""
-        from tellapart.mine.neighbours.kernels import push
+        from tellapart.mine.neighbours.kernels import gather
 
         vectors = self.distinct.vectors[queries]
         sample = vectors @ self._guessed_on.T
         lowest = level(sample, self.number, self.distinct.number) - step(sample)
-        values = np.repeat(lowest[:, None], self.number, axis=1).astype(sample.dtype)
+        values = np.full((len(queries), ROOM * self.number), -np.inf, sample.dtype)
         found = np.full(values.shape, -1, np.int32)
+        kept = values, found, np.zeros(len(queries), np.int32)
         asking, bounds = self._asking(vectors)
         for one, (start, end) in enumerate(pairwise(self._starts)):
             mine = asking[bounds[one] : bounds[one + 1]]
             similar = vectors[mine] @ self._sorted[start:end].T
-            push(similar, mine, self._order[start:end], values, found)
-        values = rounded(values)
+            gather(similar, mine, self._order[start:end], lowest, kept, self.number)
+        return self._best(found, values)
+
+    def _best(self, found: Ints, values: Floats) -> Candidates:
+        """The best `number` of each row."""
+        first = np.argpartition(-values, self.number - 1, axis=1)[:, : self.number]
+        values = rounded(np.take_along_axis(values, first, axis=1))
         order = np.argsort(-values, axis=1, kind="stable")
         values = np.take_along_axis(values, order, axis=1)
-        found = np.take_along_axis(found, order, axis=1)
+        found = np.take_along_axis(np.take_along_axis(found, first, axis=1), order, axis=1)
         there = found >= 0
         ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         return Candidates(ends, found[there], values[there])

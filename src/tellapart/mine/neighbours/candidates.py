@@ -64,25 +64,26 @@ def _fill(
     starts, holding = holders
     k = indices.shape[1]
     for query in range(len(rows)):
+        asked = rows[query]
         at, filled = ends[query], 0
         while at < ends[query + 1] and filled < k:
-            stop, most = at, 0  # a run of equal similarities
-            while stop < ends[query + 1] and similar[stop] == similar[at]:
-                most += starts[vectors[stop] + 1] - starts[vectors[stop]]
-                stop += 1
-            run, size = np.empty(most, np.int32), 0
-            for place in range(at, stop):
-                for holder in range(starts[vectors[place]], starts[vectors[place] + 1]):
+            first, stop = filled, at
+            while stop < ends[query + 1] and similar[stop] == similar[at]:  # a run of equal ones
+                for holder in range(starts[vectors[stop]], starts[vectors[stop] + 1]):
                     row = holding[holder]
-                    fits = row != rows[query]
+                    fits = row != asked
                     for kind in range(len(groups)):
-                        fits = fits and groups[kind, row] != groups[kind, rows[query]]
-                    if fits:
-                        run[size] = row
-                        size += 1
-            chosen = np.sort(run[:size])
-            for place in range(min(size, k - filled)):
-                indices[query, filled] = chosen[place]
-                values[query, filled] = similar[at]
-                filled += 1
+                        fits = fits and groups[kind, row] != groups[kind, asked]
+                    if not fits or (filled == k and row > indices[query, k - 1]):
+                        continue
+                    # put in where it belongs by its number; of a full row the last falls out
+                    place = min(filled, k - 1)
+                    while place > first and indices[query, place - 1] > row:
+                        indices[query, place] = indices[query, place - 1]
+                        place -= 1
+                    indices[query, place] = row
+                    filled = min(filled + 1, k)
+                stop += 1
+            for place in range(first, filled):
+                values[query, place] = similar[at]
             at = stop

@@ -1,8 +1,10 @@
-"""Kernels of approximate search: the best similarities so far, as a heap for each query."""
+"""Kernels of approximate search: the similarities of each query that are high enough."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from tellapart.text._numba import kernel
 
@@ -10,33 +12,42 @@ Array = Any
 
 
 @kernel
-def push(similar: Array, asking: Array, places: Array, values: Array, found: Array) -> None:
-    """Put similarities [asking, places] into the heaps of the queries that asked.
+def gather(
+    similar: Array, asking: Array, places: Array, lowest: Array, kept: Array, keep: int
+) -> None:
+    """Note similarities [asking, places] above a query's lowest, with their places.
 
-    `values` and `found` are [queries, size]; the lowest value of a heap is its first. A value
-    must be above it to come in.
+    `kept` is (values [queries, room], found [queries, room], counts [queries]). When a query's
+    room is full its best `keep` stay, and its lowest is raised to the last of them.
     """
+    values, found, counts = kept
+    room = values.shape[1]
     for row in range(len(asking)):
         query = asking[row]
-        lowest = values[query, 0]
+        limit, count = lowest[query], counts[query]
         for column in range(len(places)):
-            if similar[row, column] > lowest:
-                sink(values[query], found[query], similar[row, column], places[column])
-                lowest = values[query, 0]
+            if similar[row, column] > limit:
+                if count == room:
+                    limit = shrink(values[query], found[query], keep)
+                    count = keep
+                    if similar[row, column] <= limit:
+                        continue
+                values[query, count] = similar[row, column]
+                found[query, count] = places[column]
+                count += 1
+        lowest[query], counts[query] = limit, count
 
 
 @kernel
-def sink(values: Array, found: Array, value: float, place: int) -> None:
-    """Replace a heap's lowest value and let the new one sink to where it belongs."""
-    size, at = len(values), 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and values[child + 1] < values[child]:
-            child += 1
-        if values[child] >= value:
-            break
-        values[at], found[at] = values[child], found[child]
-        at = child
-    values[at], found[at] = value, place
+def shrink(values: Array, found: Array, keep: int) -> float:
+    """Bring the best `keep` to the front, of equal ones the first; returns the lowest of them."""
+    limit = np.partition(values, len(values) - keep)[len(values) - keep]
+    ties = keep - np.sum(values > limit)
+    count = 0
+    for place in range(len(values)):
+        tie = values[place] == limit
+        if values[place] > limit or (tie and ties > 0):
+            ties -= tie
+            values[count], found[count] = values[place], found[place]
+            count += 1
+    return limit
