@@ -20,7 +20,7 @@ from tellapart.text._numba import in_threads
 from tellapart.text.ngram_counts import NGramCounts
 from tellapart.text.ngram_index import ngram_ids
 from tellapart.text.references import ReferenceSets
-from tellapart.text.sentences import Sentences
+from tellapart.text.sentences import Sentences, with_other_spaces
 
 TOKENS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "dd", "é"]), max_size=9).map(" ".join)
@@ -36,11 +36,14 @@ def test_ids_give_back_the_words_of_each_sentence(sentences):
 
 
 @settings(deadline=None)
-@given(st.lists(TOKENS.map(lambda text: text.replace("\n", "")), min_size=1, max_size=8))
-def test_only_spaces_part_words_where_that_is_asked(sentences):
-    found = Sentences.of(sentences, only_spaces=True)
-    expected = [[word for word in sentence.split(" ") if word] for sentence in sentences]
-    assert [word for words in expected for word in words] == [found.words[k] for k in found.ids]
+@given(st.lists(TOKENS, min_size=1, max_size=8))
+def test_sentences_with_other_spaces_are_found_and_replaced(sentences):
+    odd = with_other_spaces(sentences)
+    wide = [any(c.isspace() and c != " " for c in sentence) for sentence in sentences]
+    assert odd == [k for k, is_wide in enumerate(wide) if is_wide]
+    found = Sentences.of(sentences).with_sentences(odd, [["new", "a"] for _ in odd])
+    expected = [["new", "a"] if k in odd else one.split() for k, one in enumerate(sentences)]
+    assert [found.words[k] for k in found.ids] == [word for words in expected for word in words]
     assert found.lengths.tolist() == list(map(len, expected))
 
 

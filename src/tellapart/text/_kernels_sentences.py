@@ -13,13 +13,11 @@ FIRST_ROOM = 1 << 14
 
 
 @kernel
-def word_bytes(only_spaces: bool) -> Array:
-    """Which bytes are part of words: all but those that `str.split` parts at, or but the space."""
+def word_bytes() -> Array:
+    """Which bytes are part of words: all but those that `str.split` parts at."""
     inside = np.ones(256, np.bool_)
-    inside[10] = inside[32] = False
-    if not only_spaces:
-        inside[9:14] = False
-        inside[28:32] = False
+    inside[9:14] = False
+    inside[28:33] = False
     return inside
 
 
@@ -45,9 +43,7 @@ def rehashed(hashes: Array, known: int, room: int) -> Array:
 
 
 @kernel
-def intern_words(
-    text: Array, sentences: int, only_spaces: bool
-) -> tuple[Array, Array, Array, Array]:
+def intern_words(text: Array, sentences: int) -> tuple[Array, Array, Array, Array]:
     """Ids of words in a text (UTF-8) with a sentence on each line, and where sentences start.
 
     Also where each distinct word was first seen, and its length. Words of equal hash are compared
@@ -58,7 +54,7 @@ def intern_words(
     table = np.full(FIRST_ROOM, -1, np.int32)
     hashes = np.empty(FIRST_ROOM, np.uint32)
     firsts, lengths = np.empty(FIRST_ROOM, np.int64), np.empty(FIRST_ROOM, np.int64)
-    inside = word_bytes(only_spaces)
+    inside = word_bytes()
     known, size, line, at = 0, 0, 0, 0
     while at < text.size:
         if not inside[text[at]]:

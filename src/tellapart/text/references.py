@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellapart.errors import BadInput
 from tellapart.text.ngram_counts import NGramCounts
-from tellapart.text.sentences import Sentences, Starts, has_other_spaces
+from tellapart.text.sentences import Sentences, Starts, with_other_spaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class ReferenceSets:
             )
         starts = len(candidates) + set_starts(references)
         given = [*candidates, *chain.from_iterable(references)]
-        sentences = Sentences.of(given)
-        spaced = Sentences.of(given, only_spaces=True) if has_other_spaces(given) else sentences
+        sentences = spaced = Sentences.of(given)
+        if odd := with_other_spaces(given):
+            spaced = sentences.with_sentences(odd, [given[k].split(" ") for k in odd])
         return cls(sentences, starts, spaced)
 
     def __len__(self) -> int:

@@ -31,11 +31,8 @@ class Sentences:
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, tokenised: Sequence[str], *, only_spaces: bool = False) -> Sentences:
-        """Sentences given as their tokens with spaces between.
-
-        Parts words where `str.split()` does; with `only_spaces`, a no-break space or a tab is part
-        of its word.
+    def of(cls, tokenised: Sequence[str]) -> Sentences:
+        """Sentences given as their tokens with spaces between; parted where `str.split()` does.
 
         >>> found = Sentences.of(["a dog and a cat", "", "a cat"])
         >>> found.ids.tolist(), found.starts.tolist()
@@ -45,16 +42,25 @@ class Sentences:
 
         if not tokenised:
             return cls(np.empty(0, np.int32), np.zeros(1, np.int64), ())
-        data = _joined(tokenised, only_spaces).encode("utf-8", "surrogatepass")
-        ids, starts, firsts, lengths = intern_words(
-            np.frombuffer(data, np.uint8), len(tokenised), only_spaces
-        )
+        data = _joined(tokenised).encode("utf-8", "surrogatepass")
+        ids, starts, firsts, lengths = intern_words(np.frombuffer(data, np.uint8), len(tokenised))
         ends = (firsts + lengths).tolist()
         words = tuple(
             data[first:end].decode("utf-8", "surrogatepass")
             for first, end in zip(firsts.tolist(), ends, strict=True)
         )
         return cls(ids, starts, words)
+
+    def with_sentences(self, places: Sequence[int], words: Sequence[Sequence[str]]) -> Sentences:
+        """The same but for the sentences at some places, in order, which get other words."""
+        known = {word: k for k, word in enumerate(self.words)}
+        pieces, lengths, at = [], self.lengths, 0
+        for place, given in zip(places, words, strict=True):
+            pieces.append(self.ids[at : self.starts[place]])
+            pieces.append(np.array([known.setdefault(w, len(known)) for w in given], np.int32))
+            at, lengths[place] = self.starts[place + 1], len(given)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return Sentences(np.concatenate([*pieces, self.ids[at:]]), starts, tuple(known))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -65,8 +71,8 @@ class Sentences:
         return np.diff(self.starts)
 
 
-def _joined(tokenised: Sequence[str], only_spaces: bool) -> str:
-    """All sentences, one on each line."""
+def _joined(tokenised: Sequence[str]) -> str:
+    """All sentences, one on each line, with no other wide spaces than plain ones."""
     try:
         text = "\n".join(tokenised)
     except TypeError:
@@ -76,14 +82,23 @@ def _joined(tokenised: Sequence[str], only_spaces: bool) -> str:
         ) from None
     if text.count("\n") != len(tokenised) - 1:
         text = "\n".join(sentence.replace("\n", " ") for sentence in tokenised)
-    if not only_spaces and not text.isascii():
+    if not text.isascii():
         for space in WIDE_SPACES:
             text = text.replace(space, " ")
     return text
 
 
-def has_other_spaces(tokenised: Sequence[str]) -> bool:
-    """Whether tokens have spaces in them that are no plain ones, as `ptb_tokenise` has in 1 1/2."""
+def with_other_spaces(tokenised: Sequence[str]) -> list[int]:
+    """The sentences that have other spaces than plain ones, as `ptb_tokenise` has in 1 1/2."""
     text = " ".join(tokenised)
-    spaces = NARROW_SPACES if text.isascii() else NARROW_SPACES + WIDE_SPACES
-    return any(space in text for space in spaces)
+    found = []
+    for space in NARROW_SPACES if text.isascii() else NARROW_SPACES + WIDE_SPACES:
+        at = text.find(space)
+        while at >= 0:
+            found.append(at)
+            at = text.find(space, at + 1)
+    if not found:
+        return []
+    ends = np.cumsum([len(sentence) + 1 for sentence in tokenised])
+    places: list[int] = np.unique(np.searchsorted(ends, found, side="right")).tolist()
+    return places
