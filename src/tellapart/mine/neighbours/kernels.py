@@ -41,7 +41,7 @@ def gather(
 @kernel
 def shrink(values: Array, found: Array, keep: int) -> float:
     """Bring the best `keep` to the front, of equal ones the first; returns the lowest of them."""
-    limit = np.partition(values, len(values) - keep)[len(values) - keep]
+    limit: float = np.partition(values, len(values) - keep)[len(values) - keep]
     ties = keep - np.sum(values > limit)
     count = 0
     for place in range(len(values)):
