@@ -38,24 +38,20 @@ class Player:
     session: str
     seen: list[dict[str, Any]] = field(default_factory=list)
 
-    def do(self, job: Callable[[Connection, seats.Seat], Any]) -> Any:
-        def whole(conn: Connection) -> Any:
-            return job(conn, seats.seat_of(conn, self.study, self.session))
+    def run(self, job: Callable[[Connection], Any]) -> Any:
+        return self.study.database.submit(job).result()
 
-        return self.study.database.submit(whole).result()
+    def do(self, job: Callable[[Connection, seats.Seat], Any]) -> Any:
+        return self.run(lambda conn: job(conn, seats.seat_of(conn, self.study, self.session)))
 
     def work(self) -> dict[str, Any]:
-        return self.do(lambda conn, seat: desk.work(conn, self.study, seat, _address))
+        return self.run(lambda conn: desk.work(conn, self.study, self.session, _address))
 
     def answer(self, number: int, value: str, word: int | None = None, revise: bool = False) -> Any:
         reply = judging.Reply(number, value, word, 1000, revise)
 
-        def job(conn: Connection, seat: seats.Seat) -> dict[str, Any]:
-            taken = judging.answer(conn, self.study, seat, reply)
-            found = desk.work(conn, self.study, seat, _address, number)
-            return {**found, "feedback": desk.feedback(taken)}
-
-        return self.do(job)
+        parts = (self.study, self.session, _address, reply)
+        return self.run(lambda conn: desk.answer_and_work(conn, *parts))
 
     def go(self, choose: Callable[[Player, dict[str, Any]], str], most: int = 10_000) -> int:
         """Answer until nothing is left; returns how many tasks were answered."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-SETTINGS = "-c fsync=off -c listen_addresses='' -c max_connections=120"
+SETTINGS = "-c listen_addresses='' -c max_connections=120"
 
 
 def binaries() -> Path | None:
@@ -26,7 +26,7 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
+def running_postgres(more: str = "-c fsync=off") -> Iterator[PostgresServer]:
     """A server on a socket in a new folder; it does not run as root, so it gets another user."""
     tools = binaries()
     assert tools is not None
@@ -34,7 +34,7 @@ def running_postgres() -> Iterator[PostgresServer]:
     user = _other_user() if os.geteuid() == 0 else None
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
-    server = PostgresServer(tools, folder, user)
+    server = PostgresServer(tools, folder, user, f"{SETTINGS} {more}")
     try:
         server.call("initdb", "-D", folder / "data", "-U", "tests", "-A", "trust", "--no-sync")
         server.start()
@@ -47,12 +47,15 @@ def running_postgres() -> Iterator[PostgresServer]:
 class PostgresServer:
     """Started and stopped by tests; `database()` makes a new empty one and gives its URL."""
 
-    def __init__(self, tools: Path, folder: Path, user: pwd.struct_passwd | None) -> None:
+    def __init__(
+        self, tools: Path, folder: Path, user: pwd.struct_passwd | None, settings: str
+    ) -> None:
         self._tools, self._folder, self._user = tools, folder, user
+        self._settings = settings
         self._made = 0
 
     def start(self) -> None:
-        options = f"{SETTINGS} -k {self._folder}"
+        options = f"{self._settings} -k {self._folder}"
         log = self._folder / "log"
         self.call("pg_ctl", "-D", self._folder / "data", "-o", options, "-l", log, "-w", "start")
 

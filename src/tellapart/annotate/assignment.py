@@ -10,48 +10,79 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, func, insert, literal_column, select
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from tellapart import seeds
-from tellapart.annotate.assigned import GIVEN, Assigned, read_assigned
+from tellapart.annotate.assigned import Assigned
 from tellapart.annotate.extras import due
 from tellapart.annotate.opening import OpenStage, OpenStudy
 from tellapart.annotate.questions.question import Matter
 from tellapart.annotate.questions.showing import draw_order
-from tellapart.annotate.reservations import hold, take_up, until
-from tellapart.annotate.seats import Seat
+from tellapart.annotate.reservations import take_up, until
+from tellapart.annotate.seats import SAVE, Seat, save, seat_values
 from tellapart.annotate.store import tables as t
+from tellapart.annotate.store.steps import Steps, new
 
 AHEAD = 2
 """Tasks that a person holds: the one before them, and the next, whose pictures load meanwhile."""
-WINDOW = 8
-"""A person's next item is drawn among so many that are due, so that not all see the same order."""
+LANES = 8
+"""Tasks stand in so many lanes, each in the order of its ranks. A person takes the next of each
+lane in turn, the turns drawn by seed: so everyone has an order of their own, what was begun is
+finished soon, and people at work at the same time do not all want the same task."""
 
 _A, _T = t.assignment.c, t.task.c
-_PERSON: BindParameter[int] = bindparam("person")
-_STAGE: BindParameter[int] = bindparam("stage")
-_WAITING = (
-    GIVEN.where(_A.person_id == _PERSON, literal_column("assignment.state IN ('open', 'expired')"))
-    .order_by(_A.number)
-)  # fmt: skip
+_PERSON: BindParameter[int] = bindparam("_person_id")
+_STAGE: BindParameter[int] = bindparam("_stage")
 _SEEN = select(_A.id).where(_A.person_id == _PERSON, _A.unit == _T.unit).exists()
-_TASK = select(_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.rank, _T.matter)
-_DUE = (
-    _TASK.where(_T.stage_id == _STAGE, literal_column("room") > 0)
-    .where(_T.rank >= bindparam("cursor"), ~_SEEN)
-    .order_by(_T.rank)
-    .limit(WINDOW)
-)
-_EXTRA = (
-    _TASK.where(_T.stage_id == _STAGE, _T.role == bindparam("role"), _T.state == "open", ~_SEEN)
+_FREE = (
+    select(_T.id)
+    .where(_T.stage_id == _STAGE, literal_column("room") > 0, ~_SEEN)
     .order_by(_T.rank)
     .limit(1)
 )
+_IN_LANE = _FREE.where(_T.rank >= bindparam("_from"), _T.rank % LANES == bindparam("_lane"))
+_COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.rank, _T.matter)
 
 
-def held(conn: Connection, study: OpenStudy, seat: Seat) -> list[Assigned]:
-    """What a person has before them, the earliest first; more is reserved up to `AHEAD`."""
-    mine = _waiting(conn, study, seat)
+def _picking(free: Select[Any]) -> Update:
+    """Hold a task that is free and read it; one that another transaction is at is passed over."""
+    chosen = free.with_for_update(skip_locked=True).scalar_subquery()
+    return update(t.task).where(_T.id == chosen).values(held=_T.held + 1).returning(*_COLUMNS)
+
+
+_PICK_IN_LANE, _PICK_ANY = _picking(_IN_LANE), _picking(_FREE)
+_EXTRA = (
+    select(*_COLUMNS)
+    .where(_T.stage_id == _STAGE, _T.role == bindparam("_role"), _T.state == "open", ~_SEEN)
+    .order_by(_T.rank)
+    .limit(1)
+)
+_VALUES = ("person_id", "task_id", "number", "unit", "drawn", "reserved_at", "expires_at")
+_PLACE = (
+    insert(t.assignment)
+    .values({name: new(_A[name]) for name in _VALUES} | {"state": literal_column("'open'")})
+    .returning(_A.id)
+)
+_GIVE = Steps(sqlite=(_PLACE, SAVE), postgresql=_PLACE.add_cte(SAVE.cte("saved")))
+
+
+def held(conn: Connection, study: OpenStudy, seat: Seat, waiting: list[Assigned]) -> list[Assigned]:
+    """What a person has before them, the earliest first; more is reserved up to `AHEAD`.
+
+    `waiting` is what they were given and have not answered.
+    """
+    mine = [given for given in waiting if _is_ours(conn, study, given)]
     while len(mine) < AHEAD:
         more = _reserve(conn, study, seat)
         if more is None:
@@ -60,13 +91,8 @@ def held(conn: Connection, study: OpenStudy, seat: Seat) -> list[Assigned]:
     return mine
 
 
-def _waiting(conn: Connection, study: OpenStudy, seat: Seat) -> list[Assigned]:
-    """Tasks given and not answered; what ran out is taken up again where it is still wanted."""
-    rows = conn.execute(_WAITING, {"person": seat.id}).all()
-    return [given for row in rows if _is_ours(conn, study, given := read_assigned(study, row))]
-
-
 def _is_ours(conn: Connection, study: OpenStudy, given: Assigned) -> bool:
+    """Whether a task is still this person's; what ran out is taken up where it is still wanted."""
     if given.role != "item":
         return True  # nobody else wants it
     if given.state == "open" and given.task_state == "open":
@@ -81,10 +107,11 @@ def _reserve(conn: Connection, study: OpenStudy, seat: Seat) -> Assigned | None:
     for stage in ([here] if here else []) + [one for one in study.stages if one is not here]:
         if stage is not here:
             _move(conn, seat, stage)
-        task = _next_in(conn, study, seat, stage)
-        if task is not None:
-            return _give(conn, study, seat, task)
+        given = _reserve_in(conn, study, seat, stage)
+        if given is not None:
+            return given
     seat.put(before)
+    save(conn, study, seat)
     return None
 
 
@@ -97,48 +124,30 @@ def _move(conn: Connection, seat: Seat, stage: OpenStage) -> None:
         .group_by(_T.role)
     )
     counts = {row.role: row.tasks for row in rows}
-    seat.stage_id, seat.cursor = stage.id, 0
+    seat.stage_id, seat.cursors = stage.id, "[]"
     seat.trained, seat.served = counts.get("training", 0), counts.get("item", 0)
     seat.checks, seat.golds = counts.get("check", 0), counts.get("gold", 0)
 
 
-def _next_in(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
-    """A person's next task in a stage: training and extras only where an item is waiting."""
+def _reserve_in(
+    conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage
+) -> Assigned | None:
+    """A person's next task in a stage, if it has an item for them."""
     limit = stage.rules.at_most
     if limit and seat.served >= limit:
         return None
-    candidates = _due(conn, seat, stage)
-    if not candidates:
-        return None
-    extra = _extra(conn, study, seat, stage)
-    if extra is not None:
-        return extra
-    draw = seeds.rng(study.plan.seed, "next", seat.code, stage.rules.name, seat.last_number)
-    while candidates:
-        row = candidates.pop(int(draw.integers(len(candidates))))
-        if hold(conn, row.id):
-            seat.served += 1
-            return row
-    return None
-
-
-def _due(conn: Connection, seat: Seat, stage: OpenStage) -> list[Any]:
-    """The first items of a stage that are wanted and that this person may see."""
-    values = {"person": seat.id, "stage": stage.id, "cursor": seat.cursor}
-    rows = conn.execute(_DUE, values).all()
-    if not rows and seat.cursor:  # something may have come back, or in, below it
-        rows = conn.execute(_DUE, {**values, "cursor": 0}).all()
-    if rows:
-        seat.cursor = rows[0].rank
-    return list(rows)
+    task = _extra(conn, study, seat, stage) or _pick(conn, study, seat, stage)
+    return None if task is None else _give(conn, study, seat, task)
 
 
 def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
     """A training example, attention check or gold item, if one is due."""
     rules, seed = stage.rules, study.plan.seed
     if seat.trained < stage.training:
-        row = _unseen(conn, seat, stage, "training")
-        seat.trained = seat.trained + 1 if row is not None else stage.training
+        # nobody is trained for nothing
+        free = seat.trained or conn.execute(_FREE, _where(seat, stage)).first()
+        row = _unseen(conn, seat, stage, "training") if free else None
+        seat.trained += row is not None
         return row
     if seat.checks < min(stage.checks, due(rules.checks, seat.served, seed, seat.code, "check")):
         seat.checks += 1
@@ -150,27 +159,46 @@ def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> 
 
 
 def _unseen(conn: Connection, seat: Seat, stage: OpenStage, role: str) -> Any:
-    values = {"person": seat.id, "stage": stage.id, "role": role}
-    return conn.execute(_EXTRA, values).first()
+    return conn.execute(_EXTRA, {**_where(seat, stage), "_role": role}).first()
+
+
+def _where(seat: Seat, stage: OpenStage) -> dict[str, Any]:
+    return {"_person_id": seat.id, "_stage": stage.id}
+
+
+def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
+    """Hold the next item for a person: of the lane whose turn it is, else whatever there is."""
+    turn, place = divmod(seat.served, LANES)
+    path = (study.plan.seed, "lanes", seat.code, stage.rules.name, turn)
+    lane = sorted(range(LANES), key=lambda k: seeds.unit(*path, k))[place]
+    cursors = json.loads(seat.cursors) or [0] * LANES
+    values = {**_where(seat, stage), "_lane": lane, "_from": cursors[lane]}
+    row = conn.execute(_PICK_IN_LANE, values).first()
+    if row is None:
+        row = conn.execute(_PICK_ANY, _where(seat, stage)).first()
+    else:
+        cursors[lane] = row.rank
+        seat.cursors = json.dumps(cursors)
+    seat.served += row is not None
+    return row
 
 
 def _give(conn: Connection, study: OpenStudy, seat: Seat, task: Any) -> Assigned:
     """Write down that a person has a task, with the order of options drawn for them."""
     stage = study.stage(task.stage_id)
     matter = Matter.from_json(json.loads(task.matter))
-    form = stage.rules.question.form(matter)
-    order = draw_order(form, study.plan.seed, seat.code, stage.rules.name, task.key)
+    path = (seat.code, stage.rules.name, task.key)
+    order = draw_order(stage.question.form(matter), study.plan.seed, *path)
     seat.last_number += 1
-    row = {
-        "person_id": seat.id,
-        "task_id": task.id,
-        "number": seat.last_number,
-        "unit": task.unit,
-        "drawn": json.dumps(order),
-        "state": "open",
-        "reserved_at": study.clock(),
-        "expires_at": until(study, stage),
+    values = {
+        **seat_values(study, seat),
+        "_task_id": task.id,
+        "_number": seat.last_number,
+        "_unit": task.unit,
+        "_drawn": json.dumps(order),
+        "_reserved_at": study.clock(),
+        "_expires_at": until(study, stage),
     }
-    made = conn.execute(insert(t.assignment).returning(_A.id), row).scalar_one()
-    parts = (stage, task.role, task.unit, matter, order)
-    return Assigned(made, seat.last_number, task.id, *parts, "open", "open")
+    row = _GIVE.run(conn, values)
+    parts = (stage, task.role, matter, order)
+    return Assigned(row.id, seat.last_number, task.id, *parts, "open", "open")

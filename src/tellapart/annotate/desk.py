@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from tellapart.annotate.assigned import Assigned
+from tellapart.annotate.assigned import Assigned, arrive
 from tellapart.annotate.assignment import held
 from tellapart.annotate.extras import due
-from tellapart.annotate.judging import Taken
+from tellapart.annotate.judging import Reply, Taken, answer
 from tellapart.annotate.opening import OpenStage, OpenStudy
 from tellapart.annotate.questions.showing import shown_value, view
-from tellapart.annotate.seats import Seat, save
+from tellapart.annotate.seats import NotAllowed, Seat
 from tellapart.annotate.store import tables as t
 
 Addresses = Callable[[Seat, int, int], str]
@@ -54,29 +54,51 @@ def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
     }
 
 
-def work(
-    conn: Connection, study: OpenStudy, seat: Seat, addresses: Addresses, last: int | None = None
-) -> dict[str, Any]:
-    """The task before a person and the one after it, reserved for them.
-
-    `last` is the number of the answer that they have just given, if they have.
-    """
+def work(conn: Connection, study: OpenStudy, session: str, addresses: Addresses) -> dict[str, Any]:
+    """The task before a person and the one after it, reserved for them."""
+    seat, waiting = arrive(conn, study, session)
     if seat.consented_at is None:
         return _nothing("consent")
     if seat.state != "active":
         return _nothing("stopped")
-    mine = held(conn, study, seat)
-    save(conn, study, seat)
-    if not mine:
-        state = "wait" if _more_to_come(conn, study, seat) else "done"
+    last = conn.execute(_LAST, {"person": seat.id}).scalar()
+    return _work(conn, study, seat, addresses, waiting, last)
+
+
+def answer_and_work(
+    conn: Connection, study: OpenStudy, session: str, addresses: Addresses, reply: Reply
+) -> dict[str, Any]:
+    """Take an answer, then give the next task, in one transaction."""
+    seat, waiting = arrive(conn, study, session)
+    if seat.consented_at is None or seat.state != "active":
+        raise NotAllowed("answers are taken after consent only", todo="reload the page")
+    taken = answer(conn, study, seat, reply, waiting)
+    left = [given for given in waiting if given.number != reply.number]
+    last = None if taken.given.role == "training" else reply.number
+    return {
+        **_work(conn, study, seat, addresses, left, last),
+        "feedback": feedback(taken),
+    }
+
+
+def _work(
+    conn: Connection,
+    study: OpenStudy,
+    seat: Seat,
+    addresses: Addresses,
+    waiting: list[Assigned],
+    last: int | None,
+) -> dict[str, Any]:
+    mine = held(conn, study, seat, waiting)
+    state = "work" if mine else "wait" if _more_to_come(conn, study, seat) else "done"
     views = [shown(seat, given, addresses) for given in mine]
     return {
-        "state": "work" if mine else state,
+        "state": state,
         "stage": None if seat.stage_id is None else study.stage(seat.stage_id).rules.name,
         "progress": _progress(study, seat, mine),
         "task": views[0] if views else None,
         "ahead": views[1] if len(views) > 1 else None,
-        "back": last if last is not None else conn.execute(_LAST, {"person": seat.id}).scalar(),
+        "back": last,
         "completion_code": "" if mine else study.plan.completion_code,
     }
 
@@ -92,7 +114,7 @@ def shown(seat: Seat, given: Assigned, addresses: Addresses) -> dict[str, Any]:
         "number": given.number,
         "stage": given.stage.rules.name,
         "training": given.role == "training",
-        **view(given.stage.rules.question, given.matter, given.order, address),
+        **view(given.stage.question, given.matter, given.order, address),
     }
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from tellapart.annotate.assigned import Assigned, find_assigned
 from tellapart.annotate.events import record
@@ -15,20 +24,34 @@ from tellapart.annotate.reservations import take_up
 from tellapart.annotate.seats import Seat
 from tellapart.annotate.settling import reopen, settle
 from tellapart.annotate.store import tables as t
+from tellapart.annotate.store.steps import Steps, new
 from tellapart.errors import TellapartError
 
 _A, _J, _T = t.assignment.c, t.judgement.c, t.task.c
-_JUDGE = insert(t.judgement)
+_JUDGEMENT = (
+    "assignment_id", "task_id", "person_id", "choice", "word", "is_right", "answered_at",
+    "milliseconds",
+)  # fmt: skip
+_JUDGE = insert(t.judgement).values({name: new(_J[name]) for name in _JUDGEMENT})
+_IS_DONE: ColumnElement[str] = literal_column("'done'")
 _DONE = (
     update(t.assignment)
-    .where(_A.id == bindparam("given_id"), _A.state != "done")
-    .values(state="done")
+    .where(_A.id == bindparam("_assignment_id"), _A.state != _IS_DONE)
+    .values(state=_IS_DONE)
+    .returning(_A.task_id)
 )
 _COUNT = (
     update(t.task)
-    .where(_T.id == bindparam("task"), _T.state == "open")
+    .where(_T.state == "open")
     .values(given=_T.given + 1, held=_T.held - 1)
     .returning(_T.given, _T.wanted)
+)
+_TAKE = Steps(
+    sqlite=(_COUNT.where(_T.id == bindparam("_task_id")), _DONE, _JUDGE),
+    # through the assignment to the task, the order in which everyone locks them
+    postgresql=_COUNT.where(_T.id.in_(select(_DONE.cte("done").c.task_id))).add_cte(
+        _JUDGE.cte("judged")
+    ),
 )
 
 
@@ -60,12 +83,18 @@ class Taken:
     right: bool | None
 
 
-def answer(conn: Connection, study: OpenStudy, seat: Seat, reply: Reply) -> Taken:
-    """Take a person's answer; the same one sent again changes nothing."""
-    given = find_assigned(conn, study, seat.id, reply.number)
+def answer(
+    conn: Connection, study: OpenStudy, seat: Seat, reply: Reply, waiting: list[Assigned]
+) -> Taken:
+    """Take a person's answer; the same one sent again changes nothing.
+
+    `waiting` is what they were given and have not answered, among which the task usually is.
+    """
+    given = next((one for one in waiting if one.number == reply.number), None)
+    given = given or find_assigned(conn, study, seat.id, reply.number)
     if given is None:
         raise NotThere(f"there is no task {reply.number}", todo="ask for the next task")
-    question = given.stage.rules.question
+    question = given.stage.question
     meant = read_answer(question, given.matter, given.order, reply.value, reply.word)
     taken = Taken(given, meant, is_right(given.matter, meant))
     if given.state == "done":
@@ -110,24 +139,25 @@ def _too_late() -> Conflict:
 
 
 def _judge(conn: Connection, study: OpenStudy, seat: Seat, taken: Taken, reply: Reply) -> None:
-    given, counts = taken.given, None
-    conn.execute(_DONE, {"given_id": given.id})
-    if given.role == "item":
-        counts = conn.execute(_COUNT, {"task": given.task_id}).first()
-        if counts is None:  # closed meanwhile: nothing is taken for a closed item
-            raise _too_late()
-    row = {
-        "assignment_id": given.id,
-        "task_id": given.task_id,
-        "person_id": seat.id,
-        "choice": taken.answer.choice,
-        "word": taken.answer.word,
-        "is_right": taken.right,
-        "answered_at": study.clock(),
-        "milliseconds": reply.milliseconds,
+    given = taken.given
+    values = {
+        "_assignment_id": given.id,
+        "_task_id": given.task_id,
+        "_person_id": seat.id,
+        "_choice": taken.answer.choice,
+        "_word": taken.answer.word,
+        "_is_right": taken.right,
+        "_answered_at": study.clock(),
+        "_milliseconds": reply.milliseconds,
     }
-    conn.execute(_JUDGE, row)
-    if counts is not None and counts.given >= counts.wanted:
+    if given.role != "item":
+        conn.execute(_DONE, values)
+        conn.execute(_JUDGE, values)
+        return
+    counts = _TAKE.run(conn, values)
+    if counts is None:  # closed meanwhile: nothing is taken for a closed item
+        raise _too_late()
+    if counts.given >= counts.wanted:
         settle(conn, study, given.task_id)
 
 

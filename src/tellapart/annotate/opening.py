@@ -16,6 +16,7 @@ from tellapart.annotate.creating import GOLD, ITEMS
 from tellapart.annotate.filling import FIXED_RULES, Content, fill
 from tellapart.annotate.keys import Keys, read_keys
 from tellapart.annotate.plan import Plan, Stage
+from tellapart.annotate.questions.question import QuestionType
 from tellapart.annotate.store import tables as t
 from tellapart.annotate.store.database import Database, open_database, sqlite_url
 from tellapart.annotate.store.migrations import migrate
@@ -32,6 +33,7 @@ class OpenStage:
     id: int
     place: int
     rules: Stage
+    question: QuestionType
     training: int
     checks: int
     golds: int
@@ -138,4 +140,5 @@ def _open_stage(conn: Connection, row: Any, plan: Plan) -> OpenStage:
     )
     counts = {one.role: one.tasks for one in counted}
     extras = (counts.get(role, 0) for role in ("training", "check", "gold"))
-    return OpenStage(row.id, row.place, plan.stages[row.place], *extras)
+    rules = plan.stages[row.place]
+    return OpenStage(row.id, row.place, rules, rules.question, *extras)

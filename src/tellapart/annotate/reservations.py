@@ -20,14 +20,16 @@ SWEEP = 500
 
 _A, _T = t.assignment.c, t.task.c
 _OPEN = literal_column("assignment.state") == literal_column("'open'")
-_ROOM = (_T.id == bindparam("task")) & (literal_column("room") > 0)
+_ROOM = (_T.id == bindparam("_task_id")) & (literal_column("room") > 0)
 _HOLD = {
-    "sqlite": update(t.task).where(_ROOM).values(held=_T.held + 1),
+    "sqlite": update(t.task).where(_ROOM).values(held=_T.held + 1).returning(_T.id),
     # one that another transaction is at is passed over: waiting could end in a deadlock
     "postgresql": update(t.task)
     .where(_T.id.in_(select(_T.id).where(_ROOM).with_for_update(skip_locked=True)))
-    .values(held=_T.held + 1),
+    .values(held=_T.held + 1)
+    .returning(_T.id),
 }
+"""Hold one of the judgements that a task still wants: no row where others have them all."""
 
 
 def until(study: OpenStudy, stage: OpenStage) -> int:
@@ -37,7 +39,7 @@ def until(study: OpenStudy, stage: OpenStage) -> int:
 
 def hold(conn: Connection, task: int) -> bool:
     """Hold one of the judgements that a task still wants; False where others have them all."""
-    return conn.execute(_HOLD[conn.dialect.name], {"task": task}).rowcount == 1
+    return conn.execute(_HOLD[conn.dialect.name], {"_task_id": task}).first() is not None
 
 
 def take_up(

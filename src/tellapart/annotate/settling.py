@@ -36,7 +36,7 @@ def settle(conn: Connection, study: OpenStudy, task: int) -> None:
         if more:
             _set(conn, task, wanted=len(said) + more)
             return
-    options = frozenset(option.key for option in rules.question.form(matter).options)
+    options = frozenset(option.key for option in stage.question.form(matter).options)
     found = verdict(rules.keep, full, said, options)
     outcome = {"kept": found.kept, "chosen": found.chosen}
     _set(conn, task, state="closed", closed_at=study.clock(), **outcome)
@@ -97,7 +97,7 @@ def _set(conn: Connection, task: int, **values: object) -> None:
 
 
 def _followers(stage: OpenStage, matter: Matter, chosen: str | None) -> list[Matter]:
-    question = stage.rules.question
+    question = stage.question
     assert isinstance(question, Following)  # checked with the plan
     return [] if chosen is None else list(question.follow(matter, chosen))
 

@@ -12,7 +12,7 @@ from tellapart.annotate import desk, judging, leaving, people, seats, sessions
 from tellapart.annotate.assigned import find_assigned
 from tellapart.annotate.judging import NotThere
 from tellapart.annotate.questions.showing import shown_value
-from tellapart.annotate.seats import NotAllowed, Seat
+from tellapart.annotate.seats import Seat
 from tellapart.web.calls import Body, Here, Nothing, Server, Token, said, with_session
 
 router = APIRouter(prefix="/api", tags=["annotators"])
@@ -82,10 +82,9 @@ async def consent(here: Here, body: Agreed, session: Session = "") -> Response:
     """Agree to take part; then the first task."""
 
     def job(conn: Connection) -> dict[str, Any]:
-        seat = seats.seat_of(conn, here.study, session)
         if body.agree:
-            seats.consent(conn, here.study, seat)
-        return desk.work(conn, here.study, seat, _addresses(here))
+            seats.consent(conn, here.study, seats.seat_of(conn, here.study, session))
+        return desk.work(conn, here.study, session, _addresses(here))
 
     return said(await here.run(job))
 
@@ -95,8 +94,7 @@ async def following(here: Here, _body: Nothing, session: Session = "") -> Respon
     """The task before this person, and the one after it."""
 
     def job(conn: Connection) -> dict[str, Any]:
-        seat = seats.seat_of(conn, here.study, session)
-        return desk.work(conn, here.study, seat, _addresses(here))
+        return desk.work(conn, here.study, session, _addresses(here))
 
     return said(await here.run(job))
 
@@ -107,13 +105,7 @@ async def answers(here: Here, body: Reply, session: Session = "") -> Response:
     reply = judging.Reply(body.number, body.value, body.word, body.milliseconds, body.revise)
 
     def job(conn: Connection) -> dict[str, Any]:
-        seat = seats.seat_of(conn, here.study, session)
-        if seat.consented_at is None or seat.state != "active":
-            raise NotAllowed("answers are taken after consent only", todo="reload the page")
-        taken = judging.answer(conn, here.study, seat, reply)
-        last = None if taken.given.role == "training" else reply.number
-        found = desk.work(conn, here.study, seat, _addresses(here), last)
-        return {**found, "feedback": desk.feedback(taken)}
+        return desk.answer_and_work(conn, here.study, session, _addresses(here), reply)
 
     return said(await here.run(job))
 

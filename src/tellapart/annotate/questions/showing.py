@@ -16,8 +16,8 @@ Source = Callable[[int], str]
 
 def draw_order(form: Form, seed: int, *path: Any) -> list[int]:
     """A random order of the options that may move."""
-    drawn: list[int] = seeds.rng(seed, "options", *path).permutation(len(form.options)).tolist()
-    return drawn
+    places = range(len(form.options))
+    return sorted(places, key=lambda place: seeds.unit(seed, "options", *path, place))
 
 
 def view(

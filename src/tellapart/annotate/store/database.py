@@ -17,7 +17,6 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from tellapart.errors import BadInput, TellapartError
 
@@ -26,8 +25,8 @@ Job = Callable[[Connection], T]
 Work = tuple[Job[Any], "Future[Any]"]
 BATCH = 64
 """Jobs that SQLite's writer commits together, at most."""
-WORKERS = 8
-"""Connections to PostgreSQL."""
+CONNECTIONS = 16
+"""To PostgreSQL, of one server."""
 AGAIN = {"40001", "40P01", "23505"}
 """PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
 ATTEMPTS = 4
@@ -81,7 +80,7 @@ class SQLite:
     """One writer thread with its own connection; readers beside it (WAL)."""
 
     def __init__(self, url: str) -> None:
-        self.engine = create_engine(url, poolclass=NullPool)
+        self.engine = create_engine(url, pool_size=1, max_overflow=0)
         event.listen(self.engine, "connect", _prepare_sqlite)
         event.listen(self.engine, "begin", _begin_immediate)
         self._reading = create_engine(url, pool_size=2, max_overflow=2)
@@ -115,7 +114,7 @@ class SQLite:
         while (batch := self._next_batch()) is not None:
             ready = [one for one in batch if one[1].set_running_or_notify_cancel()]
             try:
-                outcomes = self._commit(ready) if len(ready) > 1 else map(self._alone, ready)
+                outcomes = self._commit(ready)
             except Exception:  # nothing of the batch was committed: each by itself, then
                 outcomes = map(self._alone, ready)
             for future, value, failure in outcomes:
@@ -145,33 +144,36 @@ class SQLite:
             return work[1], None, told(error)
 
     def _commit(self, batch: list[Work]) -> list[Outcome]:
-        """Run jobs in one transaction; a job that says no leaves the others as they are."""
+        """Run jobs in one transaction.
+
+        A job that says no before it has changed anything leaves the others as they are; any other
+        failure undoes the batch.
+        """
         outcomes: list[Outcome] = []
         with self.engine.begin() as connection:
-            if len(batch) == 1:
-                (job, future) = batch[0]
-                return [(future, job(connection), None)]
+            raw: Any = connection.connection.dbapi_connection
             for job, future in batch:
+                changes = raw.total_changes
                 try:
-                    with connection.begin_nested():
-                        outcomes.append((future, job(connection), None))
+                    outcomes.append((future, job(connection), None))
                 except TellapartError as error:
+                    if raw.total_changes != changes or not raw.in_transaction:
+                        raise
                     outcomes.append((future, None, error))
-            raw = connection.connection.dbapi_connection
-            if raw is None or not raw.in_transaction:  # SQLite undid it all by itself: disk full
+            if not raw.in_transaction:  # SQLite undid it all by itself, as when the disk is full
                 raise Gone("the transaction was undone", todo="try again in a moment")
         return outcomes
 
 
 class PostgreSQL:
-    """A few connections, each with a thread."""
+    """Some connections, each with a thread."""
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(
-            url, pool_size=WORKERS, max_overflow=0, pool_timeout=10,
+            url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=10,
             connect_args={"connect_timeout": 10},
         )  # fmt: skip
-        self._workers = ThreadPoolExecutor(WORKERS, "study-database")
+        self._workers = ThreadPoolExecutor(CONNECTIONS, "study-database")
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Run a job in a transaction of its own, again where the database asks for it."""

@@ -55,7 +55,7 @@ CREATE TABLE person (
   seen_at BIGINT, stage_id {number} REFERENCES stage(id) ON DELETE CASCADE,
   trained INTEGER NOT NULL DEFAULT 0, served INTEGER NOT NULL DEFAULT 0,
   checks INTEGER NOT NULL DEFAULT 0, golds INTEGER NOT NULL DEFAULT 0,
-  cursor INTEGER NOT NULL DEFAULT 0, last_number INTEGER NOT NULL DEFAULT 0,
+  cursors TEXT NOT NULL DEFAULT '[]', last_number INTEGER NOT NULL DEFAULT 0,
   UNIQUE (study_id, code), UNIQUE (token_hash), UNIQUE (study_id, pseudonym));
 
 CREATE TABLE session (

@@ -107,7 +107,7 @@ person = Table(
     Column("served", Integer, nullable=False, server_default="0"),  # items in this stage
     Column("checks", Integer, nullable=False, server_default="0"),
     Column("golds", Integer, nullable=False, server_default="0"),
-    Column("cursor", Integer, nullable=False, server_default="0"),  # no task for them ranks below
+    Column("cursors", Text, nullable=False, server_default="[]"),  # see assignment.py
     Column("last_number", Integer, nullable=False, server_default="0"),
     UniqueConstraint("study_id", "code"),
     UniqueConstraint("token_hash"),
