@@ -11,12 +11,14 @@ from tellapart.text.aligned import aligned
 
 def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Trials as they stand in the card, the best of each rank marked."""
-    best = {row["measure"]: row for row in sorted(reversed(rows), key=lambda row: -row["rank"])}
+    lowest: dict[str, float] = {}
+    for row in rows:
+        lowest[row["measure"]] = min(row["rank"], lowest.get(row["measure"], row["rank"]))
     shown = [("tuned by", "setting", "rank", "found")]
     for row in rows:
         told = {k: v for k, v in row.items() if k not in ("measure", "rank", "found")}
         setting = ", ".join(f"{name} {value:g}" for name, value in told.items())
-        mark = " *" if row is best[row["measure"]] else ""
+        mark = " *" if row["rank"] == lowest[row["measure"]] else ""
         rank, found = f"{row['rank']:.1f}", f"{row['found']:.1%}"
         shown.append((row["measure"], setting + mark, rank, found))
     return aligned(shown, {0, 1})
