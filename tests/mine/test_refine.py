@@ -343,6 +343,10 @@ def test_scores_may_come_from_any_scorer_or_run(tmp_path):
         refine(whole, tmp_path / "no", RefineOptions(ConstantChooser(), "blind"))
     with pytest.raises(BadInput, match="what gives the scores of grammar"):
         refine(whole, tmp_path / "no", RefineOptions("blind"))
+    counting = Letters("a")
+    with pytest.raises(UnknownName, match="no model called 'blnd'"):
+        refine(whole, tmp_path / "no", RefineOptions(counting, "blnd"))
+    assert counting.asked == 0, "said before anything is scored"
 
 
 def test_items_of_other_shapes_are_refused_and_grids_are_taken_by_their_original():

@@ -71,4 +71,4 @@ def refine(
     )
     with stoppable(), progress_bars() as progress:
         found = work(source, out, options, progress)
-    emit({"out": str(out), **found.to_json()}, f"{found}\n{out}", as_json)
+    emit({"out": str(out), **found.to_json()}, f"{found}\n->  {out}", as_json)

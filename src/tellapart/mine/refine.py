@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from tellapart import registry
 from tellapart.benchmark.benchmark import (
     Benchmark,
     load_benchmark,
@@ -22,8 +23,9 @@ from tellapart.benchmark.benchmark import (
 from tellapart.errors import BadInput
 from tellapart.mine.refining.report import Refinement, report
 from tellapart.mine.refining.scored import SCORES, Scored, scored
-from tellapart.mine.refining.scores import Report, Scoring, name_of, score_table
+from tellapart.mine.refining.scores import Report, Scoring, is_run, name_of, score_table
 from tellapart.mine.refining.steps import KEPT, Recipe, refined
+from tellapart.models.names import ModelName
 from tellapart.score.cache import default_folder
 from tellapart.score.texts import BATCH
 from tellapart.tables import (
@@ -118,6 +120,7 @@ class _Done:
 
 
 def _check_models(models: tuple[Any, ...]) -> None:
+    """Raise for what cannot give scores, before the other one has been asked for hours."""
     for name, model in zip(SCORES, models, strict=True):
         if isinstance(model, str) and not model:
             raise BadInput(
@@ -126,3 +129,5 @@ def _check_models(models: tuple[Any, ...]) -> None:
                 "model, or the folder of a run",
                 todo=f"name it with --{name} ({name}=...)",
             )
+        if isinstance(model, str) and not is_run(model):
+            registry.models.get(ModelName.parse(model).scheme)

@@ -89,7 +89,7 @@ def _scores(
     name: str, model: Any, benchmark: Benchmark, pairs: list[Pair], scoring: Scoring
 ) -> tuple[Floats, Floats]:
     """The originals' scores and the negatives'."""
-    if _is_run(model):
+    if is_run(model):
         return _from_run(load_run(Path(model), benchmark), pairs)
     ready = load(model) if isinstance(model, str) else model
     if isinstance(ready, TextScorer):
@@ -112,7 +112,8 @@ def _scores(
     return _from_run(run, pairs)
 
 
-def _is_run(model: Any) -> bool:
+def is_run(model: Any) -> bool:
+    """Whether this names the folder of a run."""
     return isinstance(model, str | Path) and (Path(model) / "run.json").exists()
 
 
