@@ -21,7 +21,7 @@ def test_without_sentence_transformers_the_extra_is_named(monkeypatch):
     assert "tellapart[sentences]" in caught.value.todo
 
 
-def small_sentence_model(folder):
+def small_sentence_model(folder, seed=0):
     """A transformer with random weights, saved as sentence-transformers does."""
     mend_torchvision()
     library = pytest.importorskip("sentence_transformers")
@@ -33,7 +33,7 @@ def small_sentence_model(folder):
         vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=16, max_position_embeddings=32,
     )  # fmt: skip
-    transformers.set_seed(0)
+    transformers.set_seed(seed)
     transformers.BertModel(config).save_pretrained(folder)
     transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
     library.SentenceTransformer(str(folder), device="cpu").save(str(folder / "model"))
@@ -55,3 +55,13 @@ def test_a_sentence_model_that_is_not_there_is_named(tmp_path):
     pytest.importorskip("sentence_transformers")
     with pytest.raises(BadInput, match="cannot be loaded"):
         SentenceModel(str(tmp_path / "none")).vectors(["a dog"])
+
+
+def test_pitfall_21_other_weights_under_the_same_name_have_another_fingerprint(tmp_path):
+    prints = []
+    for number, seed in enumerate((0, 0, 1)):
+        model = small_sentence_model(tmp_path / str(number), seed)
+        (tmp_path / "model").unlink(missing_ok=True)
+        (tmp_path / "model").symlink_to(model)
+        prints.append(SentenceModel(str(tmp_path / "model")).fingerprint)
+    assert prints[0] == prints[1] != prints[2]
