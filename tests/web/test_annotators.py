@@ -10,7 +10,7 @@ import threading
 import pytest
 from PIL import Image as Pillow
 from tests.annotate.crowd import check_books, rows
-from tests.web.conftest import ITEMS, Running, free_port, server_process
+from tests.web.conftest import ITEMS, Running, free_port, server_process, serving
 
 from tellapart.annotate.creating import CreateOptions, create
 from tellapart.annotate.opening import opened_study
@@ -201,3 +201,53 @@ def test_a_server_killed_in_the_middle_loses_nothing_that_it_acknowledged(
         assert len(rows(study, t.judgement)) == len(answered) == ITEMS
         check_books(study)
     here.close()
+
+
+def test_two_servers_on_one_database_lose_and_double_nothing(tmp_path, pictured, postgres):
+    folder, url = tmp_path / "study", postgres.database()
+    stage = Stage("ask", "first-second-both", judgements=3)
+    create(pictured, folder, CreateOptions((stage,), training=False))
+    with (
+        opened_study(folder, url) as study,
+        opened_study(folder, url) as again,
+        serving(study) as one,
+        serving(again) as other,
+    ):
+        clients = [here.person() for here in (one, other) for _ in range(3)]
+        threads = [threading.Thread(target=go, args=(client,)) for client in clients]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for client in clients:
+            go(client)
+        assert len(rows(study, t.judgement)) == 3 * ITEMS
+        check_books(study)
+
+
+def test_a_person_with_two_windows_open_is_given_each_task_once(serve, database):
+    here = serve(Stage("ask", "first-second-both", judgements=1), database=database)
+    (invited,) = here.invite()
+    windows = [here.client() for _ in range(3)]
+    for window in windows:
+        window.post("/api/join", json={"token": invited.token})
+    windows[0].post("/api/consent", json={"agree": True})
+    answered: list[int] = []
+
+    def work(window):
+        state = window.post("/api/next", json={}).json()
+        while state["state"] == "work":
+            number = state["task"]["number"]
+            reply = window.post("/api/answers", json={"number": number, "value": "1"})
+            assert reply.status_code == 200, reply.text
+            answered.append(number)
+            state = reply.json()
+
+    threads = [threading.Thread(target=work, args=(window,)) for window in windows]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(answered) == set(range(1, ITEMS + 1))
+    assert len(rows(here.study, t.judgement)) == ITEMS
+    check_books(here.study)
