@@ -29,7 +29,7 @@ from tellapart.annotate.extras import due
 from tellapart.annotate.opening import OpenStage, OpenStudy
 from tellapart.annotate.questions.question import Matter
 from tellapart.annotate.questions.showing import draw_order
-from tellapart.annotate.reservations import take_up, until
+from tellapart.annotate.reservations import is_ours, until
 from tellapart.annotate.seats import SAVE, Seat, save, seat_values
 from tellapart.annotate.store import tables as t
 from tellapart.annotate.store.steps import Steps, new
@@ -82,22 +82,13 @@ def held(conn: Connection, study: OpenStudy, seat: Seat, waiting: list[Assigned]
 
     `waiting` is what they were given and have not answered.
     """
-    mine = [given for given in waiting if _is_ours(conn, study, given)]
+    mine = [given for given in waiting if is_ours(conn, study, given)]
     while len(mine) < AHEAD:
         more = _reserve(conn, study, seat)
         if more is None:
             break
         mine.append(more)
     return mine
-
-
-def _is_ours(conn: Connection, study: OpenStudy, given: Assigned) -> bool:
-    """Whether a task is still this person's; what ran out is taken up where it is still wanted."""
-    if given.role != "item":
-        return True  # nobody else wants it
-    if given.state == "open" and given.task_state == "open":
-        return True
-    return take_up(conn, study, given.id, given.task_id, given.stage)
 
 
 def _reserve(conn: Connection, study: OpenStudy, seat: Seat) -> Assigned | None:

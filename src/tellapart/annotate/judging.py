@@ -20,10 +20,11 @@ from tellapart.annotate.events import record
 from tellapart.annotate.opening import OpenStudy
 from tellapart.annotate.questions.question import Answer
 from tellapart.annotate.questions.showing import is_right, read_answer
-from tellapart.annotate.reservations import take_up
+from tellapart.annotate.reservations import is_ours
 from tellapart.annotate.seats import Seat
 from tellapart.annotate.settling import reopen, settle
 from tellapart.annotate.store import tables as t
+from tellapart.annotate.store.database import Interrupted
 from tellapart.annotate.store.steps import Steps, new
 from tellapart.errors import TellapartError
 
@@ -33,13 +34,14 @@ _JUDGEMENT = (
     "milliseconds",
 )  # fmt: skip
 _JUDGE = insert(t.judgement).values({name: new(_J[name]) for name in _JUDGEMENT})
-_IS_DONE: ColumnElement[str] = literal_column("'done'")
-_DONE = (
+_OPEN: ColumnElement[str] = literal_column("'open'")
+_EXTRA_DONE = (
     update(t.assignment)
-    .where(_A.id == bindparam("_assignment_id"), _A.state != _IS_DONE)
-    .values(state=_IS_DONE)
+    .where(_A.id == bindparam("_assignment_id"))
+    .values(state=literal_column("'done'"))
     .returning(_A.task_id)
 )
+_DONE = _EXTRA_DONE.where(_A.state == _OPEN)
 _COUNT = (
     update(t.task)
     .where(_T.state == "open")
@@ -101,7 +103,7 @@ def answer(
         if stored_answer(conn, given) != meant:
             _revise(conn, study, seat, taken, reply)
         return taken
-    if given.state == "lost" or not _ours(conn, study, given):
+    if given.state == "lost" or not is_ours(conn, study, given):
         raise _too_late()
     _judge(conn, study, seat, taken, reply)
     return taken
@@ -127,13 +129,6 @@ def may_revise(conn: Connection, seat: Seat, given: Assigned) -> bool:
     )
 
 
-def _ours(conn: Connection, study: OpenStudy, given: Assigned) -> bool:
-    """Whether a task is still this person's: what ran out is, unless others took it."""
-    if given.state == "open" or given.role != "item":
-        return True
-    return take_up(conn, study, given.id, given.task_id, given.stage)
-
-
 def _too_late() -> Conflict:
     return Conflict("this task went to someone else meanwhile", todo="go on with the next one")
 
@@ -151,12 +146,12 @@ def _judge(conn: Connection, study: OpenStudy, seat: Seat, taken: Taken, reply: 
         "_milliseconds": reply.milliseconds,
     }
     if given.role != "item":
-        conn.execute(_DONE, values)
+        conn.execute(_EXTRA_DONE, values)
         conn.execute(_JUDGE, values)
         return
     counts = _TAKE.run(conn, values)
-    if counts is None:  # closed meanwhile: nothing is taken for a closed item
-        raise _too_late()
+    if counts is None:  # since we looked it ran out, or was closed: look again
+        raise Interrupted("another transaction came in between")
     if counts.given >= counts.wanted:
         settle(conn, study, given.task_id)
 

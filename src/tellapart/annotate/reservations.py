@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, literal_column, select, update
 
+from tellapart.annotate.assigned import Assigned
 from tellapart.annotate.opening import OpenStage, OpenStudy
 from tellapart.annotate.store import tables as t
 
@@ -37,23 +38,30 @@ def until(study: OpenStudy, stage: OpenStage) -> int:
     return study.clock() + int(stage.rules.minutes * MINUTE)
 
 
-def hold(conn: Connection, task: int) -> bool:
-    """Hold one of the judgements that a task still wants; False where others have them all."""
+def _hold(conn: Connection, task: int) -> bool:
     return conn.execute(_HOLD[conn.dialect.name], {"_task_id": task}).first() is not None
 
 
-def take_up(
-    conn: Connection, study: OpenStudy, assignment: int, task: int, stage: OpenStage
-) -> bool:
-    """Reserve again what ran out; False (and lost for good) where others have it by now."""
-    took = hold(conn, task)
+def is_ours(conn: Connection, study: OpenStudy, given: Assigned) -> bool:
+    """Whether a task that was not answered is still the person's.
+
+    What ran out is taken up again where it is still wanted; else it is lost to them for good.
+    """
+    if given.role != "item":
+        return True  # nobody else wants it
+    if given.state == "open" and given.task_state == "open":
+        return True
+    if given.state == "open":  # closed, or undone, while they had it
+        _give_back(conn, [(given.task_id, given.id)], "lost")
+        return False
+    took = _hold(conn, given.task_id)
     conn.execute(
         update(t.assignment)
-        .where(_A.id == assignment)
+        .where(_A.id == given.id)
         .values(
             state="open" if took else "lost",
             reserved_at=study.clock(),
-            expires_at=until(study, stage),
+            expires_at=until(study, given.stage),
         )
     )
     return took
@@ -84,5 +92,5 @@ def _give_back(conn: Connection, held: list[tuple[int, int]], state: str) -> Non
     for task, assignment in sorted(held):
         ended = update(t.assignment).where(_A.id == assignment, _OPEN).values(state=state)
         if conn.execute(ended).rowcount:
-            back = update(t.task).where(_T.id == task, _T.role == "item")
+            back = update(t.task).where(_T.id == task, _T.role == "item", _T.state != "void")
             conn.execute(back.values(held=_T.held - 1))

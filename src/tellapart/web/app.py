@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -34,6 +35,7 @@ STATUSES = {
     Gone: 503,
 }
 SWEEP_SECONDS = 5.0
+LOG = logging.getLogger("tellapart.study")
 
 
 def make_app(study: OpenStudy, url: str) -> FastAPI:
@@ -74,8 +76,11 @@ async def _told(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TellapartError)
     status = next((code for sort, code in STATUSES.items() if isinstance(error, sort)), 422)
     parts = {name: text for name, text in error.parts().items() if name != "where"}
-    headers = {"Retry-After": "2"} if status == 503 else None
-    return JSONResponse({"error": parts}, status, headers)
+    if status != 503:
+        return JSONResponse({"error": parts}, status)
+    LOG.warning("%s", error.what)
+    away = {"what": "the study cannot be reached at the moment", "todo": "try again in a moment"}
+    return JSONResponse({"error": away}, status, {"Retry-After": "2"})
 
 
 async def _not_found(_request: Request, error: Exception) -> JSONResponse:

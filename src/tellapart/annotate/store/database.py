@@ -40,6 +40,10 @@ class Gone(TellapartError):
     """The database cannot be reached or cannot write at the moment; nothing was changed."""
 
 
+class Interrupted(Gone):
+    """What a job had read was changed by another before it could write: it is run again."""
+
+
 class Database(Protocol):
     """Runs jobs; a result that is there is on the disk."""
 
@@ -80,10 +84,10 @@ class SQLite:
     """One writer thread with its own connection; readers beside it (WAL)."""
 
     def __init__(self, url: str) -> None:
-        self.engine = create_engine(url, pool_size=1, max_overflow=0)
+        self.engine = create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
         event.listen(self.engine, "connect", _prepare_sqlite)
         event.listen(self.engine, "begin", _begin_immediate)
-        self._reading = create_engine(url, pool_size=2, max_overflow=2)
+        self._reading = create_engine(url, pool_size=2, max_overflow=2, hide_parameters=True)
         event.listen(self._reading, "connect", _prepare_sqlite)
         event.listen(self._reading, "begin", _begin_deferred)
         self._jobs: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -94,7 +98,10 @@ class SQLite:
     def submit(self, job: Job[T]) -> Future[T]:
         """Hand a job to the writer."""
         future: Future[T] = Future()
-        self._jobs.put((job, future))
+        if not self._writer.is_alive():
+            future.set_exception(Gone("the database was closed"))
+        else:
+            self._jobs.put((job, future))
         return future
 
     def read(self, job: Job[T]) -> Future[T]:
@@ -170,7 +177,7 @@ class PostgreSQL:
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(
-            url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=10,
+            url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=10, hide_parameters=True,
             connect_args={"connect_timeout": 10},
         )  # fmt: skip
         self._workers = ThreadPoolExecutor(CONNECTIONS, "study-database")
@@ -199,12 +206,16 @@ def _in_transaction(engine: Engine, job: Job[T]) -> T:
         try:
             with engine.begin() as connection:
                 return job(connection)
-        except SQLAlchemyError as error:
-            state = getattr(getattr(error, "orig", None), "sqlstate", None)
-            broken = isinstance(error, DBAPIError) and error.connection_invalidated
-            if attempt + 1 == ATTEMPTS or not (state in AGAIN or broken):
+        except (SQLAlchemyError, Interrupted) as error:
+            if attempt + 1 == ATTEMPTS or not _worth_another(error):
                 raise told(error) from error
     raise AssertionError("unreachable")
+
+
+def _worth_another(error: Exception) -> bool:
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    broken = isinstance(error, DBAPIError) and error.connection_invalidated
+    return isinstance(error, Interrupted) or state in AGAIN or broken
 
 
 def told(error: Exception) -> Exception:
