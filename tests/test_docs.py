@@ -28,6 +28,7 @@ def test_every_verb_is_in_the_documentation():
 )
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
+    words |= dict.fromkeys(("BLEU-2", "BLEU-3"), "BLEU-1 to BLEU-4")
     for name in getattr(registry, sort).names():
         assert re.search(re.escape(words.get(name, name)), PAGES, re.IGNORECASE), name
 
