@@ -72,8 +72,8 @@ def people_part(
     from tellapart.annotate.creating import CreateOptions, create
     from tellapart.annotate.opening import opened_study
     from tellapart.annotate.outcomes.results import export_study
-    from tellapart.annotate.plan import Stage
     from tellapart.annotate.planning import expected_kappa
+    from tellapart.annotate.recipes import find_recipe
     from tellapart.web.local import served
     from tellapart.web.simulating import Crowd, Habits, simulate
 
@@ -84,11 +84,7 @@ def people_part(
         out / "pairs",
         BuildOptions(seed=seed, items=PAIRS, overwrite=True, own=own),
     )
-    stages = (
-        Stage("pick", "pick-caption", judgements=1, keep="first"),
-        Stage("verify", "which-image", judgements=2, keep="all"),
-    )
-    options = CreateOptions(stages, name="demo", seed=seed, overwrite=True)
+    options = CreateOptions(find_recipe("bison").stages, name="demo", seed=seed, overwrite=True)
     create(out / "pairs", out / "study", options)
     with opened_study(out / "study") as study:
         with served(study) as url:
