@@ -12,6 +12,7 @@ from tellapart.annotate.settling import reopen
 from tellapart.annotate.store import tables as t
 from tellapart.errors import UnknownName
 
+MOST_NAMED = 100
 _J, _P, _T = t.judgement.c, t.person.c, t.task.c
 
 
@@ -20,7 +21,8 @@ def find_person(conn: Connection, study: OpenStudy, code: str) -> int:
     mine = _P.study_id == study.plan.id, _P.code == code
     found = conn.execute(select(_P.id).where(*mine).with_for_update(key_share=True)).scalar()
     if found is None:
-        raise UnknownName("person", code, [])
+        known = select(_P.code).where(_P.study_id == study.plan.id).limit(MOST_NAMED)
+        raise UnknownName("person", code, conn.execute(known).scalars())
     return int(found)
 
 
