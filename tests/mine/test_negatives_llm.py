@@ -23,7 +23,8 @@ from tellapart.mine.building import BuildOptions
 from tellapart.mine.negatives import llm
 from tellapart.mine.negatives.build import build
 from tellapart.mine.negatives.checking import REASONS, problem_of
-from tellapart.mine.negatives.llm import LlmOptions, edited, has_what_it_takes
+from tellapart.mine.negatives.llm import LlmOptions
+from tellapart.mine.negatives.llm_captions import edited, has_what_it_takes
 from tellapart.mine.negatives.llm_replies import read_reply
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
@@ -197,6 +198,17 @@ def test_wrong_replies_are_refused_with_their_reason_and_asked_again(corpus, tmp
     (talk,) = again
     assert talk[-2] == ("assistant", WRONG[reason])
     assert talk[-1][1].startswith(AGAIN.get(reason, "That may be true of the photograph."))
+
+
+def test_a_word_in_another_form_of_itself_is_a_paraphrase(corpus, tmp_path):
+    said = {1: "A dog is chasing a cat in the park.", 2: "A dog leads a cat in the park."}
+
+    def answer(caption: str, tried: int) -> str:
+        return f"NEW: {said[tried]}" if "chases" in caption else "NONE"
+
+    built = made(corpus, tmp_path / "out", Scripted(answer), kinds=("replace-relation",))
+    assert built.card.made["refused"]["replace-relation"]["paraphrase"] == 1
+    assert [item.origin.notes["attempt"] for item in built.items] == ["2"]
 
 
 def test_attempts_are_bounded_and_every_reply_is_kept(corpus, tmp_path):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from tellapart import seeds
 from tellapart.errors import BadInput, TellapartError
-from tellapart.mine.negatives.differing import difference, is_one_swap
 from tellapart.mine.negatives.edit import Negative
+from tellapart.mine.negatives.llm_captions import edited, has_what_it_takes, is_reworded
 from tellapart.mine.negatives.llm_replies import (
     NO_ANSWER,
     TABLE,
@@ -28,8 +28,6 @@ from tellapart.mine.negatives.prompts import again, another, lesson, opening, wo
 from tellapart.models.language_writing import Writer, Written, writer_of
 from tellapart.score.cache import default_folder
 from tellapart.text.formatting import alike, formed_like
-from tellapart.text.parsing import Parse
-from tellapart.text.words import tokens
 
 FEWEST_OPEN = 8
 """How many captions of a kind are asked about at a time even if fewer negatives are wanted."""
@@ -186,7 +184,10 @@ class _Work:
             return "", problem
         if alike(caption) in map(alike, ask.made):
             return "", REPEATED
-        return caption, self.task.judge.problem(ask.source, caption, ask.kind) or "kept"
+        refused = self.task.judge.problem(ask.source, caption, ask.kind)
+        if refused is None and is_reworded(*edited(ask.source.text, caption)):
+            refused = "paraphrase"
+        return caption, refused or "kept"
 
     def _negative(self, ask: Ask, caption: str) -> Negative:
         source = ask.source
@@ -194,35 +195,3 @@ class _Work:
         was, now = edited(source.text, caption)
         notes = {"model": self.replies.writer.facts.name, "attempt": str(ask.attempt)}
         return Negative(source.caption, source.image, ask.kind, source.text, text, was, now, notes)
-
-
-def edited(original: str, negative: str) -> tuple[str, str]:
-    """The words that gave way and those that came, or the two that changed places.
-
-    >>> edited("A cat on a red mat.", "A red mat on a cat."), edited("A cat.", "A big cat.")
-    (('cat', 'red mat'), ('', 'big'))
-    """
-    old = tokens(original)
-    found = difference(old, tokens(negative))
-    if found is None:
-        return "", ""
-    runs = is_one_swap(found)
-    if runs is None:
-        return " ".join(found.was), " ".join(found.now)
-    first, second = (" ".join(old[start:end]) for start, end in runs)
-    return first, second
-
-
-def has_what_it_takes(parse: Parse, kind: str) -> bool:
-    """Whether a caption has the words that a kind changes, so that asking is not in vain."""
-    things = sum(token.pos in ("NOUN", "PROPN") for token in parse.tokens)
-    properties = sum(
-        token.pos in ("ADJ", "NUM") or token.dep in ("amod", "compound") for token in parse.tokens
-    )
-    if kind == "replace-attribute":
-        return properties >= 1
-    if kind == "swap-attribute":
-        return properties >= 2 and things >= 2
-    if kind == "replace-relation":
-        return things >= 1 and any(token.pos in ("ADP", "VERB") for token in parse.tokens)
-    return things >= (2 if kind == "swap-object" else 1)
