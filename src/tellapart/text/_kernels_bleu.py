@@ -1,8 +1,7 @@
 """Kernels for BLEU: matching n-grams, and scores from how many match.
 
-Those for pairs have n-grams in another form: the ones of sentence s that have k + 1 words lie
-sorted, repeated ones repeated, from n * starts[s] + k * length on. What two sorted lists share is
-then the number of clipped matches.
+Those for pairs have n-grams sorted, repeated ones repeated (see `sort_grams`): what two such lists
+share is the number of clipped matches.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from tellapart.text.smoothing import ADD, COCO, EXP, FLOOR
 
 Array = Any
 TINY, SMALL = 1e-15, 1e-9
+LINE, AHEAD = 16, 16
+"""How many n-grams lie in a line of the cache; how many sentences are fetched ahead."""
 
 
 @kernel
@@ -117,25 +118,6 @@ def match_sets(
 
 
 @kernel
-def sort_grams(
-    places: Array, firsts: Array, starts: Array, grams: Array, begin: int, end: int
-) -> None:
-    """Sort the n-grams of some sentences; `firsts[k]` is added to ids, so that lengths differ."""
-    n = places.shape[0]
-    for s in range(begin, end):
-        length = starts[s + 1] - starts[s]
-        for k in range(n):
-            base = n * starts[s] + k * length
-            for i in range(length - k):
-                one = places[k, starts[s] + i] + firsts[k]
-                at = base + i
-                while at > base and grams[at - 1] > one:
-                    grams[at] = grams[at - 1]
-                    at -= 1
-                grams[at] = one
-
-
-@kernel
 def shared(grams: Array, i: int, last: int, j: int, stop: int) -> int:
     """How many members two sorted lists share, with repetition; without a branch to mispredict."""
     found = 0
@@ -168,13 +150,29 @@ def pair_score(matched: Array, length: int, reference: int, rules: Any) -> float
 
 
 @kernel
+def fetch(grams: Array, starts: Array, n: int, places: Array) -> int:
+    """Touch the n-grams of some sentences, so that they are in the cache when they are compared.
+
+    Nothing here waits for what was read, so that the reads from memory overlap.
+    """
+    touched = 0
+    for place in places:
+        for at in range(n * starts[place], n * starts[place + 1], LINE):
+            touched ^= grams[at]
+    return touched
+
+
+@kernel
 def score_pairs(
     grams: Array, starts: Array, n: int, rules: Any, candidates: Array, references: Array,
     scores: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
     """BLEU-n of pairs of sentences."""
-    matched = np.empty(n, np.int64)
+    matched, touched = np.empty(n, np.int64), np.zeros(2, np.int64)
     for p in range(begin, end):
+        if (p - begin) % AHEAD == 0:
+            touched[0] = fetch(grams, starts, n, candidates[p : min(end, p + AHEAD)])
+            touched[1] = fetch(grams, starts, n, references[p : min(end, p + AHEAD)])
         a, b = candidates[p], references[p]
         length, other = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
         matched[:] = 0
@@ -229,7 +227,7 @@ def score_against(
     while room < 4 * n * longest:
         room *= 2
     table, counts = np.empty(room, np.int32), np.empty(room, np.int32)
-    matched = np.empty(n, np.int64)
+    matched, touched = np.empty(n, np.int64), np.zeros(1, np.int64)
     for q in range(begin, end):
         b = references[q]
         other = starts[b + 1] - starts[b]
@@ -239,6 +237,8 @@ def score_against(
             j = n * starts[b] + k * other
             fill(table, counts, grams, j, j + other - k)
         for c in range(candidates.shape[1]):
+            if c % AHEAD == 0:
+                touched[0] = fetch(grams, starts, n, candidates[q, c : c + AHEAD])
             a = candidates[q, c]
             length = starts[a + 1] - starts[a]
             matched[:] = 0

@@ -1,4 +1,4 @@
-"""Kernels that give n-grams ids and count them."""
+"""Kernels that give n-grams ids, sort and count them."""
 
 from __future__ import annotations
 
@@ -111,6 +111,29 @@ def pack(
             for i in range(ends[s * n + k + 1] - to):
                 packed[0, to + i] = ids[base + i]
                 packed[1, to + i] = counts[base + i]
+
+
+@kernel
+def sort_grams(
+    places: Array, firsts: Array, starts: Array, grams: Array, begin: int, end: int
+) -> None:
+    """Sort the n-grams of some sentences, repeated ones repeated.
+
+    Those of sentence s that have k + 1 words lie from n * starts[s] + k * length on. `firsts[k]` is
+    added to their ids, so that n-grams of two lengths are never equal.
+    """
+    n = places.shape[0]
+    for s in range(begin, end):
+        length = starts[s + 1] - starts[s]
+        for k in range(n):
+            base = n * starts[s] + k * length
+            for i in range(length - k):
+                one = places[k, starts[s] + i] + firsts[k]
+                at = base + i
+                while at > base and grams[at - 1] > one:
+                    grams[at] = grams[at - 1]
+                    at -= 1
+                grams[at] = one
 
 
 @kernel

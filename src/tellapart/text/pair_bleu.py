@@ -40,7 +40,7 @@ class PairBleu:
         brevity: bool = False,
         effective_order: bool = False,
     ) -> None:
-        from tellapart.text._kernels_bleu import sort_grams
+        from tellapart.text._kernels_ngrams import sort_grams
         from tellapart.text._numba import in_threads
 
         places, index = ngram_ids(sentences, n)
