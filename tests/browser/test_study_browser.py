@@ -281,9 +281,9 @@ def test_pictures_enlarge_and_escape_closes_them(browser, serve):
         page.locator(".magnify").first.click()
         large = page.locator("dialog.enlarged img")
         large.wait_for()
-        assert large.bounding_box()["height"] > small
+        until(lambda: large.bounding_box()["height"] > small)
         page.keyboard.press("Escape")
-        assert page.locator("dialog").count() == 0
+        playwright.expect(page.locator("dialog")).to_have_count(0)
         assert page.locator("input:checked").count() == 0
 
 

@@ -20,7 +20,7 @@ def test_the_text_only_row_is_computed_with_ties_halved(made):
     row = next(row for row in measures_table(sheet).rows if row.kind is RowKind.TEXT_ONLY)
     assert row.label == "blind"
     assert row.cells[0].value == "50.0"  # one caption for both pictures: all ties, halved
-    assert row.cells[0].ties == 24
+    assert row.cells[0].ties == len(made.on("bison")[0].benchmark.items) > 0
 
 
 def test_a_run_of_blind_is_the_text_only_row_and_no_model(made):

@@ -221,6 +221,8 @@ def scripts(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pycocoevalcap"]:
+        monkeypatch.delitem(sys.modules, name)  # other tests import the installed one
     return folder
 
 
