@@ -267,7 +267,7 @@ def main() -> None:
             elif binaries() is None:
                 continue
             else:
-                server = stack.enter_context(running_postgres("-c fsync=on"))
+                server = stack.enter_context(running_postgres())
                 urls = [server.database(), server.database()]
             results[name] = compare(options, folder, *urls)
             print(name, json.dumps(results[name], indent=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.annotate.crowd import Hands
-from tests.annotate.postgres import PostgresServer, binaries, running_postgres
+from tests.annotate.postgres import PostgresServer, binaries, shared_postgres
 from tests.conftest import benchmark_of, grid_item
 
 from tellapart.annotate.creating import CreateOptions, create
@@ -21,11 +21,10 @@ MakeStudy = Callable[..., OpenStudy]
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
+def postgres() -> PostgresServer:
     if binaries() is None:
         pytest.skip("PostgreSQL is not installed")
-    with running_postgres() as server:
-        yield server
+    return shared_postgres()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -25,12 +27,22 @@ def binaries() -> Path | None:
     return found[-1].parent if found else None
 
 
+@cache
+def shared_postgres() -> PostgresServer:
+    """One server for all tests of a process, in memory where that can be."""
+    memory = Path("/dev/shm")
+    stack = ExitStack()
+    atexit.register(stack.close)
+    where = memory if memory.is_dir() else None
+    return stack.enter_context(running_postgres("-c fsync=off", where))
+
+
 @contextmanager
-def running_postgres(more: str = "-c fsync=off") -> Iterator[PostgresServer]:
+def running_postgres(more: str = "", where: Path | None = None) -> Iterator[PostgresServer]:
     """A server on a socket in a new folder; it does not run as root, so it gets another user."""
     tools = binaries()
     assert tools is not None
-    folder = Path(tempfile.mkdtemp(prefix="tellapart-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="tellapart-pg-", dir=where))
     user = _other_user() if os.geteuid() == 0 else None
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)

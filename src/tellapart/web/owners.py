@@ -16,8 +16,6 @@ from tellapart.annotate import leaving, people, sessions
 from tellapart.annotate.crew import crew
 from tellapart.annotate.exporting import judgements
 from tellapart.annotate.looking import look_at_items, reopen_item
-from tellapart.annotate.outcomes.agreement import COHEN, agreements
-from tellapart.annotate.outcomes.gathering import Gathered, gather
 from tellapart.annotate.status import status
 from tellapart.web.calls import Body, Here, Nothing, Server, Token, said, with_session
 
@@ -70,6 +68,8 @@ async def progress(here: Here, session: Session = "") -> Response:
 @router.get("/agreement")
 async def agreement(here: Here, session: Session = "") -> Response:
     """How much people agree, over everyone; pairs of people are in the export."""
+    from tellapart.annotate.outcomes.agreement import COHEN, agreements
+    from tellapart.annotate.outcomes.gathering import Gathered, gather
 
     def job(conn: Connection) -> Gathered:
         sessions.check_owner(conn, here.study, session)
