@@ -4,8 +4,9 @@ On the captions and objects of COCO val2014 where TELLAPART_REAL_DATA names the 
 built-in world. `parse_captions_per_s` is a fresh parse of distinct captions, the start of processes
 included; `spacy_captions_per_s` is spaCy's own `pipe` on the same captions, in as many processes,
 its pipeline loaded beforehand. `foil_s` are the steps 1 to 3 of FOIL with all pairs, the parse
-taken from the cache (it is made there first where it is missing). `refine_s` is the verb `refine`
-on 3.65 million scored negatives. Prints one JSON line last.
+taken from the cache (it is made there first where it is missing). `negatives_per_s` are captions
+whose negatives of all kinds are made by rules, the learning of the word lists included, the parse
+not. `refine_s` is the verb `refine` on 3.65 million scored negatives. Prints one JSON line last.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ import tellapart as ta
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reading import ReadOptions, read_corpus
 from tellapart.items import KINDS
+from tellapart.mine.building import BuildOptions
 from tellapart.mine.foil import FoilOptions
 from tellapart.mine.foil.foils import make_foils
 from tellapart.mine.foil.language import language_scores
+from tellapart.mine.negatives.build import task_of
+from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.rules.learning import lists_for
+from tellapart.mine.negatives.rules.make import make
 from tellapart.mine.refine import refine
 from tellapart.score.cache import default_folder
 from tellapart.seeds import rng
@@ -90,6 +96,18 @@ def foil(corpus: Corpus) -> dict[str, float]:
     }
 
 
+def negatives(corpus: Corpus) -> dict[str, float]:
+    """Negatives by rules of all seven kinds, the parse given: the word lists, then the edits."""
+    task = task_of(corpus, NegativesOptions(), BuildOptions())
+    learning, lists = timed("word lists", lambda: lists_for(task))
+    editing, made = timed("negatives by rules", lambda: make(task, lists))
+    return {
+        "negatives": len(made.negatives),
+        "negatives_lists_s": round(learning, 2),
+        "negatives_per_s": round(corpus.captions.height / (learning + editing)),
+    }
+
+
 def refining(corpus: Corpus) -> dict[str, float]:
     """The verb on a table of as many scored negatives as TROHN-Text has; `corpus` is not looked at.
 
@@ -118,7 +136,7 @@ def refining(corpus: Corpus) -> dict[str, float]:
     return {"scored_negatives": NEGATIVES, "refine_s": round(seconds, 2)}
 
 
-PARTS = (parsing, foil, refining)
+PARTS = (parsing, foil, negatives, refining)
 
 
 def main() -> None:

@@ -7,11 +7,11 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from tests.annotate.crowd import join, rows
 
 from tellapart import registry
 from tellapart.annotate.plan import Stage
 from tellapart.annotate.store import tables as t
-from tests.annotate.crowd import join, rows
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "studies.md"
 GROUP = "tellapart.questions"

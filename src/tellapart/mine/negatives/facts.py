@@ -6,8 +6,8 @@ rule out most that would be true; what neither tells is for people.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tellapart.mine.negatives.phrases import Reading, kernel_of, read
@@ -51,7 +51,7 @@ class Facts:
     `words` are all words, as written and in their base forms; `nouns` counts captions with a noun
     or its kernel; `several` are kernels of which some caption has more than one; `attributes`
     counts captions that give a kernel an attribute; `relations` are (preposition or verb, kernel),
-    `statements` the same with the kernel before;
+    `statements` the same with the kernel before, where there is one;
     `alone` says that no caption speaks of more than one person. `denotes` gives for a word the
     names of objects that it speaks of.
     """
@@ -95,41 +95,60 @@ def facts_of(
     words: set[str] = set()
     nouns: Counter[str] = Counter()
     several: set[str] = set()
-    attributes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    relations: set[tuple[str, str]] = set()
+    attributes: dict[str, Counter[str]] = {}
     statements: set[tuple[str, str, str]] = set()
     alone = True
     for parse, reading in captions:
-        tokens, phrases = parse.tokens, reading.phrases
-        for token in tokens:
-            words.add(token.text.lower())
-            words.add(token.lemma.lower())
-        kernels = [phrase.kernel for phrase in phrases]
-        nouns.update({*kernels, *(phrase.noun for phrase in phrases)})
-        several.update(k for k in kernels if kernels.count(k) > 1)
-        people = 0
-        for phrase in phrases:
-            if phrase.plural:
-                several.add(phrase.kernel)
-            if phrase.kernel in GROUPS:
-                alone = False
-            elif phrase.kernel in PEOPLE:
-                people += 1 + phrase.plural
-            attributes[phrase.kernel].update({tokens[k].text.lower() for k in phrase.attributes})
-        alone = alone and people < 2
-        for place, attribute in reading.said:
-            attributes[phrases[place].kernel][tokens[attribute].text.lower()] += 1
-        for relation in reading.relations:
-            kernel = phrases[relation.object].kernel
-            verb = tokens[relation.verb].text.lower() if relation.verb >= 0 else ""
-            for name in {relation.name if relation.last > relation.first else verb, verb} - {""}:
-                relations.add((name, kernel))
-                if relation.subject >= 0:
-                    statements.add((phrases[relation.subject].kernel, name, kernel))
+        words.update(token.text.lower() for token in parse.tokens)
+        words.update(token.lemma.lower() for token in parse.tokens)
+        kernels = Counter(phrase.kernel for phrase in reading.phrases)
+        nouns.update(kernels.keys() | {phrase.noun for phrase in reading.phrases})
+        several.update(kernel for kernel, number in kernels.items() if number > 1)
+        several.update(phrase.kernel for phrase in reading.phrases if phrase.plural)
+        alone = alone and _one_person(reading)
+        for kernel, attribute in _attributes(parse, reading):
+            attributes.setdefault(kernel, Counter())[attribute] += 1
+        statements.update(_statements(parse, reading))
+    relations = frozenset((name, kernel) for _, name, kernel in statements)
     return Facts(
-        frozenset(words), nouns, frozenset(several), attributes, frozenset(relations),
+        frozenset(words), nouns, frozenset(several), attributes, relations,
         frozenset(statements), alone, objects, denotes or {},
     )  # fmt: skip
+
+
+def _one_person(reading: Reading) -> bool:
+    """Whether a caption speaks of one person at most."""
+    people = 0
+    for phrase in reading.phrases:
+        if phrase.kernel in GROUPS:
+            return False
+        if phrase.kernel in PEOPLE:
+            people += 1 + phrase.plural
+    return people < 2
+
+
+def _attributes(parse: Parse, reading: Reading) -> set[tuple[str, str]]:
+    """(kernel, attribute), before the noun or said of it."""
+    tokens = parse.tokens
+    found = {
+        (phrase.kernel, tokens[place].text.lower())
+        for phrase in reading.phrases
+        for place in phrase.attributes
+    }
+    for place, attribute in reading.said:
+        found.add((reading.phrases[place].kernel, tokens[attribute].text.lower()))
+    return found
+
+
+def _statements(parse: Parse, reading: Reading) -> Iterator[tuple[str, str, str]]:
+    """(kernel before or nothing, preposition or verb, kernel)."""
+    for relation in reading.relations:
+        kernel = reading.phrases[relation.object].kernel
+        subject = reading.phrases[relation.subject].kernel if relation.subject >= 0 else ""
+        if relation.last > relation.first:
+            yield subject, relation.name, kernel
+        if relation.verb >= 0:
+            yield subject, parse.tokens[relation.verb].text.lower(), kernel
 
 
 def facts_of_parses(parses: Iterable[Parse], objects: frozenset[str] | None = None) -> Facts:

@@ -13,8 +13,10 @@ from tellapart.mine.negatives.words import NO_THINGS, PEOPLE, PRONOUNS
 
 UNUSUAL = 0.02
 """Least use of an attribute with a noun, as a part of the most usual one's: no red snow."""
-SHADES = frozenset("dark light bright pale deep very mostly half all".split())
+SHADES = frozenset("dark light bright pale deep neon very mostly half all".split())
 """Words before an attribute that belong to it."""
+OPINIONS = frozenset(("size", "age", "state", "filling"))
+"""Sorts on which people differ: two captions must speak of them."""
 AGES = frozenset("baby adult toddler infant child".split())
 """Words in a noun that tell an age by themselves."""
 GENDERED = frozenset(word for word, _ in PRONOUNS)
@@ -66,7 +68,7 @@ def is_settled(desk: Desk, phrase: Phrase, sort: str) -> bool:
         return not desk.doubts("may be several")
     if not phrase.plural and not desk.is_one(phrase):
         return not desk.doubts("may be several")
-    if sort in ("size", "age") or (sort == "colour" and phrase.plural):
+    if sort in OPINIONS or (sort == "colour" and phrase.plural):
         said = desk.facts.attributes.get(phrase.kernel, Counter())
         return sum(n for other, n in said.items() if SORT.get(other) == sort) >= 2
     return True
@@ -95,11 +97,12 @@ def add_attribute(desk: Desk) -> Iterator[Edit]:
     for phrase in desk.reading.phrases:
         if phrase.noun not in PEOPLE and phrase.noun not in desk.lists.nouns.known:
             continue
-        if phrase.attributes or not _is_bare(desk, phrase):
+        elsewhere = [w for w in desk.facts.attributes.get(phrase.kernel, ()) if w in SORT]
+        if not elsewhere or phrase.attributes or not _is_bare(desk, phrase):
             continue
         told = _sorts_told_behind(desk)
-        for said in sorted(desk.facts.attributes.get(phrase.kernel, ())):
-            if SORT.get(said) in told:
+        for said in sorted(elsewhere):
+            if SORT[said] in told:
                 continue
             for other, weight in _others(desk, phrase, said):
                 first = tokens[phrase.core]

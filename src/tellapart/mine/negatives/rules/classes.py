@@ -76,16 +76,22 @@ def _contraries() -> Iterator[tuple[str, str, str, str]]:
             for word, other in product(here.split(), there.split()):
                 yield sort, word, other, there
     for word in (*CLOSE_COLOURS, *SPELLINGS):
-        colour = SPELLINGS.get(word, word)
+        close = _close(SPELLINGS.get(word, word))
         for other in NEW_COLOURS:
-            if other != colour and other not in CLOSE_COLOURS[colour].split():
-                yield "colour", word, other, CLOSE_COLOURS[other]
+            if other not in close:
+                yield "colour", word, other, " ".join(sorted(_close(other)))
+
+
+def _close(colour: str) -> set[str]:
+    """A colour and those that the table has it close to, whichever it is said of."""
+    named = {word for word, close in CLOSE_COLOURS.items() if colour in close.split()}
+    return named | {colour, *CLOSE_COLOURS[colour].split()}
 
 
 SORT: dict[str, str] = {}
 """The sort of an attribute."""
 CONTRARIES: dict[str, dict[str, frozenset[str]]] = {}
 """For an attribute those that exclude it, each with the words that mean nearly the same as it."""
-for _sort, _word, _other, _close in _contraries():
+for _sort, _word, _other, _same in _contraries():
     SORT.setdefault(_word, _sort)
-    CONTRARIES.setdefault(_word, {})[_other] = frozenset(_close.split()) | {_other}
+    CONTRARIES.setdefault(_word, {})[_other] = frozenset(_same.split()) | {_other}

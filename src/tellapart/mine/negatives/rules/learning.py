@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +23,18 @@ from tellapart.text.parsing import Parse, Parses, parse
 
 Captions = list[tuple[int, Parse, Reading]]
 """The captions of an image: each one's row, parse and reading."""
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Nothing here makes cycles, and looking for them among a corpus's words takes its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def lists_for(task: Task) -> Lists:
@@ -45,8 +59,9 @@ def _knowing_objects(corpus: Corpus, other: Corpus) -> Corpus:
 def learn(corpus: Corpus, parses: Parses) -> Lists:
     """The word lists of a corpus."""
     counts = Counts()
-    for image, captions in read_images(corpus, parses):
-        count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
+    with without_collecting():
+        for image, captions in read_images(corpus, parses):
+            count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
     sorts = {
         word: name.supercategory
         for name in categories_for(corpus).names

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import Any
 
 from tellapart import seeds
@@ -14,7 +14,11 @@ from tellapart.mine.negatives.facts import facts_of
 from tellapart.mine.negatives.making import Made, Task
 from tellapart.mine.negatives.rules.attributes import add_attribute, replace_attribute
 from tellapart.mine.negatives.rules.desk import Desk
-from tellapart.mine.negatives.rules.learning import lists_for, read_images
+from tellapart.mine.negatives.rules.learning import (
+    lists_for,
+    read_images,
+    without_collecting,
+)
 from tellapart.mine.negatives.rules.lists import Lists
 from tellapart.mine.negatives.rules.objects import add_object, replace_object
 from tellapart.mine.negatives.rules.relations import replace_relation
@@ -41,37 +45,45 @@ def make(task: Task, lists: Lists | None = None) -> Made:
     made = Made([], about=lists.about)
     ids = task.corpus.captions["id"].to_list()
     done = 0
-    for image, captions in read_images(task.corpus, task.parses):
-        read = [(parse, reading) for _, parse, reading in captions]
-        facts = facts_of(read, task.corpus.objects(image), lists.nouns.denotes)
-        for row, parse, reading in captions:
-            source = Source(ids[row], image, parse.text, parse)
-            _edit(Desk(source, reading, facts, lists), task, made)
-        done += len(captions)
-        task.progress(done, len(ids))
+    with without_collecting():
+        for image, captions in read_images(task.corpus, task.parses):
+            read = [(parse, reading) for _, parse, reading in captions]
+            facts = facts_of(read, task.corpus.objects(image), lists.nouns.denotes)
+            for row, parse, reading in captions:
+                source = Source(ids[row], image, parse.text, parse)
+                _edit(Desk(source, reading, facts, lists), task, made)
+            done += len(captions)
+            task.progress(done, len(ids))
     return made
 
 
 def _edit(desk: Desk, task: Task, made: Made) -> None:
     """All negatives of one caption; for a kind without any, the reason that was met most often."""
-    source, original = desk.source, None
+    original: Original | None = None
     for kind in task.options.kinds:
-        desk.refused.clear()
-        left = task.options.per_caption
-        for edit in drawn(list(RULES[kind](desk)), task.seed, "negatives", source.caption, kind):
-            original = original or Original.of(source.parse)
-            text = changed(source.text, edit.changes)
-            if desk.doubts(problem_with(original, alike(text), kind)):
-                continue
-            made.negatives.append(
-                Negative(source.caption, source.image, kind, source.text, text, edit.was, edit.now)
-            )
-            left -= 1
-            if not left:
-                break
-        if left == task.options.per_caption:
+        edits = list(RULES[kind](desk))
+        found: list[Negative] = []
+        if edits:
+            original = original or Original.of(desk.source.parse)
+            order = drawn(edits, task.seed, "negatives", desk.source.caption, kind)
+            found += islice(_sound(desk, original, kind, order), task.options.per_caption)
+        made.negatives.extend(found)
+        if not found:
             reasons = desk.refused
-            made.refused[kind, max(reasons, default=NOTHING, key=reasons.__getitem__)] += 1
+            reason = max(reasons, key=reasons.__getitem__) if reasons else NOTHING
+            made.refused[kind, reason] += 1
+        desk.refused.clear()
+
+
+def _sound(desk: Desk, original: Original, kind: str, edits: Iterable[Edit]) -> Iterator[Negative]:
+    """What edits make of a caption, where it passes the check that all negatives pass."""
+    source = desk.source
+    for edit in edits:
+        text = changed(source.text, edit.changes)
+        if not desk.doubts(problem_with(original, alike(text), kind)):
+            yield Negative(
+                source.caption, source.image, kind, source.text, text, edit.was, edit.now
+            )
 
 
 def drawn(edits: Sequence[Edit], *path: Any) -> Iterator[Edit]:

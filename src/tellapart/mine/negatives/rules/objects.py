@@ -142,9 +142,11 @@ def _may_be_joined(desk: Desk, phrase: Phrase, subject: bool) -> bool:
         return False
     if not subject and any(t.head == head.place and t.dep in BEHIND for t in tokens[head.place :]):
         return False
-    behind = tokens[phrase.head + 1] if phrase.head + 1 < len(tokens) else None
-    if behind is not None and (behind.dep in ("case", "cc", "conj") or behind.text in CLOSE_BEHIND):
+    behind = tokens[phrase.head + 1 : phrase.head + 3]
+    if behind and (behind[0].dep in ("case", "cc", "conj") or behind[0].text in CLOSE_BEHIND):
         return False
+    if [t.pos for t in behind] == ["ADP", "ADP"] or (behind and behind[0].pos == "DET"):
+        return False  # with skis on at the top; a list without commas
     if head.dep in ("conj", "appos", "npadvmod", "dative", "poss"):
         return False
     if any(token.head == head.place and token.dep in ("cc", "conj") for token in tokens):

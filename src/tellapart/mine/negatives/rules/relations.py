@@ -141,7 +141,8 @@ def _other_posture(desk: Desk, relation: Relation) -> Iterator[Edit]:
 
 
 def _other_deed(desk: Desk, relation: Relation) -> Iterator[Edit]:
-    token = desk.source.parse.tokens[relation.verb]
+    tokens = desk.source.parse.tokens
+    token = tokens[relation.verb]
     word = token.text.lower()
     pairs, phrases = desk.lists.pairs, desk.reading.phrases
     kernel = phrases[relation.object].kernel
@@ -150,6 +151,8 @@ def _other_deed(desk: Desk, relation: Relation) -> Iterator[Edit]:
     for other in DEEDS.get(base_of(word), ()):
         if other == "wear" and kernel not in WORN:
             continue
+        if other == "ride" and any(base_of(t.text.lower()) in POSTURES for t in tokens):
+            continue  # nobody rides while walking
         form = form_of_verb(other, word)
         if (form, kernel) not in pairs.behind:
             continue

@@ -61,12 +61,11 @@ def _takes(desk: Desk, phrase: Phrase, instead_of: int, attribute: str) -> bool:
         return False
     if instead_of and desk.word(instead_of - 1) in SHADES:
         return False
-    if SORT[desk.word(instead_of)] == "size" and desk.lists.nouns.is_mass(
-        phrase.noun
-    ):  # a little water
+    mass = desk.lists.nouns.is_mass(phrase.noun)
+    if mass and SORT[desk.word(instead_of)] == "size":  # a little water
         return False
-    others = (desk.word(k) for k in _listed(desk, phrase) if k != instead_of)
-    if any(SORT.get(other) == SORT[attribute] for other in others):
+    others = [desk.word(k) for k in _listed(desk, phrase) if k != instead_of]
+    if any(SORT.get(other) == SORT[attribute] for other in (*others, *phrase.noun.split())):
         return False
     said = attribute in desk.facts.attributes.get(phrase.kernel, ())
     return not desk.doubts("said elsewhere" if said else None)

@@ -1,0 +1,394 @@
+"""Negatives by rules: reading captions, the word lists, what each kind does and leaves alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+from tests.mine.small_captions import small_corpus
+
+import tellapart as ta
+from tellapart.corpus.corpus import Corpus
+from tellapart.items import KINDS
+from tellapart.mine.negatives.checking import problem_of
+from tellapart.mine.negatives.edit import Edit, Negative, Source, changed
+from tellapart.mine.negatives.facts import facts_of
+from tellapart.mine.negatives.making import Task
+from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.phrases import kernel_of, read
+from tellapart.mine.negatives.rules import wordnet
+from tellapart.mine.negatives.rules.classes import CONTRARIES, NEW_COLOURS, SORT
+from tellapart.mine.negatives.rules.counting import Counts, count_image
+from tellapart.mine.negatives.rules.desk import Desk
+from tellapart.mine.negatives.rules.learning import learn
+from tellapart.mine.negatives.rules.lists import Lists
+from tellapart.mine.negatives.rules.make import RULES, drawn, make
+from tellapart.mine.negatives.rules.nouns import Nouns
+from tellapart.mine.negatives.rules.pairs import attested
+from tellapart.mine.negatives.rules.similar import similar
+from tellapart.mine.negatives.rules.verbs import base_of, form_of_verb
+from tellapart.models.names import load
+from tellapart.text.formatting import alike
+from tellapart.text.parsing import parse
+from tellapart.text.words import tokens
+
+pytest.importorskip("spacy", reason="spacy is not installed")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    return small_corpus(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def task(corpus) -> Task:
+    return Task(corpus, parse(corpus.captions["text"].to_list()), NegativesOptions(), seed=3)
+
+
+@pytest.fixture(scope="module")
+def lists(task) -> Lists:
+    return learn(task.corpus, task.parses)
+
+
+@pytest.fixture(scope="module")
+def made(task, lists) -> list[Negative]:
+    return make(task, lists).negatives
+
+
+def edits(
+    kind: str, lists: Lists, captions: list[str], objects: set[str] | None = None
+) -> dict[str, str]:
+    """What a rule makes of the first of some captions of an image: the negatives by what is new."""
+    read_captions = [(one, read(one)) for one in parse(captions)]
+    known = None if objects is None else frozenset(objects)
+    facts = facts_of(read_captions, known, lists.nouns.denotes)
+    first, reading = read_captions[0]
+    desk = Desk(Source("c", "i", first.text, first), reading, facts, lists)
+    return {edit.now: changed(first.text, edit.changes) for edit in RULES[kind](desk)}
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def test_a_caption_is_read_as_phrases_and_relations():
+    parses = parse(
+        [
+            "A big red double decker bus is parked in front of two tennis courts.",
+            "A black and white cat sits on the man's hat.",
+            "The bus is red.",
+        ]
+    )
+    bus, cat, red = (read(one) for one in parses)
+    assert [(p.noun, p.kernel, p.plural) for p in bus.phrases] == [
+        ("double decker bus", "bus", False),
+        ("tennis court", "court", True),
+    ]
+    words = [parses[0].tokens[k].text for k in bus.phrases[0].attributes]
+    assert words == ["big", "red"]
+    (relation,) = bus.relations
+    assert (relation.name, relation.subject, relation.object) == ("in front of", 0, 1)
+    assert [parses[1].tokens[k].text for k in cat.phrases[0].attributes] == ["black", "white"]
+    assert [p.determiner for p in cat.phrases] == ["a", "'s"]
+    assert [(red.phrases[p].noun, parses[2].tokens[t].text) for p, t in red.said] == [
+        ("bus", "red")
+    ]
+
+
+def test_some_words_name_a_thing_only_together():
+    assert kernel_of("stop sign") == "sign" and kernel_of("hot dog") == "hot dog"
+
+
+# --- what is learnt ------------------------------------------------------------------------------
+
+
+def counted(*images: tuple[list[str], list[str]]) -> Counts:
+    counts = Counts()
+    for objects, captions in images:
+        count_image(counts, [(one, read(one)) for one in parse(captions)], objects)
+    return counts
+
+
+def test_counts_are_those_of_a_hand_count():
+    counts = counted(
+        (["cat"], ["A black cat on a mat.", "Two cats sitting on a mat."]),
+        (["dog"], ["A black dog and a cat."]),
+    )
+    assert (counts.nouns["cat"], counts.images["cat"], counts.pictures) == (3, 2, 2)
+    assert counts.forms["cat", "plural"] == 1 and counts.forms["cat", "a"] == 2
+    assert counts.attributes["black", "cat"] == 1 and counts.attributes["two", "cat"] == 1
+    assert counts.behind["on", "mat"] == 2 and counts.before["cat", "on"] == 2
+    assert counts.does["cat", "sitting"] == 1 and counts.acts["sitting", "on", "mat"] == 1
+    assert counts.joined["dog", "cat"] == 1 and counts.beside["cat", "dog"] == 1
+    assert counts.telling["cat"] == 2000 and counts.shown["cat", "dog"] == 1
+    assert counts.written["cat", True, "cats"] == 1
+
+
+def test_words_for_one_thing_share_images_but_not_captions():
+    names = [(["couch"], ["A couch in a room.", "A sofa in a room."]) for _ in range(15)]
+    pairs = [(["cup"], ["A cup and a bowl on a table."]) for _ in range(15)]
+    nouns = Nouns(counted(*names, *pairs))
+    assert nouns.same_things["couch"] == {"sofa"}
+    assert "bowl" not in nouns.same_things.get("cup", ())
+
+
+def test_nouns_speak_of_the_objects_that_their_images_show():
+    seen = [(["couch"], ["A sofa in a room."]) for _ in range(6)]
+    others = [(["dog"], ["A dog in a room."]) for _ in range(30)]
+    denotes = Nouns(counted(*seen, *others)).denotes
+    assert denotes["sofa"] == {"couch"} and "room" not in denotes
+
+
+def test_what_is_seldom_and_by_chance_is_not_attested():
+    pairs = Counter({("red", "bus"): 40, ("red", "car"): 40, ("blue", "car"): 40})
+    pairs |= {("blue", "bus"): 2, ("green", "bus"): 1}
+    found = attested(pairs)
+    assert ("red", "bus") in found
+    assert ("blue", "bus") not in found and ("green", "bus") not in found
+
+
+def test_similar_kernels_share_contexts(lists):
+    table = similar(lists.counts, list(lists.nouns.by_kernel), 2)
+    assert next(table.ranked("cat"))[0] in ("dog", "horse", "cow")
+    assert next(table.ranked("cup"))[0] in ("bowl", "bottle")
+    assert list(table.ranked("unheard-of")) == []
+
+
+def test_alternatives_are_of_the_noun_s_sort(lists):
+    assert {one.noun for one in lists.others.alternatives("cat")} == {"dog", "horse", "cow"}
+    assert {one.noun for one in lists.others.alternatives("bus")} <= {"car", "truck"}
+    joined = {one.noun: one.same_sort for one in lists.others.companions("bus")}
+    assert joined == {"car": True, "truck": True}
+
+
+def test_attributes_that_exclude_each_other_are_of_one_sort_and_mutual():
+    for word, others in CONTRARIES.items():
+        for other, close in others.items():
+            assert other in close and word not in close
+            if SORT[word] != "colour" or word in NEW_COLOURS:
+                assert word in CONTRARIES[other]
+    assert "orange" not in CONTRARIES["red"] and "blue" in CONTRARIES["red"]
+
+
+def test_verbs_change_in_kind():
+    assert (
+        form_of_verb("stand", "sitting") == "standing" and form_of_verb("sit", "stands") == "sits"
+    )
+    assert base_of("laying") == "lie" and form_of_verb("run", "seated") == "running"
+
+
+# --- WordNet -------------------------------------------------------------------------------------
+
+SENSES = ["entity", "object", "whole", "artifact", "tool", "unit", "vehicle", "car", "bus", "fruit"]
+
+
+def wordnet_files(folder):
+    """A chain of six general senses, vehicle below it with car and bus, fruit beside vehicle."""
+    lines, places, at = [], {}, 0
+    above = dict(zip(SENSES[1:7], SENSES[:6], strict=True))
+    above |= {"car": "vehicle", "bus": "vehicle", "fruit": "unit"}
+    for name in SENSES:
+        pointer = f"001 @ {places[above[name]]:08d} n 0000" if name in above else "000"
+        line = f"{at:08d} 03 n 01 {name} 0 {pointer} | a gloss\n"
+        places[name] = at
+        lines.append(line)
+        at += len(line)
+    (folder / "data.noun").write_text("".join(lines))
+    index = [f"{name} n 1 1 @ 1 0 {places[name]:08d}  \n" for name in SENSES]
+    (folder / "index.noun").write_text("  1 a licence\n" + "".join(index))
+
+
+def test_wordnet_tells_sorts_and_more_general_words(tmp_path, monkeypatch):
+    wordnet_files(tmp_path)
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    net = wordnet.load(["car", "bus", "vehicle", "fruit", "unheard-of"])
+    assert net is not None and set(net.above) == {"car", "bus", "vehicle", "fruit"}
+    assert net.same_sort("car", "bus") and not net.same_sort("car", "fruit")
+    assert net.related("car", "vehicle") and not net.related("car", "bus")
+
+
+def test_without_wordnet_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    monkeypatch.setattr(wordnet, "FOLDERS", ())
+    assert wordnet.load(["car"]) is None
+
+
+# --- the kinds -----------------------------------------------------------------------------------
+
+
+def test_objects_are_replaced_by_absent_ones_in_their_form(lists):
+    captions = ["A black cat sitting on a red chair.", "a cat near a dog"]
+    found = edits("replace-object", lists, captions, {"cat", "chair", "horse"})
+    assert found["cow"] == "A black cow sitting on a red chair."
+    assert "dog" not in found and "horse" not in found
+    several = edits("replace-object", lists, ["Two buses are parked under a tree."], {"bus"})
+    assert several["car"] == "Two cars are parked under a tree."
+
+
+def test_without_objects_only_things_that_captions_would_name_are_put_in(lists):
+    captions = ["A black cat sitting on a red chair.", "a cat on a chair"]
+    assert "cow" in edits("replace-object", lists, captions)
+    counts = lists.counts
+    counts.telling["cow"], kept = 0, counts.telling["cow"]
+    try:
+        assert "cow" not in edits("replace-object", lists, captions)
+    finally:
+        counts.telling["cow"] = kept
+
+
+def test_gender_is_changed_with_its_pronouns_and_only_where_all_agree(lists):
+    man = ["A man holding his bat on a field.", "A man with a bat", "the man holds a bat"]
+    assert edits("replace-object", lists, man, {"person", "baseball bat"})["woman"] == (
+        "A woman holding her bat on a field."
+    )
+    for other in ("a woman with a bat", "two people", "a bearded man", "a man on skis"):
+        assert "woman" not in edits("replace-object", lists, [*man, other], {"person"})
+
+
+def test_attributes_are_replaced_by_ones_that_exclude_them(lists):
+    captions = ["A red bus parked on a road.", "A bus near a tree."]
+    found = edits("replace-attribute", lists, captions)
+    assert found["blue"] == "A blue bus parked on a road." and "orange" not in found
+    assert "blue" not in edits("replace-attribute", lists, [*captions, "a bus under a blue sky"])
+    assert not edits("replace-attribute", lists, [*captions, "two buses on a road"])
+
+
+def test_counts_need_two_captions_that_agree(lists):
+    two = ["Two buses are parked under a tree.", "two buses near a tree"]
+    assert edits("replace-attribute", lists, two)["three"] == (
+        "Three buses are parked under a tree."
+    )
+    assert not edits("replace-attribute", lists, two[:1])
+    assert not edits("replace-attribute", lists, [*two, "three buses"])
+
+
+def test_what_one_of_several_people_wears_is_left_alone(lists):
+    captions = ["A man in a red shirt holding a bat."]
+    assert "blue" in edits("replace-attribute", lists, captions)
+    assert not edits("replace-attribute", lists, [*captions, "a man and a woman"])
+
+
+def test_relations_are_replaced_where_the_corpus_has_them(lists):
+    found = edits("replace-relation", lists, ["A cat is on a bench next to a wall."])
+    assert found["next to"] == "A cat is next to a bench next to a wall."
+    assert found["under"] == "A cat is under a bench next to a wall."
+    said = ["A cat is on a bench next to a wall.", "a cat beneath a bench"]
+    assert "under" not in edits("replace-relation", lists, said)
+    stands = edits("replace-relation", lists, ["A cat sitting on a bench."])
+    assert stands["standing"] == "A cat standing on a bench."
+    both = ["A cat sitting on a bench.", "it stands there"]
+    assert "standing" not in edits("replace-relation", lists, both)
+
+
+def test_the_sides_of_a_one_way_relation_change_places(lists):
+    found = edits("swap-object", lists, ["A red bus parked in front of a blue car."])
+    assert found == {"car": "A blue car parked in front of a red bus."}
+    assert not edits("swap-object", lists, ["A red bus parked next to a blue car."])
+    assert not edits("swap-object", lists, ["A bus and a car on a road."])
+    assert not edits("swap-object", lists, ["A cat is in front of a dog."])
+
+
+def test_those_who_do_different_things_change_roles(lists):
+    own = "A man with a bat standing next to a woman in a blue shirt."
+    found = edits("swap-object", lists, [own])
+    assert found == {"woman": "A woman with a bat standing next to a man in a blue shirt."}
+    assert not edits("swap-object", lists, ["A man standing next to a woman."])
+    assert not edits("swap-object", lists, [own, "a man in a blue shirt"])
+
+
+def test_attributes_change_places_unless_a_caption_says_so(lists):
+    caption = "A red bus parked in front of a blue car."
+    found = edits("swap-attribute", lists, [caption])
+    assert found == {"blue": "A blue bus parked in front of a red car."}
+    assert not edits("swap-attribute", lists, [caption, "a blue bus"])
+
+
+def test_an_absent_companion_is_added(lists):
+    captions = ["A red bus parked on a road.", "a bus near a tree"]
+    found = edits("add-object", lists, captions, {"bus", "car"})
+    assert found == {"a truck": "A red bus and a truck parked on a road."}
+    assert not edits("add-object", lists, ["A bus is parked on a road."], {"bus"})
+
+
+def test_an_attribute_is_added_that_excludes_what_another_caption_says(lists):
+    captions = ["A bus parked next to a tree.", "a red bus"]
+    assert edits("add-attribute", lists, captions)["blue"] == "A blue bus parked next to a tree."
+    assert not edits("add-attribute", lists, captions[:1])
+    assert not edits("add-attribute", lists, ["A bus parked next to a tree is green.", "a red bus"])
+
+
+# --- all of it -----------------------------------------------------------------------------------
+
+
+def test_all_kinds_come_out_and_pass_the_check_of_all(task, made):
+    parses = dict(zip(task.corpus.captions["id"], task.parses, strict=True))
+    kinds = Counter(negative.kind for negative in made)
+    assert set(kinds) == set(KINDS)
+    for negative in made:
+        assert problem_of(parses[negative.caption], alike(negative.text), negative.kind) is None
+
+
+def test_no_object_is_put_in_that_the_image_shows_or_a_caption_names(corpus, made):
+    for negative in made:
+        if negative.kind in ("replace-object", "add-object"):
+            noun = negative.now.removeprefix("a ").removeprefix("an ")
+            assert noun not in (corpus.objects(negative.image) or ())
+            words = {w for text in corpus.texts_by_image[negative.image] for w in tokens(text)}
+            assert not {noun, f"{noun}s"} & words
+
+
+def test_no_attribute_is_put_in_that_a_caption_has(corpus, made):
+    for negative in made:
+        if negative.kind in ("replace-attribute", "add-attribute"):
+            words = {w for text in corpus.texts_by_image[negative.image] for w in tokens(text)}
+            assert negative.now not in words
+
+
+def test_captions_in_another_order_get_the_same_negatives(task, lists, made):
+    turned = task.corpus.captions.reverse()
+    corpus = Corpus("small", task.corpus.root, task.corpus.images, turned)
+    again = make(Task(corpus, parse(turned["text"].to_list()), NegativesOptions(), 3), lists)
+    assert sorted(map(repr, again.negatives)) == sorted(map(repr, made))
+
+
+def test_edits_are_drawn_by_their_weights():
+    choice = [Edit((), "", "often", 3.0), Edit((), "", "seldom", 1.0)]
+    first = Counter(next(drawn(choice, 0, k)).now for k in range(2000))
+    assert first["often"] == pytest.approx(1500, abs=100)
+    for k in range(20):
+        assert sorted(edit.now for edit in drawn(choice, 0, k)) == ["often", "seldom"]
+
+
+def test_every_caption_is_accounted_for(task, lists):
+    told = make(task, lists)
+    captions = defaultdict(set)
+    for negative in told.negatives:
+        captions[negative.kind].add(negative.caption)
+    for kind in KINDS:
+        without = sum(n for (of, _), n in told.refused.items() if of == kind)
+        assert len(captions[kind]) + without == task.corpus.captions.height
+
+
+# --- against a known truth -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def drawn_world(tmp_path_factory) -> Corpus:
+    """Enough pictures for the rules to learn the world's words."""
+    return ta.world(tmp_path_factory.mktemp("world") / "world", scenes=120, seed=5)
+
+
+def test_by_the_truth_of_the_world_every_negative_is_false_of_its_picture(drawn_world):
+    """The rules see captions and objects, the oracle sees the scene that was drawn.
+
+    Its reader knows no number above four.
+    """
+    parses = parse(drawn_world.captions["text"].to_list())
+    found = make(Task(drawn_world, parses, NegativesOptions(), seed=1)).negatives
+    found = [n for n in found if n.now not in ("five", "six")]
+    kinds = Counter(negative.kind for negative in found)
+    assert set(kinds) >= {"replace-object", "replace-attribute", "swap-attribute", "add-attribute"}
+    oracle = load("oracle")
+    for negative in found:
+        picture = drawn_world.picture(negative.image)
+        true, false = oracle.score_pairs([picture, picture], [negative.original, negative.text])
+        assert true > 0.5 > false, negative

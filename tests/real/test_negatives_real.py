@@ -1,0 +1,54 @@
+"""Negatives by rules on COCO val2017."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.items import KINDS
+from tellapart.mine.negatives.making import Task
+from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.rules.make import make
+from tellapart.text.parsing import parse
+from tellapart.text.words import tokens
+
+pytest.importorskip("spacy", reason="spacy is not installed")
+
+IMAGES = 1200
+
+
+@pytest.fixture(scope="module")
+def made(real_data):
+    reading = ReadOptions(objects=real_data / "coco/objects_val2014.json.gz")
+    whole = read_corpus(real_data / "coco/captions_val2017.json.gz", reading)
+    images = whole.images.head(IMAGES)
+    captions = whole.captions.filter(whole.captions["image"].is_in(images["id"].implode()))
+    corpus = Corpus("part of val2017", whole.root, images, captions)
+    task = Task(corpus, parse(captions["text"].to_list()), NegativesOptions(), seed=1)
+    return corpus, make(task)
+
+
+def test_each_kind_comes_out_of_real_captions(made):
+    corpus, told = made
+    kinds = Counter(negative.kind for negative in told.negatives)
+    assert set(kinds) == set(KINDS)
+    assert kinds["replace-object"] > 0.1 * corpus.captions.height
+    for kind in KINDS:
+        without = sum(n for (of, _), n in told.refused.items() if of == kind)
+        assert without + kinds[kind] == corpus.captions.height
+
+
+def test_what_is_put_in_is_in_no_caption_of_the_image(made):
+    corpus, told = made
+    for negative in told.negatives:
+        said = {w for text in corpus.texts_by_image[negative.image] for w in tokens(text)}
+        new = set(tokens(negative.text)) - set(tokens(negative.original)) - {"a", "an", "and"}
+        if negative.kind.endswith(("object", "attribute")) and not negative.kind.startswith("swap"):
+            assert new and (negative.now in PRONOUN_CHANGES or not new & said)
+
+
+PRONOUN_CHANGES = ("man", "woman", "boy", "girl")
+"""With these a pronoun changes too, which another caption may have."""
