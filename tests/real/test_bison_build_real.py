@@ -59,7 +59,7 @@ def test_the_nearest_image_is_often_a_published_partner(coco, captions, publishe
     vectors = image_vectors(captions, str(glove), Training(0, False, lambda done, total: None))
     nearest = Nearest.of(coco, captions, vectors, 1, Search())
     found = [
-        captions.images[near.decoys[0]] in partners.get(captions.images[near.target], ())
+        captions.images[near.decoys[0]] in partners.get(captions.images[near.image], ())
         for near in nearest.each(lambda done, total: None)
     ]
     assert len(found) == 40_504
