@@ -100,6 +100,19 @@ def test_approximate_search_comes_out_the_same_each_time_and_in_parts():
     assert listed(again, 10, chosen) == [first[row] for row in chosen]
 
 
+def test_what_was_moved_to_the_front_of_a_full_row_is_not_found_twice():
+    from tellapart.mine.neighbours.kernels import gather
+
+    similar = np.random.default_rng(0).normal(size=(1, 400)).astype(np.float32)
+    values = np.full((1, 30), -np.inf, np.float32)
+    found, counts = np.full((1, 30), -1, np.int32), np.zeros(1, np.int32)
+    lowest = np.full(1, -np.inf, np.float32)
+    places = np.arange(400, dtype=np.int32)
+    gather(similar, np.zeros(1, np.intp), places, lowest, (values, found, counts), 10)
+    kept = found[0][np.argsort(-values[0])][:10]
+    assert kept.tolist() == np.argsort(-similar[0])[:10].tolist()
+
+
 def test_a_row_whose_whole_surroundings_are_excluded_still_gets_its_neighbours():
     vectors = clustered(3000)
     vectors[:500] = vectors[0] + np.arange(500)[:, None] * np.float32(1e-4)

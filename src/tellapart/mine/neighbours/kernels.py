@@ -50,4 +50,5 @@ def shrink(values: Array, found: Array, keep: int) -> float:
             ties -= tie
             values[count], found[count] = values[place], found[place]
             count += 1
+    values[count:], found[count:] = -np.inf, -1  # what moved to the front is still there, too
     return limit
