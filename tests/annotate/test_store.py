@@ -90,10 +90,10 @@ def test_a_newer_database_is_refused(opened):
         opened.submit(migrate).result()
 
 
-def test_room_is_used_through_its_index(opened):
+def test_free_tasks_are_found_through_their_index(opened):
     opened.submit(migrate).result()
     query = (
-        "SELECT id FROM task WHERE stage_id = 1 AND room > 0 AND rank >= 0 ORDER BY rank LIMIT 8"
+        "SELECT id FROM task WHERE stage_id = 1 AND free AND lane = 3 ORDER BY lane, rank LIMIT 1"
     )
     if opened.engine.dialect.name == "sqlite":
         plan = opened.read(lambda c: c.execute(text(f"EXPLAIN QUERY PLAN {query}")).all()).result()
@@ -102,7 +102,7 @@ def test_room_is_used_through_its_index(opened):
         plan = opened.read(
             lambda c: (c.execute(off), c.execute(text(f"EXPLAIN {query}")).all())[1]
         ).result()
-    assert "task_room" in str(plan)
+    assert "task_free" in str(plan)
 
 
 def test_jobs_from_many_threads_all_count(opened):

@@ -26,6 +26,7 @@ from sqlalchemy import (
 from tellapart import seeds
 from tellapart.annotate.assigned import Assigned
 from tellapart.annotate.extras import due
+from tellapart.annotate.filling import LANES
 from tellapart.annotate.opening import OpenStage, OpenStudy
 from tellapart.annotate.questions.question import Matter
 from tellapart.annotate.questions.showing import draw_order
@@ -36,10 +37,6 @@ from tellapart.annotate.store.steps import Steps, new
 
 AHEAD = 2
 """Tasks that a person holds: the one before them, and the next, whose pictures load meanwhile."""
-LANES = 8
-"""Tasks stand in so many lanes, each in the order of its ranks. A person takes the next of each
-lane in turn, the turns drawn by seed: so everyone has an order of their own, what was begun is
-finished soon, and people at work at the same time do not all want the same task."""
 
 _A, _T = t.assignment.c, t.task.c
 _PERSON: BindParameter[int] = bindparam("_person_id")
@@ -47,17 +44,17 @@ _STAGE: BindParameter[int] = bindparam("_stage")
 _SEEN = select(_A.id).where(_A.person_id == _PERSON, _A.unit == _T.unit).exists()
 _FREE = (
     select(_T.id)
-    .where(_T.stage_id == _STAGE, literal_column("room") > 0, ~_SEEN)
-    .order_by(_T.rank)
+    .where(_T.stage_id == _STAGE, literal_column("free"), ~_SEEN)
+    .order_by(_T.lane, _T.rank)
     .limit(1)
 )
-_IN_LANE = _FREE.where(_T.rank >= bindparam("_from"), _T.rank % LANES == bindparam("_lane"))
-_COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.rank, _T.matter)
+_IN_LANE = _FREE.where(_T.lane == bindparam("_lane"))
+_COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.matter)
 
 
 def _picking(free: Select[Any]) -> Update:
     """Hold a task that is free and read it; one that another transaction is at is passed over."""
-    chosen = free.with_for_update(skip_locked=True).scalar_subquery()
+    chosen = free.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
     return update(t.task).where(_T.id == chosen).values(held=_T.held + 1).returning(*_COLUMNS)
 
 
@@ -115,7 +112,7 @@ def _move(conn: Connection, seat: Seat, stage: OpenStage) -> None:
         .group_by(_T.role)
     )
     counts = {row.role: row.tasks for row in rows}
-    seat.stage_id, seat.cursors = stage.id, "[]"
+    seat.stage_id = stage.id
     seat.trained, seat.served = counts.get("training", 0), counts.get("item", 0)
     seat.checks, seat.golds = counts.get("check", 0), counts.get("gold", 0)
 
@@ -159,19 +156,20 @@ def _where(seat: Seat, stage: OpenStage) -> dict[str, Any]:
 
 def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
     """Hold the next item for a person: of the lane whose turn it is, else whatever there is."""
-    turn, place = divmod(seat.served, LANES)
-    path = (study.plan.seed, "lanes", seat.code, stage.rules.name, turn)
-    lane = sorted(range(LANES), key=lambda k: seeds.unit(*path, k))[place]
-    cursors = json.loads(seat.cursors) or [0] * LANES
-    values = {**_where(seat, stage), "_lane": lane, "_from": cursors[lane]}
+    values = {**_where(seat, stage), "_lane": _lane(study, seat, stage)}
     row = conn.execute(_PICK_IN_LANE, values).first()
     if row is None:
         row = conn.execute(_PICK_ANY, _where(seat, stage)).first()
-    else:
-        cursors[lane] = row.rank
-        seat.cursors = json.dumps(cursors)
     seat.served += row is not None
     return row
+
+
+def _lane(study: OpenStudy, seat: Seat, stage: OpenStage) -> int:
+    """The lane whose turn it is: each once, in an order drawn for each person and round."""
+    turn, place = divmod(seat.served, LANES)
+    drawn = seeds.number(study.plan.seed, "lanes", seat.code, stage.rules.name, turn)
+    first, step = drawn % LANES, 2 * (drawn // LANES % LANES) + 1
+    return (first + place * step) % LANES  # an odd step meets each of a power of two once
 
 
 def _give(conn: Connection, study: OpenStudy, seat: Seat, task: Any) -> Assigned:

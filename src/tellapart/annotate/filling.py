@@ -20,6 +20,10 @@ from tellapart.errors import BadInput
 
 FIXED_RULES = ("name", "ask", "judgements", "twice", "stop", "keep")
 """What can no longer be changed once tasks were made by it."""
+LANES = 32
+"""Tasks stand in so many lanes, by seed, and in each of them in an order drawn by seed. A person
+takes the next of each lane in turn: so everyone has an order of their own, what was begun is
+finished soon, and people at work at the same time do not all want the same task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def fill(conn: Connection, content: Content, now: int) -> None:
 
 
 def task_row(plan: Plan, stage: Stage, stage_id: int, matter: Matter, unit: str) -> dict[str, Any]:
-    """An item's task; its rank and how often it is judged are drawn by seed."""
+    """An item's task; its place and how often it is judged are drawn by seed."""
     path = (plan.seed, stage.name, matter.key)
     full = stage.judgements
     if stage.twice:
@@ -59,11 +63,16 @@ def task_row(plan: Plan, stage: Stage, stage_id: int, matter: Matter, unit: str)
     return {
         "role": "item",
         "unit": unit,
-        "rank": seeds.number("rank", *path) >> 33,
+        **_drawn(*path),
         "full_number": full,
         "wanted": wanted,
         **_same(stage_id, matter),
     }
+
+
+def _drawn(*path: Any) -> dict[str, int]:
+    drawn = seeds.number("rank", *path) >> 33
+    return {"lane": drawn % LANES, "rank": drawn // LANES}
 
 
 def _same(stage_id: int, matter: Matter) -> dict[str, Any]:
@@ -110,7 +119,7 @@ def _extra_rows(content: Content, place: int, stage_id: int) -> Iterator[dict[st
         yield {
             "role": role,
             "unit": f"{role}:{stage.name}:{matter.item}",
-            "rank": seeds.number("rank", plan.seed, stage.name, role, matter.key) >> 33,
+            **_drawn(plan.seed, stage.name, role, matter.key),
             "full_number": 0,
             "wanted": 0,
             **_same(stage_id, matter),
@@ -134,7 +143,7 @@ def _renew_training(conn: Connection, content: Content) -> None:
         matters = content.training[stage.name]
         conn.execute(update(t.task).where(*here).values(state="void"))
         for rank, matter in enumerate(matters):
-            same = {"rank": rank, "state": "open", **_same(row.id, matter)}
+            same = {"lane": 0, "rank": rank, "state": "open", **_same(row.id, matter)}
             if matter.key in known:
                 conn.execute(update(t.task).where(*here, t.task.c.key == matter.key).values(same))
                 continue

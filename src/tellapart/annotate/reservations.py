@@ -1,7 +1,7 @@
 """Reservations: a judgement of a task is held for a person until they answer or time runs out.
 
 `task.held` counts them and is changed in the same transaction as the assignment, so that it never
-drifts; `task.room` is what others may still take. A clock that jumps does no harm: what ran out is
+drifts; a task is `free` while others may take it. A clock that jumps does no harm: what ran out is
 taken up again by whoever comes back first, and a reservation from the future runs out at once.
 """
 
@@ -21,12 +21,12 @@ SWEEP = 500
 
 _A, _T = t.assignment.c, t.task.c
 _OPEN = literal_column("assignment.state") == literal_column("'open'")
-_ROOM = (_T.id == bindparam("_task_id")) & (literal_column("room") > 0)
+_ROOM = (_T.id == bindparam("_task_id")) & (literal_column("free"))
 _HOLD = {
     "sqlite": update(t.task).where(_ROOM).values(held=_T.held + 1).returning(_T.id),
     # one that another transaction is at is passed over: waiting could end in a deadlock
     "postgresql": update(t.task)
-    .where(_T.id.in_(select(_T.id).where(_ROOM).with_for_update(skip_locked=True)))
+    .where(_T.id.in_(select(_T.id).where(_ROOM).with_for_update(skip_locked=True, key_share=True)))
     .values(held=_T.held + 1)
     .returning(_T.id),
 }

@@ -13,7 +13,7 @@ from tellapart.annotate.store import tables as t
 from tellapart.annotate.store.steps import new
 from tellapart.errors import TellapartError
 
-PLACE = ("stage_id", "trained", "served", "checks", "golds", "cursors", "last_number")
+PLACE = ("stage_id", "trained", "served", "checks", "golds", "last_number")
 """What changes while someone works."""
 
 
@@ -26,7 +26,6 @@ class Seat:
     """Where a person is; changed in place while they work, then saved.
 
     `served`, `checks`, `golds` and `trained` count what they were given in the stage `stage_id`.
-    `cursors` is JSON: the ranks below which that stage has nothing for them, lane by lane.
     """
 
     id: int
@@ -38,7 +37,6 @@ class Seat:
     served: int
     checks: int
     golds: int
-    cursors: str
     last_number: int
 
     def place(self) -> dict[str, Any]:

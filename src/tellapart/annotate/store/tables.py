@@ -65,7 +65,8 @@ task = Table(
     Column("role", Text, nullable=False),  # item, gold, check, training
     Column("key", Text, nullable=False),
     Column("unit", Text, nullable=False),  # what nobody sees twice
-    Column("rank", Integer, nullable=False),  # the order in which tasks are given out
+    Column("lane", Integer, nullable=False),  # tasks are given out lane by lane,
+    Column("rank", Integer, nullable=False),  # in this order
     Column("matter", Text, nullable=False),
     _refers("parent_id", "task.id"),  # the task of an earlier stage that it follows from
     Column("state", Text, nullable=False, server_default="open"),  # open, closed, void
@@ -76,14 +77,11 @@ task = Table(
     Column("kept", Boolean),  # what became of a closed one
     Column("chosen", Text),
     Column("closed_at", BigInteger),
-    Column(
-        "room",
-        Integer,
-        Computed("CASE WHEN state = 'open' THEN wanted - given - held ELSE 0 END", persisted=True),
-    ),
+    # others may take it. A truth value and not a number, so that an index on it seldom changes
+    Column("free", Boolean, Computed("state = 'open' AND given + held < wanted", persisted=True)),
     UniqueConstraint("stage_id", "role", "key"),
-    Index("task_room", "stage_id", "rank", sqlite_where=text("room > 0"),
-          postgresql_where=text("room > 0")),
+    Index("task_free", "stage_id", "lane", "rank", sqlite_where=text("free"),
+          postgresql_where=text("free")),
     Index("task_parent", "parent_id"),
 )  # fmt: skip
 
@@ -107,7 +105,6 @@ person = Table(
     Column("served", Integer, nullable=False, server_default="0"),  # items in this stage
     Column("checks", Integer, nullable=False, server_default="0"),
     Column("golds", Integer, nullable=False, server_default="0"),
-    Column("cursors", Text, nullable=False, server_default="[]"),  # see assignment.py
     Column("last_number", Integer, nullable=False, server_default="0"),
     UniqueConstraint("study_id", "code"),
     UniqueConstraint("token_hash"),
@@ -151,8 +148,8 @@ judgement = Table(
     metadata,
     Column("assignment_id", Key, ForeignKey("assignment.id", ondelete="CASCADE"),
            primary_key=True, autoincrement=False),
-    _refers("task_id", "task.id", nullable=False),
-    _refers("person_id", "person.id", nullable=False),
+    Column("task_id", Key, nullable=False),  # as the assignment has it
+    Column("person_id", Key, nullable=False),
     Column("choice", Text, nullable=False),
     Column("word", Integer),
     Column("is_right", Boolean),
