@@ -38,8 +38,8 @@ class Server:
         return await asyncio.wrap_future(self.study.database.read(job))
 
 
-def server_of(request: Request) -> Server:
-    """The server that a request came to."""
+async def server_of(request: Request) -> Server:
+    """The server that a request came to (async, or each request would go through a thread)."""
     found: Server = request.app.state.server
     return found
 

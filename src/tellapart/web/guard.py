@@ -45,9 +45,10 @@ class Guard:
         self.app = app
         self._origin = urlsplit(url)
         self._limits = limits
-        self._headers = dict(HEADERS)
+        headers = dict(HEADERS)
         if self._origin.scheme == "https":
-            self._headers["Strict-Transport-Security"] = "max-age=31536000"
+            headers["Strict-Transport-Security"] = "max-age=31536000"
+        self._headers = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
@@ -72,10 +73,8 @@ class Guard:
 
     def _seal(self, scope: Scope, message: Message) -> None:
         """Add the headers that every response has, and learn from how the request ended."""
-        headers = MutableHeaders(scope=message)
-        for name, value in self._headers.items():
-            headers[name] = value
-        headers.setdefault("Cache-Control", "no-store")
+        message["headers"] = [*message.get("headers", ()), *self._headers]
+        MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
         self._limits.ended(*_caller(scope), failed=message["status"] == 401)
 
     async def _refuse(self, scope: Scope, send: Send, refused: Refused) -> None:
