@@ -9,7 +9,7 @@ of as many words. The last line is JSON:
 - neighbours_s, recall: 500 approximate neighbours of every caption by those vectors, with the
   making of the index, and the share of the true ones among them;
 - exponent: how neighbours_s grows from 50,000 to 100,000 and 200,000 captions;
-- mcic_s, mcic_peak_mb, ratio_straightforward: see mcic.py, which is run last.
+- mcic_s, mcic_peak_mb, ratio_straightforward: see parts/mcic.py, which is run last.
 
     python benchmarks/mine.py
 """
@@ -103,9 +103,7 @@ def find_neighbours(vectors: np.ndarray, images: np.ndarray, size: int) -> tuple
 
 def others(folder: Path) -> dict[str, float]:
     """The figures of MCIC, from its own script."""
-    script = Path(__file__).with_name("mcic.py")
-    if not script.exists():
-        return {}
+    script = Path(__file__).parent / "parts" / "mcic.py"
     said = subprocess.check_output([sys.executable, "-P", str(script)], cwd=folder, text=True)
     figures: dict[str, float] = json.loads(said.splitlines()[-1])
     return figures

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-from tellapart.errors import BadImage
+from tellapart.errors import BadImage, BadInput
 from tellapart.items import Image
 
 if TYPE_CHECKING:
@@ -68,19 +68,34 @@ class Picture:
                 where=str(self.path),
                 todo="put the file there, or name the folder that holds it with --images",
             ) from None
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: there is a NUL in the name
+            reason = error.strerror if isinstance(error, OSError) else str(error)
             raise BadImage(
-                f"the file of image {self.id} cannot be read: {error.strerror}",
-                where=str(self.path),
+                f"the file of image {self.id} cannot be read: {reason}", where=str(self.path)
             ) from None
 
     def stored_sha256(self) -> str:
         """The hash of the bytes as they are now."""
         return hashlib.sha256(self.read()).hexdigest()
 
-    def open(self) -> PILImage:
-        """The pixels, as RGB, the whole picture decoded (a truncated file is an error)."""
-        picture = self._decode().convert("RGB")
+    def open_unchanged(self) -> PILImage:
+        """The pixels, if the bytes have the hash that the image is listed with (if any)."""
+        data = self.read()
+        if self.image.sha256 and hashlib.sha256(data).hexdigest() != self.image.sha256:
+            raise BadImage(
+                f"image {self.id} is not the picture that is listed",
+                where=str(self.path),
+                allowed=f"sha256 {self.image.sha256}",
+                todo="put the picture back that was there",
+            )
+        return self.open(data)
+
+    def open(self, data: bytes | None = None) -> PILImage:
+        """The pixels, as RGB, the whole picture decoded (a truncated file is an error).
+
+        `data` are its bytes where they were read before.
+        """
+        picture = self._decode(data).convert("RGB")
         box = crop_box(split_uri(self.image.uri)[1])
         return picture if box is None else self._cropped(picture, box)
 
@@ -99,21 +114,20 @@ class Picture:
         """What a PNG file carries beside its pixels (the world writes its scenes there)."""
         return {str(key): value for key, value in self._opened().info.items()}
 
-    def _decode(self) -> PILImage:
-        picture = self._opened()
+    def _decode(self, data: bytes | None) -> PILImage:
+        picture = self._opened(data)
         try:
             picture.load()
         except Exception as error:  # Pillow raises many kinds for broken files
             raise self._broken(error) from None
         return picture
 
-    def _opened(self) -> PILImage:
+    def _opened(self, data: bytes | None = None) -> PILImage:
         from PIL import Image as Pillow
 
+        data = self.read() if data is None else data
         try:
-            picture = Pillow.open(io.BytesIO(self.read()))
-        except BadImage:
-            raise
+            picture = Pillow.open(io.BytesIO(data))
         except Exception as error:
             raise self._broken(error) from None
         if picture.width * picture.height > MAX_PIXELS:
@@ -196,18 +210,21 @@ def _block(path: Path, column: str, number: int) -> list[Any]:
     """`BLOCK` rows of a column: a whole column of pictures may be larger than the memory."""
     import polars as pl
 
+    from tellapart.parquet import whole_parquet
+
+    if not path.exists():
+        raise BadImage("the table with the images is missing", where=str(path))
     try:
-        packed = path.suffix.lower() == ".gz"
-        scan = pl.scan_parquet(io.BytesIO(_unpacked(path)) if packed else path)
-        block = scan.select(column).slice(number * BLOCK, BLOCK).collect()
-    except FileNotFoundError:
-        raise BadImage("the table with the images is missing", where=str(path)) from None
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]
+        with whole_parquet(path):
+            packed = path.suffix.lower() == ".gz"
+            scan = pl.scan_parquet(io.BytesIO(_unpacked(path)) if packed else path)
+            block = scan.select(column).slice(number * BLOCK, BLOCK).collect()
+            return block[column].to_list()
+    except BadInput as error:
         raise BadImage(
-            f"the table with the images cannot be read: {reason}", where=f"{path}, column {column}"
+            f"the table with the images cannot be read: {error.what}",
+            where=f"{path}, column {column}",
         ) from None
-    return block[column].to_list()
 
 
 @lru_cache(maxsize=1)

@@ -66,10 +66,10 @@ class PostgresServer:
         self._settings = settings
         self._made = 0
 
-    def start(self) -> None:
+    def start(self, check: bool = True) -> None:
         options = f"{self._settings} -k {self._folder}"
         log = self._folder / "log"
-        self.call("pg_ctl", "-D", self._folder / "data", "-o", options, "-l", log, "-w", "start")
+        self.call("pg_ctl", "-D", self._folder / "data", "-o", options, "-l", log, "-w", "start", check=check)
 
     def stop(self, how: str = "fast") -> None:
         self.call("pg_ctl", "-D", self._folder / "data", "-m", how, "-w", "stop", check=False)

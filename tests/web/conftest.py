@@ -165,7 +165,8 @@ def serve(tmp_path: Path, pictured: Benchmark, clock: Hands) -> Iterator[MakeSer
         chosen = stages or (Stage("ask", "first-second-both", judgements=2),)
         folder = tmp_path / f"study{len(with_all)}"
         more.setdefault("training", False)
-        create(pictured, folder, CreateOptions(chosen, **more))
+        source = more.pop("source", pictured)
+        create(source, folder, CreateOptions(chosen, **more))
         study = open_study(folder, database, clock)
         running = serving(study)
         with_all.append((running, study))

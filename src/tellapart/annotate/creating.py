@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tellapart.annotate.extras import sample_matters
 from tellapart.annotate.keys import new_token, write_keys
+from tellapart.annotate.pinning import pin_pictures
 from tellapart.annotate.plan import Plan, Stage, check_plan
 from tellapart.annotate.sources import load_source
 from tellapart.annotate.studyfile import NAME, write_plan
@@ -61,7 +62,7 @@ def create(source: Benchmark | Path | str, out: Path | str, options: CreateOptio
         for name, benchmark in ((ITEMS, items), (GOLD, gold)):
             if benchmark is not None:
                 (partial / name).mkdir()
-                write_benchmark(benchmark, partial / name)
+                write_benchmark(pin_pictures(benchmark), partial / name)
         write_plan(plan, partial / NAME)
         if options.training:
             write_training(plan, partial)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from tellapart.cli.output import Json, Overwrite, Seed, emit
+from tellapart.cli.output import Json, Overwrite, Seed, emit, note
 
 if TYPE_CHECKING:
     from tellapart.annotate.plan import Stage
@@ -71,9 +71,11 @@ def create(
 
     Options of stages take one value, or one for each stage, separated by commas.
     """
-    from tellapart.annotate.creating import CreateOptions
+    from tellapart.annotate.creating import ITEMS, CreateOptions
     from tellapart.annotate.creating import create as make
+    from tellapart.annotate.pinning import missing_pictures
     from tellapart.annotate.recipes import find_recipe
+    from tellapart.benchmark.benchmark import load_benchmark
 
     given = {
         "judgements": judgements, "twice": twice, "keep": keep, "stop": stop, "at_most": at_most,
@@ -95,7 +97,15 @@ def create(
     stages = [{"name": one.name, "ask": one.ask} for one in plan.stages]
     text = f"{plan.name}: {', then '.join(one.ask for one in plan.stages)}  ->  {out}"
     code = f"\ncompletion code for Prolific: {plan.completion_code}" if prolific else ""
-    emit({"study": str(out), "name": plan.name, "stages": stages}, text + code, as_json)
+    items = load_benchmark(out / ITEMS)
+    missing = missing_pictures(items)
+    if missing:
+        note(f"warning: {missing:,} of {len(items.images):,} pictures are not there yet")
+    emit(
+        {"study": str(out), "name": plan.name, "stages": stages, "missing_pictures": missing},
+        text + code,
+        as_json,
+    )
 
 
 def _asked(ask: str, then: str) -> tuple[Stage, ...]:

@@ -2,7 +2,8 @@
 
 A file's name, its metadata (the built-in world writes its scenes there) and its format could give
 the answer away. Every picture becomes a WebP of at most `SIDE` pixels, kept in the study's folder
-under a name that is a hash. Only images of the study's own tables are ever opened.
+under a name that is a hash. Only images of the study's own tables are ever opened, and only if they
+are still what they were when the study was made.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _inside(folder: Path, uri: str) -> Path:
 def _make(picture: Picture, kept: Path) -> bytes:
     from PIL import ImageOps
 
-    pixels = picture.open()
+    pixels = picture.open_unchanged()
     pixels = ImageOps.exif_transpose(pixels)
     pixels.thumbnail((SIDE, SIDE))
     written = io.BytesIO()
