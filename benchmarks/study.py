@@ -45,6 +45,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.annotate.conftest import pairs_of
 from tests.annotate.postgres import binaries, running_postgres
 from tests.web.conftest import free_port, wait_for
+from tests.web.load import Connection
 
 JUDGEMENTS = 3
 
@@ -65,36 +66,6 @@ class Tally:
     def p95_ms(self) -> float:
         """Nineteen of twenty answers came sooner."""
         return 1000 * statistics.quantiles(self.waits, n=20)[-1] if len(self.waits) > 20 else 0.0
-
-
-class Connection:
-    """Just enough HTTP to send JSON over one connection; a real client would cost more than it."""
-
-    def __init__(self, port: int) -> None:
-        self.port, self.cookie = port, ""
-
-    async def open(self) -> None:
-        """Connect."""
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-
-    async def post(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """Send a body and wait for the answer: its status and what it says."""
-        data = json.dumps(body).encode()
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            f"X-Tellapart: 1\r\nCookie: {self.cookie}\r\nContent-Length: {len(data)}\r\n\r\n"
-        )
-        self.writer.write(head.encode() + data)
-        raw = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        length = 0
-        for line in raw.split("\r\n")[1:]:
-            name, _, value = line.partition(":")
-            if name.lower() == "content-length":
-                length = int(value)
-            elif name.lower() == "set-cookie":
-                self.cookie = value.strip().partition(";")[0]
-        body_read = await self.reader.readexactly(length)
-        return int(raw.split(" ", 2)[1]), json.loads(body_read) if body_read else {}
 
 
 Annotator = Callable[[Connection, dict[str, Any], float, Tally], Awaitable[None]]
@@ -157,7 +128,7 @@ async def load(
     took = time.perf_counter() - started
     tally.computed = computed() - before
     for connection in connections:
-        connection.writer.close()
+        connection.close()
     return tally, took
 
 

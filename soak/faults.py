@@ -4,8 +4,8 @@ Two hundred people answer a study's server as fast as it lets them, and send aga
 answered. Meanwhile
 
 - `kills`: the server is killed (SIGKILL) twenty times and started again;
-- `disk`: the disk is full for some seconds (needs root, for a small file system of its own);
-- `away`: PostgreSQL is stopped at once, and comes back seconds later.
+- `disk`: the disk is full until everyone was refused (needs root, to mount a small one);
+- `away`: PostgreSQL is stopped at once, and comes back when everyone was refused.
 
 Then the people finish. Counted are judgements that were acknowledged and are not there, or say
 something else (`lost`); that are there twice (`doubled`); items with more judgements than wanted
@@ -51,7 +51,6 @@ from tellapart.annotate.store.database import sqlite_url
 
 JUDGEMENTS = 3
 SMALL_DISK_MB = 400
-AWAY_SECONDS = 3.0
 LONGEST = 420.0
 """Seconds after which everything stops, whatever is left."""
 
@@ -114,7 +113,7 @@ async def kills(run: Run, options: argparse.Namespace) -> None:
 
 async def disk(run: Run, _options: argparse.Namespace) -> None:
     """Fill the disk until answers are refused, and make room again."""
-    await run.more(200)
+    await run.more(len(run.people))
     ballast = run.server.folder.parent / "ballast"
     with ballast.open("wb") as file:
         try:
@@ -123,32 +122,31 @@ async def disk(run: Run, _options: argparse.Namespace) -> None:
                 file.flush()
         except OSError:
             pass  # it is full
-    await refused(run, 100)
+    await refused(run)
     ballast.unlink()
     if run.postgres is not None:
         run.postgres.start(check=False)  # it may have ended itself
-    await run.more(200)
+    await run.more(len(run.people))
 
 
 async def away(run: Run, _options: argparse.Namespace) -> None:
     """Stop PostgreSQL without a word, and start it again."""
     if run.postgres is None:
         return
-    await run.more(200)
+    await run.more(len(run.people))
     run.postgres.stop("immediate")
-    await refused(run, 100)
-    await asyncio.sleep(AWAY_SECONDS)
+    await refused(run)
     run.postgres.start()
-    await run.more(200)
+    await run.more(len(run.people))
 
 
 FAULTS: dict[str, Fault] = {"kills": kills, "disk": disk, "away": away}
 
 
-async def refused(run: Run, number: int) -> None:
-    """Wait until so many requests were told to try again."""
+async def refused(run: Run) -> None:
+    """Wait until everyone was told to try again, several times."""
     end = time.monotonic() + 60
-    while told(run.people).get("503", 0) < number:
+    while told(run.people).get("503", 0) < 4 * len(run.people):
         if time.monotonic() > end:
             raise TimeoutError("nothing was refused")
         await asyncio.sleep(0.05)

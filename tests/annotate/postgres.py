@@ -69,7 +69,18 @@ class PostgresServer:
     def start(self, check: bool = True) -> None:
         options = f"{self._settings} -k {self._folder}"
         log = self._folder / "log"
-        self.call("pg_ctl", "-D", self._folder / "data", "-o", options, "-l", log, "-w", "start", check=check)
+        self.call(
+            "pg_ctl",
+            "-D",
+            self._folder / "data",
+            "-o",
+            options,
+            "-l",
+            log,
+            "-w",
+            "start",
+            check=check,
+        )
 
     def stop(self, how: str = "fast") -> None:
         self.call("pg_ctl", "-D", self._folder / "data", "-m", how, "-w", "stop", check=False)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tellapart.annotate.exporting import judgements  # noqa: E402
 from tellapart.annotate.opening import open_study  # noqa: E402
 from tellapart.annotate.people import invite  # noqa: E402
 from tellapart.annotate.plan import Stage  # noqa: E402
+from tellapart.annotate.studyfile import NAME, read_plan, write_plan  # noqa: E402
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark  # noqa: E402
 from tellapart.items import Item, Origin  # noqa: E402
 from tellapart.web.app import make_app  # noqa: E402
@@ -71,8 +72,8 @@ class Served:
         self.thread.join(10)
         self.study.close()
 
-    def link(self) -> str:
-        made = self.study.database.submit(lambda conn: invite(conn, self.study, 1, "")).result()
+    def link(self, note: str = "") -> str:
+        made = self.study.database.submit(lambda conn: invite(conn, self.study, 1, note)).result()
         return f"{self.url}/#{made[0].token}"
 
     def answers(self, role: str = "item") -> pl.DataFrame:
@@ -379,6 +380,61 @@ def test_captions_are_text_and_never_markup(browser, serve, benchmarks):
         begin(page, serve("which-image", source=source))
         assert page.locator("blockquote").inner_text() == EVIL
         assert page.locator("#study").inner_text() == EVIL
+
+
+def test_names_notes_and_free_texts_are_text_and_never_markup(browser, serve):
+    """In everything that an owner writes and people, or the owner, see."""
+    served = serve("which-image", judgements=1)
+    served.stop()
+    plan = read_plan(served.folder / NAME)
+    stage = replace(plan.stages[0], instructions=f"{EVIL} **{EVIL}**", at_most=1)
+    texts = {name: f"{name} {EVIL}" for name in ("name", "consent", "thanks", "contact")}
+    write_plan(replace(plan, stages=(stage,), **texts), served.folder / NAME)
+    served.start()
+    link = served.link(EVIL)
+    with opened(browser) as page:
+        page.goto(link)
+        agree = page.get_by_role("button", name="I agree and want to take part")
+        agree.wait_for()
+        assert page.locator(".prose").inner_text() == texts["consent"]
+        assert page.locator("#study").inner_text() == texts["name"] == page.title()
+        agree.click()
+        page.get_by_role("button", name="Start").wait_for()
+        assert page.locator(".prose").inner_text() == f"{EVIL} {EVIL}"
+        page.get_by_role("button", name="Start").click()
+        ready(page)
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        page.get_by_text(texts["thanks"]).wait_for()
+        assert page.locator("img[src=x]").count() == 0
+    with opened(browser) as page:
+        page.goto(f"{served.url}/owner#{served.study.keys.owner}")
+        page.get_by_role("button", name="Exclude").wait_for()
+        assert EVIL in page.locator("#people").inner_text()
+        assert page.locator("img[src=x]").count() == 0
+
+
+def test_no_address_carries_a_secret_and_no_request_a_referrer(browser, serve):
+    """Neither to the server, nor to another site that a link leads to, nor into the history."""
+    served = serve("which-image", judgements=1)
+    link, owners = served.link(), f"{served.url}/owner#{served.study.keys.owner}"
+    secrets = [one.partition("#")[2] for one in (link, owners)]
+    with opened(browser) as page:
+        asked: list[Any] = []
+        page.on("request", lambda request: asked.append(request))
+        page.goto(link)
+        page.get_by_role("button", name="I agree and want to take part").click()
+        page.get_by_role("button", name="Start").click()
+        ready(page)
+        assert page.evaluate("location.hash + document.referrer") == ""
+        page.goto(owners)
+        page.get_by_role("button", name="Make links").wait_for()
+        assert page.evaluate("location.hash + document.referrer") == ""
+        assert len(asked) > 8
+        for request in asked:
+            url = request.url.partition("#")[0]
+            assert not any(secret in url for secret in secrets), url
+            assert "referer" not in request.all_headers()
 
 
 def test_people_can_pause_read_the_instructions_again_and_delete_everything(browser, serve):

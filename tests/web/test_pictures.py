@@ -14,7 +14,6 @@ from tellapart.annotate.creating import create
 from tellapart.annotate.pinning import missing_pictures
 from tellapart.benchmark.benchmark import Card, load_benchmark, make_benchmark
 from tellapart.items import Image
-from tellapart.pictures import MAX_PIXELS
 
 SECRET = (1, 2, 3)
 
@@ -81,13 +80,27 @@ def test_a_picture_that_comes_later_is_shown_and_its_absence_was_told(serve, alb
     assert [answer.status_code for answer in answers] == [200, 200]
 
 
-def test_a_picture_that_would_expand_beyond_the_limit_is_refused(serve, album):
-    side = int(MAX_PIXELS**0.5) + 1
-    (album / "b.png").write_bytes(bomb(side, side))
+def test_pictures_that_would_expand_beyond_the_limit_are_refused(serve, album, monkeypatch):
+    (album / "b.png").write_bytes(bomb(20_000, 20_000))
     assert (album / "b.png").stat().st_size < 200_000
+    pair = one_pair(album, "a.png", "b.png")
+    assert statuses(first_picture(serve(source=pair))) == [200, 404]
+    monkeypatch.setattr("tellapart.pictures.MAX_PIXELS", 40 * 30 - 1)
+    assert statuses(first_picture(serve(source=pair))) == [404, 404]
+
+
+def statuses(answers):
+    return sorted(answer.status_code for answer in answers)
+
+
+def test_what_is_wrong_with_a_picture_is_told_to_the_owner_alone(serve, album, caplog):
+    """Its name may say whether it is the target."""
+    (album / "b.png").unlink()
     answers = first_picture(serve(source=one_pair(album, "a.png", "b.png")))
-    assert sorted(answer.status_code for answer in answers) == [200, 404]
-    assert f"{side} x {side} pixels" in next(a.text for a in answers if a.status_code == 404)
+    refused = next(answer for answer in answers if answer.status_code == 404)
+    assert refused.json()["error"]["what"] == "this picture cannot be shown"
+    assert "n-i1" not in refused.text and "b.png" not in refused.text
+    assert "n-i1 is missing" in caplog.text
 
 
 def bomb(width, height):
@@ -110,13 +123,14 @@ def bomb(width, height):
 def test_what_is_no_picture_is_never_passed_on(serve, album, content):
     (album / "b.png").write_bytes(content)
     answers = first_picture(serve(source=one_pair(album, "a.png", "b.png")))
-    assert sorted(answer.status_code for answer in answers) == [200, 404]
+    assert statuses(answers) == [200, 404]
     for answer in answers:
         assert answer.headers["content-type"] in ("image/webp", "application/json")
 
 
 def test_training_pictures_come_from_the_studys_folder_alone(serve, album, monkeypatch):
     """A study file from someone else may name any path."""
+
     def with_foreign_pictures(source, out, options):
         plan = create(source, out, options)
         entries = json.loads((out / "training.json").read_text())

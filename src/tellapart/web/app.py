@@ -34,6 +34,10 @@ STATUSES = {
     Conflict: 409,
     Gone: 503,
 }
+INSTEAD = {
+    BadImage: "this picture cannot be shown",
+    Gone: "the study cannot be reached at the moment",
+}
 SWEEP_SECONDS = 5.0
 LOG = logging.getLogger("tellapart.study")
 
@@ -72,15 +76,19 @@ async def _sweep(server: Server) -> None:
 
 
 async def _told(_request: Request, error: Exception) -> JSONResponse:
-    """An error in its parts; where a thing lies on the server's disk is nobody's business."""
+    """An error in its parts.
+
+    What is wrong with the database or a picture is for the owner, in the log: names of pictures and
+    where things lie on the server's disk could tell annotators more than they should know.
+    """
     assert isinstance(error, TellapartError)
     status = next((code for sort, code in STATUSES.items() if isinstance(error, sort)), 422)
+    instead = next((text for sort, text in INSTEAD.items() if isinstance(error, sort)), None)
     parts = {name: text for name, text in error.parts().items() if name != "where"}
-    if status != 503:
-        return JSONResponse({"error": parts}, status)
-    LOG.warning("%s", error.what)
-    away = {"what": "the study cannot be reached at the moment", "todo": "try again in a moment"}
-    return JSONResponse({"error": away}, status, {"Retry-After": "2"})
+    if instead:
+        LOG.warning("%s: %s", error.what, error.where)
+        parts = {"what": instead, "todo": "try again in a moment"}
+    return JSONResponse({"error": parts}, status, {"Retry-After": "2"} if status == 503 else None)
 
 
 async def _not_found(_request: Request, error: Exception) -> JSONResponse:

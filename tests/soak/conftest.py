@@ -1,0 +1,5 @@
+"""Studies for the campaigns."""
+
+from tests.annotate.conftest import clock, database, make_study, postgres
+
+__all__ = ["clock", "database", "make_study", "postgres"]

@@ -1,0 +1,24 @@
+"""Requests made from the server's own description, a few of each sort."""
+
+from __future__ import annotations
+
+import pytest
+from tests.annotate.conftest import pairs_of
+from tests.web.conftest import serving
+
+from tellapart.annotate.creating import CreateOptions, create
+from tellapart.annotate.opening import opened_study
+from tellapart.annotate.plan import Stage
+
+pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+
+
+def test_nothing_that_the_description_allows_or_forbids_ends_in_a_5xx(tmp_path):
+    from soak.schema import attacked
+
+    stage = Stage("ask", "which-image", judgements=3, checks=0.1)
+    create(pairs_of(50), tmp_path / "study", CreateOptions((stage,), prolific=True))
+    with opened_study(tmp_path / "study") as study, serving(study) as here:
+        found = attacked(here, examples=3)
+    assert found["failures"] == []
+    assert found["requests"] > 250 and found["statuses"]["200"] > 50
