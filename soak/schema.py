@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
 from schemathesis import Case, GenerationMode
 from tests.annotate.conftest import pairs_of
 from tests.annotate.postgres import running_postgres
@@ -61,16 +62,25 @@ def requests(here: Running, who: str, examples: int) -> Iterator[tuple[str, Any]
     schema = schemathesis.openapi.from_url(f"{here.url}/api/openapi.json")
     visitors = Visitors(here, who)
     for operation in (found.ok() for found in schema.get_all_operations()):
-        answers: list[Any] = []
         for mode in GenerationMode:
-            strategy = operation.as_strategy(generation_mode=mode)
-            ask = settings(
-                max_examples=examples, deadline=None, database=None, derandomize=True,
-                phases=[Phase.generate], suppress_health_check=list(HealthCheck),
-            )(given(case=strategy)(lambda case: answers.append(visitors.call(case))))  # fmt: skip
-            ask()
-        for answer in answers:
-            yield operation.label, answer
+            for case in cases(operation.as_strategy(generation_mode=mode), examples):
+                yield operation.label, visitors.call(case)
+
+
+def cases(strategy: SearchStrategy[Case], examples: int) -> list[Case]:
+    """So many requests, the same each time."""
+    made: list[Case] = []
+
+    @settings(
+        max_examples=examples, deadline=None, database=None, derandomize=True,
+        phases=[Phase.generate], suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(case=strategy)
+    def keep(case: Case) -> None:
+        made.append(case)
+
+    keep()
+    return made
 
 
 def attacked(here: Running, examples: int) -> dict[str, Any]:

@@ -421,7 +421,7 @@ def test_no_address_carries_a_secret_and_no_request_a_referrer(browser, serve):
     secrets = [one.partition("#")[2] for one in (link, owners)]
     with opened(browser) as page:
         asked: list[Any] = []
-        page.on("request", lambda request: asked.append(request))
+        page.on("request", lambda request: asked.append(request))  # noqa: PLW0108 (wants attributes)
         page.goto(link)
         page.get_by_role("button", name="I agree and want to take part").click()
         page.get_by_role("button", name="Start").click()

@@ -570,9 +570,9 @@ def test_the_cache_keeps_within_its_size(tmp_path, monkeypatch):
 # Odd corpora
 
 
-def test_auto_trains_vectors_only_where_there_is_enough_to_train_on(tmp_path, monkeypatch):
+def test_auto_trains_vectors_only_where_there_are_many_captions(tmp_path, monkeypatch):
     assert built(zoo(20), tmp_path, vectors="auto").card.made["vectors"] == "tf-idf"
-    monkeypatch.setattr(vectors_module, "ENOUGH", 60)
+    monkeypatch.setattr(vectors_module, "MANY", 60)
     trained = built(zoo(20), tmp_path, "trained", vectors="auto", tuning=Tuning((8,), (2,)))
     assert trained.card.made["vectors"].startswith("PV-DBOW, 8 dimensions, 2 epochs")
 
@@ -645,7 +645,7 @@ def test_wrong_options_are_named(tmp_path):
         "doubt": {"guards": Guards(doubt=0)}, "smoothing": {"choice": Choice(smoothing="much")},
         "fair sets have no splits": {"way": "fair-sets", "splits": "a:0.5,b:0.5"},
         "decoys cannot come from": {"choice": Choice(neighbours=3)},
-        "epochs": {"tuning": Tuning(epochs=())},
+        "epochs": {"tuning": Tuning(epochs=(0,))},
     }  # fmt: skip
     for said, own in wrong.items():
         with pytest.raises((BadInput, UnknownName), match=said):

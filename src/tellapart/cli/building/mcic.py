@@ -34,14 +34,16 @@ def own(
         str,
         typer.Option(
             help="paragraphs (trained here), tf-idf, sentences:NAME, a file .npy or .parquet with "
-            "a vector a caption, or one of word vectors; auto: paragraphs where gensim is "
-            "installed and there are 20,000 captions, else tf-idf."
+            "a vector a caption, or one of word vectors; auto: tf-idf, or paragraphs "
+            "where gensim is installed and there are 50,000 captions."
         ),
     ] = "auto",
     dimensions: Annotated[
         str, typer.Option(help="Dimensions of paragraph vectors; several are a grid. [256]")
     ] = "",
-    epochs: Annotated[str, typer.Option(help="Epochs of training; several are a grid. [20]")] = "",
+    epochs: Annotated[
+        str, typer.Option(help="Epochs of training; several are a grid. [as needed]")
+    ] = "",
     weights: Annotated[
         str,
         typer.Option("--lambda", help="The cosine's share in Score; several are a grid. [0.3]"),

@@ -26,9 +26,9 @@ class McicOptions:
 
     `vectors` is `paragraphs` (trained on the corpus with each setting of `tuning`), `tf-idf`,
     `sentences:NAME` (a model of sentence-transformers), a file with a vector for each caption
-    (.npy, .parquet) or of word vectors, or `auto`: paragraphs where gensim is installed and there
-    are 20,000 captions or a grid to search, else tf-idf. `paragraphs` says how they are trained;
-    dimensions, epochs and seed are set by `tuning` and by the build.
+    (.npy, .parquet) or of word vectors, or `auto`: tf-idf up to 50,000 captions, by which siblings
+    have better ranks; paragraphs beyond, or where there is a grid to search. `paragraphs` says how
+    they are trained; dimensions, epochs and seed are set by `tuning` and by the build.
 
     `splits` are names with shares or numbers of images: `train:0.8,test:0.2`.
     """
@@ -57,7 +57,7 @@ class McicOptions:
             "neighbours": (self.choice.neighbours,),
             "decoys": (self.choice.decoys,),
             "dimensions": self.tuning.dimensions,
-            "epochs": self.tuning.epochs,
+            "epochs": self.tuning.epochs or (1,),
             "sample": (self.tuning.sample,),
         }
         for name, values in numbers.items():

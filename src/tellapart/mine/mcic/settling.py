@@ -51,7 +51,8 @@ class Settled:
 
 def settle(captions: Captions, own: McicOptions, options: BuildOptions) -> Settled:
     """OPTIMIZE-PV and OPTIMIZE-SCORE where a grid has several values, else what was given."""
-    tuning, choice, search = own.tuning, own.choice, own.search
+    tuning = own.tuning.with_epochs(sum(map(len, captions.words)))
+    choice, search = own.choice, own.search
     dimensions, epochs = tuning.settings[0]
     base = replace(own.paragraphs, dimensions=dimensions, epochs=epochs, seed=options.seed)
     grid = len(tuning.settings) > 1

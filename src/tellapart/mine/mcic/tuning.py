@@ -25,14 +25,33 @@ from tellapart.text.pair_bleu import PairBleu
 from tellapart.text.paragraphs import ParagraphOptions
 
 
+WORDS = 80_000_000
+"""Words that training goes over in all: on COCO more of them help little."""
+EPOCHS = (20, 160)
+"""The fewest and the most epochs that this makes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The grids; what has one value is not tuned. `sample` is the most captions to rank for."""
+    """The grids; what has one value is not tuned. `sample` is the most captions to rank for.
+
+    Without `epochs` there are as many as the corpus needs (see `with_epochs`).
+    """
 
     dimensions: tuple[int, ...] = (256,)
-    epochs: tuple[int, ...] = (20,)
+    epochs: tuple[int, ...] = ()
     weights: tuple[float, ...] = (0.3,)
     sample: int = 10_000
+
+    def with_epochs(self, words: int) -> Tuning:
+        """The same with epochs: the fewer words a corpus has, the more often each is needed.
+
+        >>> [Tuning().with_epochs(words).epochs for words in (0, 1_000_000, 9_000_000)]
+        [(160,), (80,), (20,)]
+        """
+        fewest, most = EPOCHS
+        needed = min(most, max(fewest, round(WORDS / max(1, words))))
+        return replace(self, epochs=self.epochs or (needed,))
 
     @property
     def settings(self) -> tuple[tuple[int, int], ...]:

@@ -25,8 +25,8 @@ from tellapart.text.tfidf import tfidf_of_words
 from tellapart.text.vectors_files import FORMS, read_vectors
 
 AUTO, PARAGRAPHS, TFIDF, SENTENCES = "auto", "paragraphs", "tf-idf", "sentences:"
-ENOUGH = 20_000
-"""Fewer captions than this say too little to train paragraph vectors on."""
+MANY = 50_000
+"""From so many captions on tf-idf, which is compared exactly, takes longer than it is worth."""
 Progress = Callable[[int, int], None]
 
 
@@ -52,10 +52,10 @@ class CaptionVectors:
 
 
 def chosen_spec(captions: Captions, spec: str) -> str:
-    """What `auto` stands for: paragraph vectors where there is enough to train them on."""
+    """What `auto` stands for: paragraph vectors where there are too many captions for tf-idf."""
     if spec != AUTO:
         return spec
-    return PARAGRAPHS if len(captions) >= ENOUGH and find_spec("gensim") else TFIDF
+    return PARAGRAPHS if len(captions) >= MANY and find_spec("gensim") else TFIDF
 
 
 def paragraph_vectors(
