@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from tellapart.corpus import tabular
-from tellapart.corpus.corpus import load_corpus, save_corpus
+from tellapart.corpus.corpus import save_corpus
+from tellapart.corpus.native import load_corpus
 from tellapart.corpus.reading import ReadOptions, read_corpus
 from tellapart.errors import BadImage
 
