@@ -1,17 +1,22 @@
 """Parquet files, and what Polars does with broken ones, as clear errors.
 
-A damaged file may make Polars raise one of its errors, or panic, which is no `Exception` and tells
-of itself on stderr. Whoever reads Parquet does so inside `whole_parquet`.
+A damaged file may make Polars raise one of its errors, panic (which is no `Exception`, and tells of
+itself on stderr), fill the memory, or end the process. So a file is first read on trial in a
+process of its own, `parquet_trial.py`, which is kept for the next one.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-import io
+import json
 import os
+import select
+import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +27,127 @@ from tellapart.errors import BadInput
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError)
 """What Polars raises when a file is damaged or has values that Python has no place for."""
 
+SECONDS, SECONDS_A_MEGABYTE = 20.0, 1.0
+"""How long a trial may take: so long, and longer for larger files."""
+
+_lock = threading.Lock()
+_trials: dict[int, subprocess.Popen[str]] = {}
+"""The process for trials, by the process that started it: one that was forked starts its own."""
+
 
 @contextlib.contextmanager
 def whole_parquet(path: Path) -> Iterator[None]:
     """Raise `BadInput` where a Parquet file that is read inside turns out to be broken."""
     try:
-        with _panics_kept_quiet():
-            yield
+        yield
     except BROKEN as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise BadInput(
-            f"{path.name} is not a whole .parquet file: {reason}",
-            where=str(path),
-            todo="fetch or write the file again",
-        ) from None
+        raise _broken(path, str(error).partition("\n")[0] or type(error).__name__) from None
 
 
-def read_parquet(data: bytes, path: Path) -> pl.DataFrame:
-    """The table in the bytes of a file."""
-    with whole_parquet(path):
-        return pl.read_parquet(io.BytesIO(data))
+def _broken(path: Path, reason: str) -> BadInput:
+    return BadInput(
+        f"{path.name} is not a whole .parquet file: {reason}",
+        where=str(path),
+        todo="fetch or write the file again",
+    )
+
+
+def read_parquet(path: Path, data: bytes | None = None) -> pl.DataFrame:
+    """The table in a file; `data` is its content where that was packed."""
+    with on_disk(path, data) as file:
+        try_parquet(path, file)
+        with whole_parquet(path):
+            return pl.read_parquet(file)
+
+
+@contextlib.contextmanager
+def on_disk(path: Path, data: bytes | None) -> Iterator[Path]:
+    """The path of a file, or of one with its content, as long as it is needed."""
+    if data is None:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        file.write(data)
+        file.flush()
+        yield Path(file.name)
+
+
+def try_parquet(
+    path: Path, file: Path, columns: Sequence[str] | None = None, size: int = 0
+) -> None:
+    """Raise `BadInput` where a file cannot be read; `path` is what errors call it.
+
+    `columns` are those that will be read (where they are there), `size` is in how many rows at a
+    time, 0 meaning all at once.
+    """
+    megabytes = file.stat().st_size / 1e6
+    request = {"path": str(file.absolute()), "columns": columns, "size": size}
+    with _lock:
+        wrong = _asked(request, SECONDS + SECONDS_A_MEGABYTE * megabytes)
+    if wrong:
+        raise _broken(path, wrong)
+
+
+def _asked(request: Mapping[str, Any], seconds: float) -> str:
+    """What is wrong with a file, empty if nothing is."""
+    for _ in range(2):  # a process that had just ended for want of requests is started anew
+        trial = _trial_process()
+        try:
+            reply = _reply(trial, json.dumps(request) + "\n", seconds)
+        except (
+            BaseException
+        ):  # an interruption: what it replies later must not be taken for another
+            _ended(trial)
+            raise
+        if reply:
+            return str(json.loads(reply)["wrong"])
+        if _ended(trial) < 0:  # by a signal: its own, or ours
+            return f"Polars breaks down over it, or takes more than {seconds:.0f} s"
+    return "the process that reads it on trial does not start"
+
+
+def _reply(trial: subprocess.Popen[str], line: str, seconds: float) -> str:
+    assert trial.stdin is not None and trial.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        trial.stdin.write(line)
+        trial.stdin.flush()
+        if select.select([trial.stdout], [], [], seconds)[0]:
+            return trial.stdout.readline()
+    return ""
+
+
+def _trial_process() -> subprocess.Popen[str]:
+    trial = _trials.get(os.getpid())
+    if trial is None or trial.returncode is not None:
+        trial = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tellapart.parquet_trial"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+        _trials[os.getpid()] = trial
+    return trial
+
+
+def _ended(trial: subprocess.Popen[str]) -> int:
+    """End a process that does not reply; 0 if it had ended of itself."""
+    assert trial.stdin is not None and trial.stdout is not None
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        trial.wait(timeout=0.2)
+    trial.kill()
+    with contextlib.suppress(BrokenPipeError):
+        trial.stdin.close()
+    trial.stdout.close()
+    return trial.wait()
+
+
+@atexit.register
+def _end_own() -> None:
+    trial = _trials.get(os.getpid())
+    if trial is not None and trial.returncode is None:
+        trial.kill()
+        _ended(trial)
 
 
 def rows_of(table: pl.DataFrame, path: Path) -> list[dict[str, Any]]:
@@ -76,8 +182,7 @@ def _cast(column: pl.Series, wanted: Any, path: Path) -> pl.Series:
     alike = found.is_numeric() == wanted.is_numeric() and found.is_nested() == wanted.is_nested()
     try:
         if alike or found == pl.Null:
-            with _panics_kept_quiet():
-                return column.cast(wanted)
+            return column.cast(wanted)
     except BROKEN:
         pass
     raise BadInput(
@@ -95,31 +200,3 @@ def _has_holes(column: pl.Series) -> bool:
             return False
         column = column.filter(column.list.len() > 0).explode()
     return True
-
-
-@contextlib.contextmanager
-def _panics_kept_quiet() -> Iterator[None]:
-    """Hold back what is written to stderr, and drop it if it tells of a panic.
-
-    Polars is compiled code: only the file descriptor is within reach.
-    """
-    sys.stderr.flush()
-    try:
-        stderr = os.dup(2)
-    except OSError:  # there is no stderr
-        yield
-        return
-    panicked = False
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
-        try:
-            yield
-        except pl.exceptions.PanicException:
-            panicked = True
-            raise
-        finally:
-            os.dup2(stderr, 2)
-            os.close(stderr)
-            if not panicked and os.fstat(held.fileno()).st_size:
-                held.seek(0)
-                os.write(2, held.read())

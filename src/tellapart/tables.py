@@ -80,7 +80,7 @@ def read_table(path: Path) -> pl.DataFrame:
             allowed=", ".join(f".{k}" for k in TABLE_KINDS) + ", each also with .gz",
         )
     if kind == "parquet":
-        return read_parquet(read_bytes(path), path)
+        return read_parquet(path, read_bytes(path))
     text = read_text(path)
     if kind == "jsonl":
         return _read_jsonl(text, path)

@@ -20,7 +20,7 @@ from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reading import ReadOptions, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
-from tellapart.parquet import rows_of, whole_parquet
+from tellapart.parquet import on_disk, rows_of, try_parquet, whole_parquet
 from tellapart.tables import TABLE_KINDS, read_bytes, read_table, require_columns, suffix
 
 CAPTION_IDS = ("caption_id", "id")
@@ -70,9 +70,12 @@ def _opened(path: Path, options: ReadOptions) -> tuple[bool, Iterator[pl.DataFra
     if suffix(path) != "parquet":
         table = read_table(path)
         return False, iter([table.select(_wanted(table, path, options))])
+    columns = (options.image_column, options.caption_column, *OPTIONAL)
+    data = read_bytes(path) if path.name.lower().endswith(".gz") else None
+    with on_disk(path, data) as file:
+        try_parquet(path, file, columns, SLICE)
     with whole_parquet(path):
-        packed = path.name.lower().endswith(".gz")
-        scan = pl.scan_parquet(io.BytesIO(read_bytes(path)) if packed else path)
+        scan = pl.scan_parquet(path if data is None else io.BytesIO(data))
         empty = pl.DataFrame(schema=scan.collect_schema())
         scan = scan.select(_wanted(empty, path, options))
         height = scan.select(pl.len()).collect().item()

@@ -15,7 +15,7 @@ from tellapart.benchmark.published.gathering import Gathering
 from tellapart.corpus.finding import coco_id
 from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput
-from tellapart.parquet import rows_of, whole_parquet
+from tellapart.parquet import on_disk, rows_of, try_parquet, whole_parquet
 from tellapart.tables import read_bytes, read_table, require_columns, suffix
 
 SLICE = 256
@@ -37,10 +37,12 @@ def _tables(path: Path, needed: Sequence[str], more: Sequence[str]) -> Iterator[
         require_columns(table, needed, path)
         yield table.select([*needed, *(name for name in more if name in table.columns)])
         return
-    packed = path.name.lower().endswith(".gz")
-    source = io.BytesIO(read_bytes(path)) if packed or not path.is_file() else path
+    packed = path.name.lower().endswith(".gz") or not path.is_file()
+    data = read_bytes(path) if packed else None
+    with on_disk(path, data) as file:
+        try_parquet(path, file, [*needed, *more], SLICE)
     with whole_parquet(path):
-        scan = pl.scan_parquet(source)
+        scan = pl.scan_parquet(path if data is None else io.BytesIO(data))
         empty = pl.DataFrame(schema=scan.collect_schema())
         require_columns(empty, needed, path)
         scan = scan.select([*needed, *(name for name in more if name in empty.columns)])
