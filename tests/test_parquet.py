@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -59,6 +60,14 @@ def test_a_trial_that_ended_of_itself_is_no_fault_of_the_file(tmp_path):
     trial = parquet._trials[os.getpid()]
     trial.stdin.close()
     trial.stdin = (tmp_path / "pipe").open("w")  # nobody reads what is written there
+    assert read_table(path).height == 1
+
+
+def test_where_no_process_can_be_started_files_are_read_without_a_trial(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(plain())
+    monkeypatch.setattr(parquet, "_trials", {})
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no python here"))
     assert read_table(path).height == 1
 
 

@@ -159,17 +159,21 @@ def _checked(items: Iterable[Item], images: Mapping[str, Image], problems: Probl
     return kept
 
 
-def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
-    """Write the three files into a folder that is being made (see `save_benchmark`)."""
-    images = benchmark.images.values()
-    uris = moved_uris((image.uri for image in images), benchmark.root, folder)
+def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
+    """Write the three files into a folder that is being made (see `save_benchmark`).
+
+    Returns the images as they are there, with paths relative to the folder.
+    """
+    given = benchmark.images.values()
+    uris = moved_uris((image.uri for image in given), benchmark.root, folder)
+    images = {image.id: replace(image, uri=uri) for image, uri in zip(given, uris, strict=True)}
     rows = [
-        (image.id, uri, image.sha256, image.width, image.height)
-        for image, uri in zip(images, uris, strict=True)
+        (image.id, image.uri, image.sha256, image.width, image.height) for image in images.values()
     ]
     write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
     write_parquet(folder / "items.parquet", to_frame(benchmark.items))
     write_json(folder / "benchmark.json", card_json(benchmark))
+    return images
 
 
 def card_json(benchmark: Benchmark) -> dict[str, Any]:
@@ -195,8 +199,8 @@ def card_json(benchmark: Benchmark) -> dict[str, Any]:
 def save_benchmark(benchmark: Benchmark, out: Path, *, overwrite: bool = False) -> Benchmark:
     """Write a benchmark, whole or not at all, and return it as it is there."""
     with whole_folder(out, overwrite=overwrite) as partial:
-        write_benchmark(benchmark, partial)
-    return replace(benchmark, root=out, images=_read_images(out))
+        images = write_benchmark(benchmark, partial)
+    return replace(benchmark, root=out, images=images)
 
 
 def load_benchmark(where: Path | str) -> Benchmark:
