@@ -28,4 +28,6 @@ def test_an_input_with_nothing_but_bad_rows_is_given_up():
     skipped = Problems(skip=True)
     for number in range(MANY + 5):
         skipped.add(BadInput(f"row {number}"))
+    skipped.settle()
     assert len(skipped) == MANY + 5
+    assert [problem.what for problem in skipped][MANY:] == [f"row {MANY}", "... and 4 more"]

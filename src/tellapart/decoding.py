@@ -13,7 +13,7 @@ from typing import Any
 
 from tellapart.errors import BadInput
 
-MOST_UNPACKED, ALWAYS_UNPACKED = 200, 1 << 20
+MOST_UNPACKED, ALWAYS_UNPACKED = 100, 1 << 20
 """A packed file may unpack to so many times its size (text: 3 to 30), or to a megabyte."""
 
 LOOKED_AT = 200

@@ -13,7 +13,7 @@ LONGEST = 2_000
 """Characters of one part of an error: a value that is a whole book is not shown in full."""
 
 MANY = 100_000
-"""So many bad rows, and an input is given up: it is something else than it was taken for."""
+"""So many bad rows, and an input is something else than it was taken for."""
 
 
 class TellapartError(Exception):
@@ -85,16 +85,20 @@ class Problems:
 
     With `skip=False` (the default) `settle` raises one error that shows the first problem and
     counts the others; with `skip=True` (`--skip-bad`) the problems stay here to be listed. Past
-    `MANY` problems that are not to be skipped nothing more is read.
+    `MANY` problems nothing more is read, or, where they are skipped, they are only counted.
     """
 
     def __init__(self, *, skip: bool = False) -> None:
         self.skip = skip
         self.found: list[BadInput] = []
+        self.more = 0
 
     def add(self, problem: BadInput) -> None:
         """Note one bad row; the caller leaves the row out."""
-        self.found.append(problem)
+        if len(self.found) <= MANY:
+            self.found.append(problem)
+        else:
+            self.more += 1
         if len(self.found) > MANY:
             self.settle()
 
@@ -114,7 +118,9 @@ class Problems:
         raise first
 
     def __iter__(self) -> Iterator[BadInput]:
-        return iter(self.found)
+        yield from self.found
+        if self.more:
+            yield BadInput(f"... and {self.more:,} more")
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.found) + self.more

@@ -97,10 +97,8 @@ def _asked(request: Mapping[str, Any], seconds: float) -> str:
             break
         try:
             reply = _reply(trial, json.dumps(request) + "\n", seconds)
-        except (
-            BaseException
-        ):  # an interruption: what it replies later must not be taken for another
-            _ended(trial)
+        except BaseException:
+            _ended(trial)  # interrupted: a reply that comes later must not be taken for another
             raise
         if reply:
             return str(json.loads(reply)["wrong"])

@@ -80,7 +80,9 @@ def read_table(path: Path) -> pl.DataFrame:
             allowed=", ".join(f".{k}" for k in TABLE_KINDS) + ", each also with .gz",
         )
     if kind == "parquet":
-        return read_parquet(path, read_bytes(path))
+        packed = path.name.lower().endswith(".gz")
+        # A file that is not there is left to `read_bytes`, which says so.
+        return read_parquet(path, read_bytes(path) if packed or not path.is_file() else None)
     text = read_text(path)
     if kind == "jsonl":
         return _read_jsonl(text, path)
