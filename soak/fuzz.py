@@ -8,7 +8,7 @@ last line is JSON, by reader:
 
 inputs, read, refused, failed   what came of the inputs; refused is a clear error
 slowest_ms                      the input that took longest
-peak_mb                         memory beyond that at the start, with what the fuzzer itself keeps
+peak_mb                         the most memory that an input added to what was taken before it
 
     python -P soak/fuzz.py --readers coco,flickr --inputs 100000
 """
@@ -27,9 +27,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 EIGHT = "coco,flickr,csv,jsonl,parquet,mcic,bison,scores"
-LARGEST = 1 << 18
-"""Bytes of the largest input."""
-
 AFRESH = 0.4
 """The share of inputs that are made from a whole file again."""
 
@@ -91,7 +88,7 @@ def fuzz(reader: str, inputs: int, seed: int, kept: str) -> None:
 
     with atheris.instrument_imports(include=["tellapart"]):
         from soak.judging import Judge
-        from soak.mutating import pick
+        from soak.mutating import LARGEST, pick
         from soak.readers import targets
 
         from tellapart import seeds

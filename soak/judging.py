@@ -25,7 +25,7 @@ SECONDS = 2.0
 """What an input may take; past five times as long it is broken off."""
 
 MEGABYTES = 500
-"""How much an input may add to the most memory that the process ever had."""
+"""How much memory an input may add to what the process had before."""
 
 LONGEST = 10_000
 """Characters of an error that a person would still look at."""
@@ -48,38 +48,35 @@ class Judge:
     counts: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0
-    baseline: float = 0.0
+    largest: float = 0.0
 
     def __post_init__(self) -> None:
         """Lay the whole files into the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, data in {**self.target.surroundings, **self.target.files}.items():
             (self.folder / name).write_bytes(data)
-        # What came before, such as reading the files that the excerpts are from, is forgotten.
-        with contextlib.suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")
-        self.baseline = _peak()
 
     def judge(self, data: bytes) -> str:
         """Give the target one input; what was wrong, empty if nothing was."""
         name, skip_bad = self.target.picked(data)
         path = self.folder / name
         path.write_bytes(data[1:])
-        memory, written = _peak(), _stderr_size()
+        memory, written = _memory_before(), _stderr_size()
         signal.signal(signal.SIGALRM, _hang)
         signal.setitimer(signal.ITIMER_REAL, 5 * SECONDS)
         begin, busy = time.perf_counter(), time.process_time()
         outcome, wrong = self._outcome(path, skip_bad)
         took, busy = time.perf_counter() - begin, time.process_time() - busy
+        added = _peak() - memory
         signal.setitimer(signal.ITIMER_REAL, 0)
         # On a machine that others use as well, only time that was worked counts as slow.
         if not wrong and min(took, busy) > SECONDS:
             wrong = f"slow: {took:.1f} s"
-        if not wrong and _peak() - memory > MEGABYTES:
+        if not wrong and added > MEGABYTES:
             wrong = "memory blow-up"
         if not wrong and _stderr_size() > written:
             wrong = "something on stderr"
-        self.slowest = max(self.slowest, took)
+        self.slowest, self.largest = max(self.slowest, took), max(self.largest, added)
         self.counts["failed" if wrong else outcome] += 1
         if wrong:
             self._keep(data, wrong)
@@ -112,7 +109,7 @@ class Judge:
             "inputs": self.counts.total(),
             **{name: self.counts[name] for name in ("read", "refused", "failed")},
             "slowest_ms": round(1000 * self.slowest, 1),
-            "peak_mb": round(_peak() - self.baseline, 1),
+            "peak_mb": round(self.largest, 1),
             **({"sorts": dict(self.failures)} if self.failures else {}),
         }
 
@@ -138,8 +135,15 @@ def _told(error: BaseException) -> str:
     return f"{text}\n{type(error).__name__} in {place}"
 
 
+def _memory_before() -> float:
+    """The memory that this process has, in megabytes; from now on its peak is measured anew."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return _peak()
+
+
 def _peak() -> float:
-    """The most memory that this process ever had, in megabytes."""
+    """The most memory that this process has had, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -25,6 +25,9 @@ ODD_BYTES = (
     b'"', b"\\", b"{", b"[", b"]", b",", b";", b"#", b"=", b"-1", b"1e400", b"9" * 30, b"9" * 5000,
     b"NaN", b"null", b"\\ud800", b"\\u0000", b"\xe2\x80\xa8", b"\xf0\x9f\x98\x80", b"../",
 )  # fmt: skip
+LARGEST = 1 << 18
+"""Bytes of the largest file that is changed inside; a bomb unpacks to more."""
+
 BOMB = 8 << 20
 """How often a bomb, a packed file of some kilobytes, says the same thing."""
 
@@ -128,8 +131,10 @@ def mutate_packed(data: bytes, inner: Mutation, rng: Rng) -> bytes:
     if roll < 0.15:
         return mutate_bytes(data, rng)
     try:
-        plain = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error):
+        plain = zlib.decompressobj(wbits=31).decompress(data, LARGEST + 1)
+    except zlib.error:
+        return mutate_bytes(data, rng)
+    if len(plain) > LARGEST:  # a bomb stays one
         return mutate_bytes(data, rng)
     if roll < 0.2:
         return plain  # not packed, whatever its name says
