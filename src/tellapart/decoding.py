@@ -73,6 +73,7 @@ def json_of(text: str, name: str, where: str, todo: str = "") -> Any:
             f"{name} has a number that is too long",
             where=where,
             allowed=f"numbers of at most {sys.get_int_max_str_digits():,} digits",
+            todo="mend the number, or write it as text if it is an id",
         ) from None
 
 

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -102,8 +103,11 @@ def _asked(request: Mapping[str, Any], seconds: float) -> str:
             raise
         if reply:
             return str(json.loads(reply)["wrong"])
-        if _ended(trial) < 0:  # by a signal: its own, or ours
-            return f"Polars breaks down over it, or takes more than {seconds:.0f} s"
+        signalled = -_ended(trial)
+        if signalled == signal.SIGKILL:  # ours
+            return f"Polars takes more than {seconds:.0f} s over it"
+        if signalled > 0:
+            return "Polars breaks down over it"
     return ""  # where no process can be started, files are read without a trial
 
 
@@ -135,7 +139,7 @@ def _ended(trial: subprocess.Popen[str]) -> int:
     """End a process that does not reply; 0 if it had ended of itself."""
     assert trial.stdin is not None and trial.stdout is not None
     with contextlib.suppress(subprocess.TimeoutExpired):
-        trial.wait(timeout=0.2)
+        trial.wait(timeout=1)
     trial.kill()
     with contextlib.suppress(BrokenPipeError):
         trial.stdin.close()
