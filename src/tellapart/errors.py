@@ -9,6 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 
+LONGEST = 2_000
+"""Characters of one part of an error: a value that is a whole book is not shown in full."""
+
+MANY = 100_000
+"""So many bad rows, and an input is something else than it was taken for."""
+
 
 class TellapartError(Exception):
     """A mistake in the input, said in four parts; only `what` is always there.
@@ -20,8 +26,8 @@ class TellapartError(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", allowed: str = "", todo: str = "") -> None:
-        self.what, self.where, self.allowed, self.todo = what, where, allowed, todo
-        super().__init__(what)
+        self.what, self.where, self.allowed, self.todo = presentable(what), where, allowed, todo
+        super().__init__(self.what)
 
     def parts(self) -> dict[str, str]:
         """The parts that are there, by name, for `--json`."""
@@ -31,14 +37,25 @@ class TellapartError(Exception):
             "allowed": self.allowed,
             "todo": self.todo,
         }
-        return {name: text for name, text in named.items() if text}
+        return {name: presentable(text) for name, text in named.items() if text}
 
     def __str__(self) -> str:
-        lines = [self.what]
-        lines += [f"  where:   {self.where}"] if self.where else []
-        lines += [f"  allowed: {self.allowed}"] if self.allowed else []
-        lines += [f"  to do:   {self.todo}"] if self.todo else []
+        parts = self.parts()
+        lines = [parts.get("what", "")]
+        lines += [f"  where:   {parts['where']}"] if "where" in parts else []
+        lines += [f"  allowed: {parts['allowed']}"] if "allowed" in parts else []
+        lines += [f"  to do:   {parts['todo']}"] if "todo" in parts else []
         return "\n".join(lines)
+
+
+def presentable(text: str) -> str:
+    """A text that can be written as UTF-8 and looked at, whatever it quotes from a broken file.
+
+    >>> print(presentable("half a pair: " + chr(0xD800)).replace(chr(92), "/"))
+    half a pair: /ud800
+    """
+    written = text.encode("utf-8", errors="backslashreplace").decode()
+    return written if len(written) <= LONGEST else written[: LONGEST - 4] + " ..."
 
 
 class BadInput(TellapartError):
@@ -67,16 +84,23 @@ class Problems:
     """Collects what is wrong with the rows of an input, then stops or carries on.
 
     With `skip=False` (the default) `settle` raises one error that shows the first problem and
-    counts the others; with `skip=True` (`--skip-bad`) the problems stay here to be listed.
+    counts the others; with `skip=True` (`--skip-bad`) the problems stay here to be listed. Past
+    `MANY` problems nothing more is read, or, where they are skipped, they are only counted.
     """
 
     def __init__(self, *, skip: bool = False) -> None:
         self.skip = skip
         self.found: list[BadInput] = []
+        self.more = 0
 
     def add(self, problem: BadInput) -> None:
         """Note one bad row; the caller leaves the row out."""
-        self.found.append(problem)
+        if len(self.found) <= MANY:
+            self.found.append(problem)
+        else:
+            self.more += 1
+        if len(self.found) > MANY:
+            self.settle()
 
     def settle(self) -> None:
         """Raise what was found, unless the user asked to carry on without it."""
@@ -86,14 +110,17 @@ class Problems:
         if others:
             more = "; ".join(p.what for p in self.found[1:4])
             dots = "; ..." if others > 3 else ""
-            first.what += f" (and {others} more: {more}{dots})"
+            least = "at least " if len(self.found) > MANY else ""
+            first.what = presentable(f"{first.what} (and {least}{others} more: {more}{dots})")
         first.todo = (first.todo + "; " if first.todo else "") + (
             "or carry on without the bad rows with --skip-bad (skip_bad=True)"
         )
         raise first
 
     def __iter__(self) -> Iterator[BadInput]:
-        return iter(self.found)
+        yield from self.found
+        if self.more:
+            yield BadInput(f"... and {self.more:,} more")
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.found) + self.more

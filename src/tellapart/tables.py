@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import io
 import json
 import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tellapart.errors import BadInput, UnknownName
+from tellapart.decoding import json_of, text_of, unpacked
+from tellapart.errors import BadInput, UnknownName, presentable
+from tellapart.parquet import read_parquet
+
+MOST_CELLS = 10_000_000
+"""A table may have so many cells of which nearly all are empty."""
 
 TABLE_KINDS = ("csv", "tsv", "jsonl", "parquet")
 
@@ -35,7 +39,7 @@ def read_bytes(path: Path) -> bytes:
     """A file's bytes, unpacked if its name ends in `.gz`."""
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if path.name.lower().endswith(".gz") else data
+        return unpacked(data, path) if path.name.lower().endswith(".gz") else data
     except FileNotFoundError:
         raise BadInput(
             f"there is no file {path.name}", where=str(path), todo="check the path"
@@ -54,30 +58,12 @@ def read_bytes(path: Path) -> bytes:
 
 def read_text(path: Path) -> str:
     """A file's text; it must be UTF-8 (a byte-order mark is let through)."""
-    data = read_bytes(path)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"{path.name} is not UTF-8 text",
-            where=f"{path}, byte {error.start}",
-            allowed="UTF-8",
-            todo=f"convert it, for example with: iconv -f latin1 -t utf-8 {path.name}",
-        ) from None
+    return text_of(read_bytes(path), path)
 
 
 def read_json(path: Path) -> Any:
     """A JSON file, plain or gzipped."""
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BadInput(
-            f"{path.name} is not JSON: {error.msg}",
-            where=f"{path}, line {error.lineno}, column {error.colno}",
-            todo="check that the file is whole",
-        ) from None
-    except RecursionError:
-        raise BadInput(f"{path.name} is nested too deeply", where=str(path)) from None
+    return json_of(read_text(path), path.name, str(path), "check that the file is whole")
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -93,17 +79,20 @@ def read_table(path: Path) -> pl.DataFrame:
             where=str(path),
             allowed=", ".join(f".{k}" for k in TABLE_KINDS) + ", each also with .gz",
         )
-    data = read_bytes(path) if kind == "parquet" else read_text(path).encode()
+    if kind == "parquet":
+        packed = path.name.lower().endswith(".gz")
+        # A file that is not there is left to `read_bytes`, which says so.
+        return read_parquet(path, read_bytes(path) if packed or not path.is_file() else None)
+    text = read_text(path)
+    if kind == "jsonl":
+        return _read_jsonl(text, path)
     try:
-        if kind == "parquet":
-            return pl.read_parquet(io.BytesIO(data))
-        if kind == "jsonl":
-            return _read_jsonl(data.decode(), path)
-        return pl.read_csv(data, separator="\t" if kind == "tsv" else ",", infer_schema=False)
+        separator = "\t" if kind == "tsv" else ","
+        return pl.read_csv(text.encode(), separator=separator, infer_schema=False)
     except pl.exceptions.NoDataError:
         raise BadInput(f"{path.name} is empty", where=str(path)) from None
     except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).partition("\n")[0]
         raise BadInput(f"{path.name} is not a whole .{kind} file: {reason}", where=str(path)) from (
             None
         )
@@ -114,12 +103,7 @@ def _read_jsonl(text: str, path: Path) -> pl.DataFrame:
     for line_number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise BadInput(
-                f"line {line_number} of {path.name} is not JSON: {error}", where=str(path)
-            ) from None
+        row = json_of(line, f"line {line_number} of {path.name}", str(path))
         if not isinstance(row, dict):
             raise BadInput(
                 f"line {line_number} of {path.name} is not an object",
@@ -129,24 +113,43 @@ def _read_jsonl(text: str, path: Path) -> pl.DataFrame:
         rows.append(row)
     if not rows:
         raise BadInput(f"{path.name} is empty", where=str(path))
-    columns = dict.fromkeys(name for row in rows for name in row)
-    # Object columns first: a caption that is a number must reach the check that names its row.
-    series = []
-    for name in columns:
-        values = [row.get(name) for row in rows]
-        try:
-            dtype = None if _one_type(values) else pl.Object
-            series.append(pl.Series(name, values, dtype=dtype, strict=True))
-        except (TypeError, pl.exceptions.PolarsError, OverflowError, UnicodeEncodeError):
-            series.append(pl.Series(name, values, dtype=pl.Object))
-    return pl.DataFrame(series)
+    return table_of(rows, path)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], path: Path) -> pl.DataFrame:
+    """The rows that a file holds as JSON objects; values stay as they are, of whatever type.
+
+    A caption that is a number must reach the check that names its row, so what Polars would
+    change (it makes text of a 3 among texts) or cannot hold is kept as Python's own objects.
+    """
+    # A name that cannot be written is no column that anybody asks for.
+    columns = dict.fromkeys(presentable(name) for row in rows for name in row)
+    given = sum(map(len, rows))
+    if len(columns) * len(rows) > max(MOST_CELLS, 100 * given):
+        raise BadInput(
+            f"the rows of {path.name} have {len(columns):,} different keys",
+            where=str(path),
+            allowed="about the same keys in every row",
+            todo="put what is in the names of the keys into values",
+        )
+    return pl.DataFrame([_column(name, [row.get(name) for row in rows]) for name in columns])
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    try:
+        dtype = None if _one_type(values) else pl.Object
+        return pl.Series(name, values, dtype=dtype, strict=True)
+    except (TypeError, pl.exceptions.PolarsError, OverflowError, UnicodeEncodeError):
+        return pl.Series(name, values, dtype=pl.Object)
 
 
 def _one_type(values: list[Any]) -> bool:
-    """Whether Polars would keep the values as they are (it makes text of a 3 among texts)."""
+    """Whether Polars would keep the values as they are: of one plain type, or lists of one."""
     given = [value for value in values if value is not None]
     inner = [one for value in given if isinstance(value, list) for one in value if one is not None]
-    return len({type(value) for value in given}) <= 1 and len({type(one) for one in inner}) <= 1
+    kinds, inner_kinds = {type(value) for value in given}, {type(one) for one in inner}
+    nested = dict in kinds or inner_kinds & {dict, list}
+    return not nested and len(kinds) <= 1 and len(inner_kinds) <= 1
 
 
 def require_columns(table: pl.DataFrame, names: Sequence[str], path: Path) -> None:

@@ -108,3 +108,45 @@ def test_validate_names_missing_changed_and_truncated_pictures(world, tmp_path):
 def test_show_prints_truth_and_questions(benchmarks):
     text = str(ta.show(benchmarks["foil"], items=1))
     assert "foil word:" in text and "true of image 0" in text and "mend@0," in text
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"measures": None}, '"measures" in benchmark.json is NoneType'),
+        ({"measures": [1]}, '"measures" in benchmark.json is list'),
+        ({"items_sha256": 7}, '"items_sha256" in benchmark.json is int'),
+        ({"name": ["a"]}, '"name" in benchmark.json is list'),
+        ({"made": 1.5}, '"made" in benchmark.json is float'),
+    ],
+)
+def test_a_card_with_values_of_other_types_is_refused(benchmarks, tmp_path, change, what):
+    shutil.copytree(benchmarks["bison"].root, tmp_path / "bison")
+    path = tmp_path / "bison" / "benchmark.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(BadInput) as caught:
+        ta.load_benchmark(tmp_path / "bison")
+    assert caught.value.what == what and str(path) in caught.value.where
+
+
+NOTES = pl.col("origin").struct.with_fields(notes=pl.lit("[1]"))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"true_cells": pl.lit([[0, 0, 0]])}, "row 1 of items.parquet is no item"),
+        ({"original": pl.lit([0])}, "row 1 of items.parquet is no item"),
+        ({"origin": NOTES}, "row 1 of items.parquet is no item: its notes are no object"),
+        ({"captions": pl.lit("A dog.")}, "the column 'captions' of items.parquet holds String"),
+        ({"content": pl.lit(None)}, "items.parquet has a row without 'content'"),
+        ({"images": pl.lit([None], pl.List(pl.String))}, "has a row without 'images'"),
+    ],
+)
+def test_a_table_of_items_that_was_changed_is_refused(benchmarks, tmp_path, change, what):
+    shutil.copytree(benchmarks["bison"].root, tmp_path / "bison")
+    path = tmp_path / "bison" / "items.parquet"
+    pl.read_parquet(path).with_columns(**change).write_parquet(path)
+    with pytest.raises(BadInput) as caught:
+        ta.load_benchmark(tmp_path / "bison")
+    assert what in caught.value.what and str(path) in caught.value.where

@@ -275,3 +275,36 @@ def test_nothing_left_after_skipping_is_an_error(put, fails):
     error = fails(put("val.json", coco(annotations=rows)), skip_bad=True)
     assert error.what == "val has no captions left"
     assert error.allowed == "at least one image with a caption"
+
+
+@pytest.mark.parametrize("names", [[["dog"]], [{"category": ["dog"]}], [None], ["\ud800"]])
+def test_objects_that_are_no_names_are_refused(put, fails, names):
+    error = fails(put("val.json", coco()), objects=put("objects.json", {"7": ["dog"], "9": names}))
+    assert error.what == "the objects of image 9 in objects.json are not a list of names"
+    assert error.where.endswith("objects.json, key 9") and error.allowed
+
+
+@pytest.mark.parametrize("name", [3, None, "\ud800"])
+def test_a_category_without_a_name_is_refused(put, fails, name):
+    categories = [{"id": 1, "name": name}]
+    data = {"annotations": [{"image_id": 7, "category_id": 1}], "categories": categories}
+    error = fails(put("val.json", coco()), objects=put("instances.json", data))
+    assert error.what.startswith("the name of a category is ")
+    assert error.where.endswith("instances.json, categories, row 1")
+
+
+def test_an_id_of_five_thousand_digits_is_looked_up_as_a_name(put, tmp_path):
+    images = [{"id": "7" * 5_000, "file_name": "a.jpg"}]
+    annotations = [{"id": 1, "image_id": "7" * 5_000, "caption": "A dog."}]
+    path = put("val.json", coco(images=images, annotations=annotations))
+    put("images/b.jpg", b"")
+    corpus = read_corpus(path, ReadOptions(images=tmp_path / "images"))
+    assert corpus.images["uri"].to_list() == ["a.jpg"]
+
+
+def test_a_name_that_no_disk_can_hold_is_a_missing_picture(put):
+    images = [{"id": 7, "file_name": "a\0.jpg"}, {"id": 42, "file_name": "a" * 5_000}]
+    corpus = read_corpus(put("val.json", coco(images=images)))
+    for image, reason in (("7", "embedded null byte"), ("42", "File name too long")):
+        with pytest.raises(BadImage, match=f"image {image} cannot be read: {reason}"):
+            corpus.picture(image).read()

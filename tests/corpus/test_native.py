@@ -74,3 +74,35 @@ def test_a_card_of_another_kind_is_refused(saved, fails, card):
     error = fails(saved)
     assert error.what == "corpus.json is not the card of a corpus"
     assert "tellapart-corpus-1" in error.allowed
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"about": [1]}, '"about" in corpus.json is list'),
+        ({"skipped": 3}, '"skipped" in corpus.json is int'),
+        ({"name": None}, '"name" in corpus.json is NoneType'),
+    ],
+)
+def test_a_card_with_values_of_other_types_is_refused(saved, fails, change, what):
+    card = json.loads((saved / "corpus.json").read_text())
+    (saved / "corpus.json").write_text(json.dumps({**card, **change}))
+    assert fails(saved).what == what
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("captions", {"text": pl.lit(3)}, "the column 'text' of captions.parquet holds Int32"),
+        ("captions", {"text": pl.lit(None)}, "captions.parquet has a row without 'text'"),
+        ("captions", {"image": pl.lit("z")}, "caption 1 belongs to image z, which is not listed"),
+        ("images", {"id": pl.lit("a")}, "the image id 'a' is there twice"),
+        ("images", {"objects": pl.lit(7)}, "the column 'objects' of images.parquet holds Int32"),
+    ],
+)
+def test_a_table_that_was_changed_is_refused(saved, fails, name, change, what):
+    path = saved / f"{name}.parquet"
+    pl.read_parquet(path).with_columns(**change).write_parquet(path)
+    error = fails(saved)
+    assert error.what == what
+    assert str(path) in error.where

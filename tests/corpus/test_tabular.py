@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from tellapart.corpus import tabular
-from tellapart.corpus.corpus import load_corpus, save_corpus
+from tellapart.corpus.corpus import save_corpus
+from tellapart.corpus.native import load_corpus
 from tellapart.corpus.reading import ReadOptions, read_corpus
 from tellapart.errors import BadImage
 
@@ -295,3 +296,18 @@ def test_a_parquet_file_with_damage_inside_says_so(put, fails):
 def test_gzip_of_a_gzip_is_not_text(put, fails):
     path = put("m.csv.gz", gzip.compress(b"image,caption\n"))
     assert "is not UTF-8 text" in fails(path).what
+
+
+def test_an_object_whose_name_is_no_unicode_is_a_bad_row(put, fails):
+    lines = [json.dumps(row) for row in (ROWS[0], {**ROWS[1], "objects": ["\ud800"]})]
+    path = put("m.jsonl", "\n".join(lines))
+    error = fails(path)
+    assert "or of an object, is not Unicode text" in error.what
+    assert error.where == f"{path}, row 2"
+    assert read_corpus(path, ReadOptions(skip_bad=True)).captions.height == 1
+
+
+def test_a_date_that_python_has_no_place_for_is_refused(put, fails):
+    dates = pl.Series([2**60, 2**61]).cast(pl.Datetime("ms"))
+    data = parquet(pl.DataFrame({"image": ["a.jpg", "b.jpg"], "caption": dates}))
+    assert fails(put("m.parquet", data)).where

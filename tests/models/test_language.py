@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,11 @@ def test_mistakes_are_explained(causal, tmp_path):
         load(f"hf:{tmp_path}/none.gguf?head=lm")
     with pytest.raises(TellapartError, match="no weights for"):
         load(f"hf:{causal}?head=classifier")
+
+
+def test_a_gguf_file_without_its_packages_names_their_extra(tmp_path, monkeypatch):
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    with pytest.raises(TellapartError, match="needs the package 'gguf'") as caught:
+        load(f"hf:{tmp_path}/a.gguf?head=lm")
+    assert caught.value.todo == "pip install 'tellapart[gguf]'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import types
 
@@ -215,3 +216,51 @@ def test_an_imported_benchmark_can_be_run(desk, tmp_path):
     file = desk.write("add_att.json", {"0": crepe(1)})
     (run,) = ta.evaluate(["chance"], on=desk.get("sugarcrepe", file), out=tmp_path / "runs")
     assert not run.failures
+
+
+@pytest.mark.parametrize(
+    ("row", "key"),
+    [
+        (crepe(1, caption="A \ud800 dog."), "caption"),
+        ({**crepe(1), "filename": "\ud800.jpg"}, "filename"),
+    ],
+)
+def test_half_a_surrogate_pair_is_a_bad_row(desk, row, key):
+    file = desk.write("add_att.json", {"0": row, "1": crepe(2)})
+    error = desk.error("sugarcrepe", file)
+    assert f'"{key}" of row "0" of add_att.json is no Unicode text' in error
+    benchmark = desk.get("sugarcrepe", file, skip_bad=True)
+    assert len(benchmark.items) == 1 and len(benchmark.card.skipped) == 1
+
+
+def test_a_key_that_is_no_unicode_is_spelled_out(desk):
+    benchmark = desk.get("sugarcrepe", desk.write("add_att.json", {"\ud800": crepe(1)}))
+    assert benchmark.items[0].id == "sugarcrepe:add_att/\\ud800"
+
+
+def test_what_was_skipped_can_be_written_whatever_it_quotes(desk):
+    bad = {**crepe(1), "caption": 3, "\udc00": 1}
+    del bad["negative_caption"], bad["filename"]
+    file = desk.write("add_att.json", {"0": bad, "1": crepe(2)})
+    assert "\\udc00" in desk.error("sugarcrepe", file)
+    assert desk.get("sugarcrepe", file, skip_bad=True).card.skipped
+
+
+def test_a_picture_in_a_table_whose_path_is_no_unicode_is_a_bad_row(desk):
+    row = {"image": "\ud800/a.jpg", "caption": "A dog.", "negative_caption": "A cat."}
+    error = desk.error("pairs", desk.write("a.jsonl", json.dumps(row) + "\n"))
+    assert error.startswith('"image" of row 1 of a.jsonl is no Unicode text')
+
+
+def test_a_path_that_no_disk_can_hold_is_a_missing_picture(desk):
+    row = {**crepe(1), "filename": f"a/{'x' * 5_000}.jpg"}
+    benchmark = desk.get("sugarcrepe", desk.write("add_att.json", {"0": row}))
+    assert benchmark.card.made["images"] == {"found": 0, "missing": 1}
+
+
+@pytest.mark.parametrize("number", [[1], {"a": 1}, 1.5, "\ud800"])
+def test_the_number_of_a_foil_must_be_one(desk, number):
+    row = {"id": 1, "image_id": 2, "caption": "A cat.", "foil": True, "foil_id": number}
+    words = {"target_word": "dog", "foil_word": "cat"}
+    error = desk.error("foil", desk.write("val.json", {"annotations": [{**row, **words}]}))
+    assert error.startswith('"foil_id" of row 1 of "annotations" in val.json is ')

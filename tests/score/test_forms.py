@@ -11,7 +11,7 @@ from tests.conftest import benchmark_of, grid_item
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import save_benchmark
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Item, Origin
 from tellapart.measures.scores import measure
 
@@ -146,3 +146,26 @@ def test_bison_predictions_are_read_as_the_authors_write_them(tmp_path):
     with pytest.raises(BadInput, match="item bison:1 has no image 99") as caught:
         ta.import_scores(bench, tmp_path / "p.json", name="x", out=tmp_path / "y")
     assert "'13', '14'" in caught.value.allowed
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ([{"item": "test:0", "score": 1}, {"item": [2], "score": "a"}], "column called 'image'"),
+        ([{"item": ["test:0"], "caption@0": True}], r"no item \['test:0'\]"),
+        ([{"item": "test:0", "caption@0": {"a": 1}}], "caption@0 of item test:0 is {'a': 1}"),
+        ([{"item": "test:0", "question": ["a"], "choice": 0}], r"has no question \['a'\]"),
+        ([{"item": "test:0", "question": "caption@0", "choice": [0]}], r"no caption \[0\]"),
+        ([{"item": "test:0", "question": "caption@0", "choice": "7" * 5_000}], "no caption '777"),
+        ([{"item": "test:0", "0,0": 10**400}], "a score of item test:0 is 1000"),
+        ([{"item": "test:0", "0,0": 1.0, "7" * 5_000 + ",0": 1.0}], "has no row for 0,1"),
+        ([{"caption": ["A dog."], "negative_caption": 3, "Ipos2T": True}], "has the captions"),
+        ([{"bison_id": {"a": 1}, "predicted_image_id": 1}], "no item \"bison:{'a': 1}\""),
+        ([{"item": "test:0", "\ud800": 1, "caption@0": "\ud800"}], "caption@0 of item test:0 is"),
+    ],
+)
+def test_rows_of_json_of_whatever_type_end_in_a_clear_error(bivlc, tmp_path, rows, what):
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    with pytest.raises(TellapartError, match=what) as caught:
+        ta.import_scores(bivlc, tmp_path / "a.json", name="x", out=tmp_path / "x")
+    assert len(str(caught.value).encode()) < 10_000

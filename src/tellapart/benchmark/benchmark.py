@@ -7,9 +7,8 @@ not of the file's bytes, so that it survives another Parquet writer.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,12 +18,22 @@ import polars as pl
 
 from tellapart._version import __version__
 from tellapart.benchmark.groups import groups
-from tellapart.benchmark.rows import ITEM_COLUMNS, from_frame, to_frame
-from tellapart.errors import BadInput, Problems, UnknownName
+from tellapart.benchmark.homes import found_folder
+from tellapart.benchmark.rows import FILLED, ITEM_COLUMNS, from_frame, to_frame
+from tellapart.decoding import fields_of
+from tellapart.errors import BadInput, Problems
 from tellapart.items import Image, Item, check_item
+from tellapart.parquet import typed
 from tellapart.pictures import Picture, moved_uris
 from tellapart.seeds import digest
-from tellapart.tables import read_json, require_columns, whole_folder, write_json, write_parquet
+from tellapart.tables import (
+    read_json,
+    read_table,
+    require_columns,
+    whole_folder,
+    write_json,
+    write_parquet,
+)
 
 SCHEMA = "tellapart-benchmark-1"
 IMAGE_COLUMNS = {
@@ -49,6 +58,14 @@ class Card:
     citation: str = ""
     verified: str = ""
     skipped: tuple[str, ...] = ()
+
+
+NEEDED = ("name", "measures", "items_sha256")
+CARD_KINDS: dict[str, type] = {
+    **dict.fromkeys((*Card.__dataclass_fields__, "items_sha256"), str),
+    "measures": list, "skipped": list, "made": dict,
+}  # fmt: skip
+"""What must stand in a card's file, and of which type everything in it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +159,21 @@ def _checked(items: Iterable[Item], images: Mapping[str, Image], problems: Probl
     return kept
 
 
-def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
-    """Write the three files into a folder that is being made (see `save_benchmark`)."""
-    images = benchmark.images.values()
-    uris = moved_uris((image.uri for image in images), benchmark.root, folder)
+def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
+    """Write the three files into a folder that is being made (see `save_benchmark`).
+
+    Returns the images as they are there, with paths relative to the folder.
+    """
+    given = benchmark.images.values()
+    uris = moved_uris((image.uri for image in given), benchmark.root, folder)
+    images = {image.id: replace(image, uri=uri) for image, uri in zip(given, uris, strict=True)}
     rows = [
-        (image.id, uri, image.sha256, image.width, image.height)
-        for image, uri in zip(images, uris, strict=True)
+        (image.id, image.uri, image.sha256, image.width, image.height) for image in images.values()
     ]
     write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
     write_parquet(folder / "items.parquet", to_frame(benchmark.items))
     write_json(folder / "benchmark.json", card_json(benchmark))
+    return images
 
 
 def card_json(benchmark: Benchmark) -> dict[str, Any]:
@@ -178,13 +199,13 @@ def card_json(benchmark: Benchmark) -> dict[str, Any]:
 def save_benchmark(benchmark: Benchmark, out: Path, *, overwrite: bool = False) -> Benchmark:
     """Write a benchmark, whole or not at all, and return it as it is there."""
     with whole_folder(out, overwrite=overwrite) as partial:
-        write_benchmark(benchmark, partial)
-    return replace(benchmark, root=out, images=_read_images(out))
+        images = write_benchmark(benchmark, partial)
+    return replace(benchmark, root=out, images=images)
 
 
 def load_benchmark(where: Path | str) -> Benchmark:
     """Read a benchmark from its folder, or by its name under `TELLAPART_HOME`."""
-    folder = _folder(Path(where))
+    folder = found_folder(Path(where))
     card = read_json(folder / "benchmark.json")
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
         raise BadInput(
@@ -192,62 +213,31 @@ def load_benchmark(where: Path | str) -> Benchmark:
             allowed=f"schema {SCHEMA}",
             todo="build or import the benchmark again",
         )
-    items = tuple(from_frame(_read_table(folder, "items", ITEM_COLUMNS)))
-    fields = {f: card[f] for f in Card.__dataclass_fields__ if f in card}
-    fields |= {"measures": tuple(card["measures"]), "skipped": tuple(card.get("skipped", ()))}
+    items = tuple(from_frame(_read_table(folder, "items", ITEM_COLUMNS, FILLED), folder))
+    fields = fields_of(card, CARD_KINDS, folder / "benchmark.json", needed=NEEDED)
+    sha256 = fields.pop("items_sha256")
     benchmark = Benchmark(Card(**fields), folder, items, _read_images(folder))
-    if benchmark.sha256 != card["items_sha256"]:
+    if benchmark.sha256 != sha256:
         raise BadInput(
             f"the items of {benchmark.name} are not those that its card was written for",
             where=str(folder),
-            allowed=f"items with sha256 {card['items_sha256'][:12]}..., "
-            f"these have {benchmark.sha256[:12]}...",
+            allowed=f"items with sha256 {sha256[:12]}..., these have {benchmark.sha256[:12]}...",
             todo="build or import the benchmark again; items must not be changed by hand",
         )
     return benchmark
 
 
-def _read_table(folder: Path, name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+def _read_table(
+    folder: Path, name: str, columns: Mapping[str, Any], filled: Collection[str]
+) -> pl.DataFrame:
     path = folder / f"{name}.parquet"
     if not path.exists():
         raise BadInput(f"{folder.name} lacks its {path.name}", where=str(folder))
-    try:
-        table = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(f"{path.name} is not a whole Parquet file: {reason}", where=str(path)) from (
-            None
-        )
+    table = read_table(path)
     require_columns(table, list(columns), path)
-    return table.select(list(columns))
+    return typed(table, columns, path, filled=filled)
 
 
 def _read_images(folder: Path) -> dict[str, Image]:
-    rows = _read_table(folder, "images", IMAGE_COLUMNS).iter_rows()
+    rows = _read_table(folder, "images", IMAGE_COLUMNS, ("id", "uri")).iter_rows()
     return {row[0]: Image(*row) for row in rows}
-
-
-def home() -> Path:
-    """Where benchmarks live that are called by name."""
-    return Path(os.environ.get("TELLAPART_HOME", "~/.tellapart")).expanduser()
-
-
-def _folder(where: Path) -> Path:
-    for folder in (where, home() / where):
-        if (folder / "benchmark.json").exists():
-            return folder
-    if where.exists():
-        raise BadInput(
-            f"{where} is not a benchmark",
-            allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
-            todo="make one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
-        )
-    raise UnknownName("benchmark", str(where), _names(where), todo="give a folder or a known name")
-
-
-def _names(where: Path) -> Sequence[str]:
-    """Benchmarks that could have been meant: under the home, and beside the path given."""
-    found = {p.parent.name for p in home().glob("*/benchmark.json")}
-    beside = where.parent
-    found |= {str(beside / p.parent.name) for p in beside.glob("*/benchmark.json")}
-    return sorted(found)

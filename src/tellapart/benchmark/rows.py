@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from tellapart.errors import BadInput
 from tellapart.items import Item, Origin, Slot, Word
 
 ITEM_COLUMNS: dict[str, Any] = {
@@ -41,6 +43,9 @@ ITEM_COLUMNS: dict[str, Any] = {
         }
     ),
 }
+
+FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", "origin")
+"""The columns that have a value in every row."""
 
 
 def to_frame(items: Iterable[Item]) -> pl.DataFrame:
@@ -85,9 +90,20 @@ def _origin_fields(origin: Origin) -> dict[str, Any]:
     }
 
 
-def from_frame(frame: pl.DataFrame) -> list[Item]:
-    """The items of a table."""
-    return [_item(row) for row in frame.select(list(ITEM_COLUMNS)).iter_rows()]
+def from_frame(frame: pl.DataFrame, folder: Path) -> list[Item]:
+    """The items of a table that has the columns in their types."""
+    items: list[Item] = []
+    try:
+        for row in frame.iter_rows():
+            items.append(_item(row))
+    except (TypeError, ValueError, IndexError, RecursionError) as error:
+        raise BadInput(
+            f"row {len(items) + 1} of items.parquet is no item: {error}",
+            where=str(folder / "items.parquet"),
+            allowed="rows as tellapart wrote them",
+            todo="build or import the benchmark again",
+        ) from None
+    return items
 
 
 def _item(row: tuple[Any, ...]) -> Item:
@@ -100,13 +116,20 @@ def _item(row: tuple[Any, ...]) -> Item:
         kind=kind,
         origin=Origin(
             origin["made_by"], origin["source"], origin["source_id"], origin["seed"],
-            json.loads(origin["notes"] or "{}"),
+            _notes(origin["notes"]),
         ),
         original=None if original is None else (original[0], original[1]),
         slot=None if slot is None or slot["caption"] is None else _slot(slot),
         group=group,
         content=content,
     )  # fmt: skip
+
+
+def _notes(text: str | None) -> dict[str, str]:
+    notes = json.loads(text or "{}")
+    if not isinstance(notes, dict):
+        raise TypeError("its notes are no object")
+    return notes
 
 
 def _slot(slot: dict[str, Any]) -> Slot:

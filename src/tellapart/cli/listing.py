@@ -50,7 +50,7 @@ def _registered(what: str) -> dict[str, str]:
 
 
 def _benchmarks() -> dict[str, str]:
-    from tellapart.benchmark.benchmark import home
+    from tellapart.benchmark.homes import home
     from tellapart.tables import read_json
 
     cards = {path.parent.name: read_json(path) for path in sorted(home().glob("*/benchmark.json"))}

@@ -16,6 +16,7 @@ import polars as pl
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.finding import find, listing
 from tellapart.corpus.reading import ReadOptions, head, name_of, picture_folder
+from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_json, suffix
 
@@ -176,8 +177,8 @@ def _names(listed: object, image_id: str, file: Path) -> list[str]:
     inner = listed.get("objects") if isinstance(listed, dict) else listed
     if isinstance(inner, list):
         names = [part.get("category") if isinstance(part, dict) else part for part in inner]
-        kept = {name for name in names if isinstance(name, str)}
-        if all(name in kept for name in names):
+        kept = {name for name in names if isinstance(name, str) and can_be_written(name)}
+        if all(isinstance(name, str) and name in kept for name in names):
             return sorted(kept)
     raise BadInput(
         f"the objects of image {image_id} in {file.name} are not a list of names",
@@ -189,7 +190,7 @@ def _names(listed: object, image_id: str, file: Path) -> list[str]:
 def _instances(data: dict[str, Any], file: Path) -> dict[str, list[str]]:
     problems = Problems()
     categories = _Rows(data, "categories", ("id", "name"), file).good(problems)
-    names = {row["id"]: str(row["name"]) for _, row in categories}
+    names = {row["id"]: _category(row["name"], where) for where, row in categories}
     # An image that is listed and has no annotation shows none of the categories.
     listed = _Rows(data, "images", ("id",), file).good(problems) if "images" in data else ()
     shown: dict[str, set[str]] = {str(row["id"]): set() for _, row in listed}
@@ -202,6 +203,12 @@ def _instances(data: dict[str, Any], file: Path) -> dict[str, list[str]]:
     if len(problems):
         raise next(iter(problems))
     return {image_id: sorted(found) for image_id, found in shown.items()}
+
+
+def _category(name: object, where: str) -> str:
+    if isinstance(name, str) and can_be_written(name):
+        return name
+    raise BadInput(f"the name of a category is {name!a:.60}", where=where, allowed="text")
 
 
 READER = CocoReader()

@@ -15,17 +15,11 @@ from typing import Any
 
 import polars as pl
 
+from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
 from tellapart.items import Image
 from tellapart.pictures import Picture, moved_uris
-from tellapart.tables import (
-    read_json,
-    read_table,
-    require_columns,
-    whole_folder,
-    write_json,
-    write_parquet,
-)
+from tellapart.tables import whole_folder, write_json, write_parquet
 
 SCHEMA = "tellapart-corpus-1"
 IMAGE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -131,13 +125,13 @@ def _checked_images(
                 )
             )
             continue
-        if not _can_be_written(row["id"], row["uri"]):
+        if not can_be_written(row["id"], row["uri"], *(row.get("objects") or ())):
             problems.add(
                 BadInput(
-                    f"the name of image {row['id']!a} is not Unicode text",
-                    where=ascii(row.get("where", row["uri"])),
+                    f"the name of image {row['id']!a}, or of an object, is not Unicode text",
+                    where=str(row.get("where", row["uri"])),
                     allowed="names that can be written as UTF-8",
-                    todo="rename the file",
+                    todo="rename the file or the object",
                 )
             )
             continue
@@ -174,7 +168,7 @@ def _caption_problem(
         return BadInput(
             f"caption {caption_id} is empty", allowed="text", todo="write it or take the row out"
         )
-    if not _can_be_written(text, caption_id):
+    if not can_be_written(text, caption_id):
         return BadInput(
             f"caption {caption_id!a} has a character that is not Unicode: {text!a}",
             allowed="text that can be written as UTF-8",
@@ -188,15 +182,6 @@ def _caption_problem(
             allowed="captions of images that are listed",
         )
     return None
-
-
-def _can_be_written(*texts: str) -> bool:
-    """Whether there is no half of a surrogate pair (from broken JSON or a broken file name)."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def write_corpus(corpus: Corpus, out: Path) -> None:
@@ -222,27 +207,3 @@ def save_corpus(corpus: Corpus, out: Path, *, overwrite: bool = False) -> None:
     """Write a corpus in the toolkit's own form, whole or not at all."""
     with whole_folder(out, overwrite=overwrite) as partial:
         write_corpus(corpus, partial)
-
-
-def load_corpus(folder: Path) -> Corpus:
-    """Read the toolkit's own form."""
-    card = read_json(folder / "corpus.json")
-    if not isinstance(card, dict) or card.get("schema") != SCHEMA:
-        raise BadInput(
-            "corpus.json is not the card of a corpus",
-            where=str(folder / "corpus.json"),
-            allowed=f'"schema": "{SCHEMA}"',
-            todo="write the corpus again with this version",
-        )
-    images = read_table(folder / "images.parquet")
-    captions = read_table(folder / "captions.parquet")
-    require_columns(images, list(IMAGE_COLUMNS), folder / "images.parquet")
-    require_columns(captions, list(CAPTION_COLUMNS), folder / "captions.parquet")
-    return Corpus(
-        str(card.get("name", folder.name)),
-        folder,
-        images,
-        captions,
-        card.get("about", {}),
-        tuple(card.get("skipped", ())),
-    )

@@ -10,6 +10,9 @@ from pathlib import Path
 USUAL_NAMES = ("{:012d}.jpg", "COCO_val2014_{:012d}.jpg", "COCO_train2014_{:012d}.jpg")
 """What COCO's picture files are called, by image id, in its releases."""
 
+LONGEST_ID = 18
+"""Digits of an image id; COCO's have six."""
+
 COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg", re.IGNORECASE)
 
 
@@ -40,7 +43,7 @@ def usual_names(file_name: str, image_id: str) -> Iterable[str]:
     """What the file of an image may be called: as its source has it, or as COCO does."""
     yield file_name
     yield file_name.rpartition("/")[2]
-    if image_id.isdecimal():
+    if image_id.isdecimal() and len(image_id) <= LONGEST_ID:
         number = int(image_id)
         yield from (name.format(number) for name in (*USUAL_NAMES, "{}.jpg"))
 

@@ -20,6 +20,7 @@ from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reading import ReadOptions, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
+from tellapart.parquet import on_disk, rows_of, try_parquet, whole_parquet
 from tellapart.tables import TABLE_KINDS, read_bytes, read_table, require_columns, suffix
 
 CAPTION_IDS = ("caption_id", "id")
@@ -46,7 +47,7 @@ class TableReader:
         problems = Problems(skip=options.skip_bad)
         number = 0
         for table in tables:
-            for values in table.iter_rows(named=True):
+            for values in rows_of(table, path):
                 number += 1
                 try:
                     rows.add(number, values)
@@ -69,24 +70,23 @@ def _opened(path: Path, options: ReadOptions) -> tuple[bool, Iterator[pl.DataFra
     if suffix(path) != "parquet":
         table = read_table(path)
         return False, iter([table.select(_wanted(table, path, options))])
-    try:
-        packed = path.name.lower().endswith(".gz")
-        scan = pl.scan_parquet(io.BytesIO(read_bytes(path)) if packed else path)
+    columns = (options.image_column, options.caption_column, *OPTIONAL)
+    data = read_bytes(path) if path.name.lower().endswith(".gz") else None
+    with on_disk(path, data) as file:
+        try_parquet(path, file, columns, SLICE)
+    with whole_parquet(path):
+        scan = pl.scan_parquet(path if data is None else io.BytesIO(data))
         empty = pl.DataFrame(schema=scan.collect_schema())
         scan = scan.select(_wanted(empty, path, options))
         height = scan.select(pl.len()).collect().item()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _broken(path, error) from None
     inside = isinstance(empty.schema[options.image_column], pl.Binary | pl.Struct)
     return inside, _slices(scan, height, SLICE if inside else height, path)
 
 
 def _slices(scan: pl.LazyFrame, height: int, size: int, path: Path) -> Iterator[pl.DataFrame]:
     for start in range(0, height, size or 1):
-        try:
+        with whole_parquet(path):
             table = scan.slice(start, size).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _broken(path, error) from None
         yield table
 
 
@@ -94,15 +94,6 @@ def _wanted(table: pl.DataFrame, path: Path, options: ReadOptions) -> list[str]:
     needed = [options.image_column, options.caption_column]
     require_columns(table, needed, path)
     return list(dict.fromkeys(needed + [name for name in OPTIONAL if name in table.columns]))
-
-
-def _broken(path: Path, error: Exception) -> BadInput:
-    reason = str(error).partition("\n")[0]
-    return BadInput(
-        f"{path.name} is not a whole .parquet file: {reason}",
-        where=str(path),
-        todo="fetch or write the file again",
-    )
 
 
 @dataclass(slots=True)

@@ -63,7 +63,7 @@ def fetch(load: Callable[..., Any], wanted: Wanted, **more: Any) -> Any:
         more["revision"] = wanted.revision
     if wanted.is_gguf:
         for package in ("gguf", "accelerate"):
-            need(package, "models")
+            need(package, "gguf")
         more["gguf_file"] = Path(wanted.name).name
     try:
         return load(wanted.place, **more)

@@ -19,7 +19,7 @@ from tellapart.score.forms.form import Form
 from tellapart.score.forms.outcomes import Outcomes
 from tellapart.score.forms.scores import LongScores, WideScores
 from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
-from tellapart.tables import read_json, read_table, require_columns, suffix
+from tellapart.tables import read_json, read_table, require_columns, suffix, table_of
 
 FORMS: tuple[type[Form], ...] = (LongScores, Choices, BisonPredictions, WideScores, Outcomes)
 
@@ -79,7 +79,7 @@ def _rows(path: Path) -> pl.DataFrame:
             where=str(path),
             allowed='such as [{"bison_id": 0, "predicted_image_id": 143961}, ...]',
         )
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return table_of(rows, path)
 
 
 def _form(rows: pl.DataFrame, path: Path) -> type[Form]:

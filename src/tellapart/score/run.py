@@ -22,7 +22,15 @@ import polars as pl
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.errors import BadInput
 from tellapart.models.model import ModelKind
-from tellapart.tables import read_json, require_columns, whole_folder, write_json, write_parquet
+from tellapart.parquet import typed
+from tellapart.tables import (
+    read_json,
+    read_table,
+    require_columns,
+    whole_folder,
+    write_json,
+    write_parquet,
+)
 
 SCHEMA = "tellapart-run-1"
 SCORE_COLUMNS: dict[str, Any] = {
@@ -185,9 +193,9 @@ def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
 def _table(path: Path, columns: dict[str, Any]) -> pl.DataFrame:
     if not path.exists():
         return pl.DataFrame(schema=columns)
-    table = pl.read_parquet(path)
+    table = read_table(path)
     require_columns(table, list(columns), path)
-    return table.select(list(columns))
+    return typed(table, columns, path)
 
 
 def _check_version(card: RunCard, benchmark: Benchmark, folder: Path) -> None:

@@ -13,7 +13,9 @@ import polars as pl
 from tellapart.benchmark.published.fields import Row, kind_of
 from tellapart.benchmark.published.gathering import Gathering
 from tellapart.corpus.finding import coco_id
+from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput
+from tellapart.parquet import on_disk, rows_of, try_parquet, whole_parquet
 from tellapart.tables import read_bytes, read_table, require_columns, suffix
 
 SLICE = 256
@@ -24,7 +26,7 @@ def table_rows(path: Path, needed: Sequence[str], more: Sequence[str] = ()) -> I
     """The rows of a table; `needed` columns must be there, those of `more` may be."""
     number = 0
     for table in _tables(path, needed, more):
-        for values in table.iter_rows(named=True):
+        for values in rows_of(table, path):
             number += 1
             yield Row(values, f"row {number} of {path.name}", f"{path}, row {number}")
 
@@ -35,23 +37,20 @@ def _tables(path: Path, needed: Sequence[str], more: Sequence[str]) -> Iterator[
         require_columns(table, needed, path)
         yield table.select([*needed, *(name for name in more if name in table.columns)])
         return
-    packed = path.name.lower().endswith(".gz")
-    source = io.BytesIO(read_bytes(path)) if packed or not path.is_file() else path
-    try:
-        scan = pl.scan_parquet(source)
+    packed = path.name.lower().endswith(".gz") or not path.is_file()
+    data = read_bytes(path) if packed else None
+    with on_disk(path, data) as file:
+        try_parquet(path, file, [*needed, *more], SLICE)
+    with whole_parquet(path):
+        scan = pl.scan_parquet(path if data is None else io.BytesIO(data))
         empty = pl.DataFrame(schema=scan.collect_schema())
         require_columns(empty, needed, path)
         scan = scan.select([*needed, *(name for name in more if name in empty.columns)])
         height = scan.select(pl.len()).collect().item()
-        for start in range(0, height, SLICE):
-            yield scan.slice(start, SLICE).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise BadInput(
-            f"{path.name} is not a whole .parquet file: {reason}",
-            where=str(path),
-            todo="fetch or write the file again",
-        ) from None
+    for start in range(0, height, SLICE):
+        with whole_parquet(path):
+            table = scan.slice(start, SLICE).collect()
+        yield table
 
 
 def cell_image(
@@ -73,4 +72,6 @@ def cell_image(
             f'"{column}" of {row.title} is {"empty" if not value else kind_of(value)}',
             allowed="the path of a picture as text; in Parquet also its bytes",
         )
+    if not can_be_written(value):
+        raise row.wrong(column, f"no Unicode text: {value!a:.60}", "a path that UTF-8 can hold")
     return gathering.image(value, file, (coco and coco_id(value)) or value)

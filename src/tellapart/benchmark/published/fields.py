@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tellapart.errors import BadInput
+from tellapart.decoding import can_be_written
+from tellapart.errors import BadInput, presentable
 from tellapart.tables import read_json
 
 
@@ -35,6 +36,8 @@ class Row:
             raise self.wrong(key, kind_of(value), "text")
         if not value.strip():
             raise self.wrong(key, "empty", "text")
+        if not can_be_written(value):
+            raise self.wrong(key, f"no Unicode text: {value!a:.60}", "text that UTF-8 can hold")
         return value
 
     def name(self, key: str) -> str:
@@ -81,7 +84,7 @@ class Row:
         value = self.values.get(key)
         if isinstance(value, list):
             value = ", ".join(map(str, value))
-        return {} if value is None or value == "" else {key: str(value)}
+        return {} if value is None or value == "" else {key: presentable(str(value))}
 
     def wrong(self, key: str, seen: str, allowed: str) -> BadInput:
         """The error for a value that is not as it must be."""
@@ -126,7 +129,8 @@ def json_list(data: object, name: str, path: Path, form: str) -> Iterator[tuple[
 
 def json_entries(path: Path, form: str) -> Iterator[tuple[str, str, str, Any]]:
     """The key, title, place and value of each entry of a file that holds an object of objects."""
-    for key, value in json_object(path, form).items():
+    for name, value in json_object(path, form).items():
+        key = presentable(name)
         yield key, f'row "{key}" of {path.name}', f'{path}, key "{key}"', value
 
 

@@ -139,7 +139,7 @@ def _authors(gathering: Gathering, data: dict[str, object], file: Path) -> list[
                 row, row.name("id"), row.whole("image_id"), row.text("caption"), row.truth("foil")
             )
             if one.foil:
-                row.text("target_word"), row.text("foil_word")
+                row.text("target_word"), row.text("foil_word"), _foil_number(row)
                 foils.append(one)
             else:
                 originals.setdefault((one.id, one.image_id), one)
@@ -156,11 +156,10 @@ def _pair(
     names: dict[int, str],
     file: Path,
 ) -> Pair:
-    number = foil.row.values.get("foil_id")
     return Pair(
         file,
         foil.row.where,
-        foil.id if number is None else f"{foil.id}/{number}",
+        foil.id + _foil_number(foil.row),
         _image(gathering, foil.image_id, names, file),
         original.caption if original else "",
         foil.caption,
@@ -168,6 +167,10 @@ def _pair(
         foil.row.text("foil_word"),
         {"caption_id": foil.id},
     )
+
+
+def _foil_number(row: Row) -> str:
+    return "" if row.values.get("foil_id") is None else f"/{row.name('foil_id')}"
 
 
 def _original(gathering: Gathering, one: _Annotation, names: dict[int, str], file: Path) -> Pair:

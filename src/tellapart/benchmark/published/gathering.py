@@ -96,7 +96,8 @@ class Gathering:
             named = (file_name + ending for ending in ENDINGS)
             there = next((n for n in named if n in self._listings[folder]), None)
             there = there and self._listings[folder][there]
-        if there is None and "/" in file_name and (folder / file_name).is_file():
+        # os.path, unlike Path, says no to a name that no disk could hold.
+        if there is None and "/" in file_name and os.path.isfile(folder / file_name):  # noqa: PTH113
             there = file_name
         return there if there is None or folder == self.root else self._relative(folder / there)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tellapart.benchmark.benchmark import Benchmark, Card, home, make_benchmark, save_benchmark
+from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
+from tellapart.benchmark.homes import home
 from tellapart.benchmark.published.download import Progress, Source, fetch
 from tellapart.benchmark.published.hub import PREFIX, hub_files
 from tellapart.benchmark.published.options import GetOptions, Imported

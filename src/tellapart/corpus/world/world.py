@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tellapart import seeds
-from tellapart.corpus.corpus import Corpus, load_corpus, make_corpus, write_corpus
+from tellapart.corpus.corpus import Corpus, make_corpus, write_corpus
+from tellapart.corpus.native import load_corpus
 from tellapart.corpus.world.compose import captions, random_scene
 from tellapart.corpus.world.drawing import (
     SCENE_KEY,

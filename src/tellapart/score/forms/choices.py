@@ -25,7 +25,7 @@ class Choices(Form):
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[Part]:
         """One answer."""
         by_name = {question.id: question for question in questions(item, frozenset(Ask))}
-        if row["question"] not in by_name:
+        if not isinstance(row["question"], str) or row["question"] not in by_name:
             raise BadInput(
                 f"item {item.id} has no question {row['question']!r}",
                 allowed=", ".join(by_name) or "none",

@@ -108,10 +108,11 @@ class Form:
 
 def place_of(value: Any, things: tuple[str, ...], noun: str, item: Item) -> int:
     """A place in the item, given as such, as an id or as a text."""
-    if str(value) in things:
-        return things.index(str(value))
-    if str(value).isdecimal() and int(str(value)) < len(things):
-        return int(str(value))
+    text = str(value)
+    if text in things:
+        return things.index(text)
+    if text in map(str, range(len(things))):
+        return int(text)
     raise BadInput(
         f"item {item.id} has no {noun} {value!r}",
         allowed=f"0 to {len(things) - 1}, or one of " + ", ".join(map(repr, things)),

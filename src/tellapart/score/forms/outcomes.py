@@ -61,7 +61,7 @@ class Outcomes(Form):
         """By id, or by captions: rows with equal captions are taken in the items' order."""
         if "item" in row:
             return super().item_of(row)
-        captions = row["caption"], row["negative_caption"]
+        captions = str(row["caption"]), str(row["negative_caption"])
         known = self._by_captions.get(captions, [])
         free = [
             item for item in known if not any((item.id, n) in self.seen for n in self.needs(item))

@@ -12,7 +12,7 @@ from tellapart.items import Item
 from tellapart.models.model import ModelKind
 from tellapart.score.forms.form import Form, Part, place_of
 
-CELL_COLUMN = re.compile(r"(?:score|cell|s)?[ _]?(\d+)[ ,_x](\d+)", re.IGNORECASE)
+CELL_COLUMN = re.compile(r"(?:score|cell|s)?[ _]?(\d{1,9})[ ,_x](\d{1,9})", re.IGNORECASE)
 
 
 class LongScores(Form):
@@ -65,7 +65,7 @@ def number(value: Any, item: Item) -> float:
     """A score, which must be a finite number."""
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found):
         raise BadInput(f"a score of item {item.id} is {value!r}", allowed="a finite number")

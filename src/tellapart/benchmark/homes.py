@@ -1,0 +1,36 @@
+"""Where benchmarks are: in a folder that is named, or under the user's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tellapart.errors import BadInput, UnknownName
+
+
+def home() -> Path:
+    """Where benchmarks live that are called by name."""
+    return Path(os.environ.get("TELLAPART_HOME", "~/.tellapart")).expanduser()
+
+
+def found_folder(where: Path) -> Path:
+    """The folder of a benchmark that is given by its path or by its name."""
+    for folder in (where, home() / where):
+        if (folder / "benchmark.json").exists():
+            return folder
+    if where.exists():
+        raise BadInput(
+            f"{where} is not a benchmark",
+            allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
+            todo="make one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
+        )
+    raise UnknownName("benchmark", str(where), _names(where), todo="give a folder or a known name")
+
+
+def _names(where: Path) -> Sequence[str]:
+    """Benchmarks that could have been meant: under the home, and beside the path given."""
+    found = {p.parent.name for p in home().glob("*/benchmark.json")}
+    beside = where.parent
+    found |= {str(beside / p.parent.name) for p in beside.glob("*/benchmark.json")}
+    return sorted(found)
