@@ -88,13 +88,13 @@ class Picture:
                 allowed=f"sha256 {self.image.sha256}",
                 todo="put the picture back that was there",
             )
-        return self.open(data)
+        return self._pixels(data)
 
-    def open(self, data: bytes | None = None) -> PILImage:
-        """The pixels, as RGB, the whole picture decoded (a truncated file is an error).
+    def open(self) -> PILImage:
+        """The pixels, as RGB, the whole picture decoded (a truncated file is an error)."""
+        return self._pixels(self.read())
 
-        `data` are its bytes where they were read before.
-        """
+    def _pixels(self, data: bytes) -> PILImage:
         picture = self._decode(data).convert("RGB")
         box = crop_box(split_uri(self.image.uri)[1])
         return picture if box is None else self._cropped(picture, box)
@@ -112,9 +112,9 @@ class Picture:
 
     def metadata(self) -> dict[str, Any]:
         """What a PNG file carries beside its pixels (the world writes its scenes there)."""
-        return {str(key): value for key, value in self._opened().info.items()}
+        return {str(key): value for key, value in self._opened(self.read()).info.items()}
 
-    def _decode(self, data: bytes | None) -> PILImage:
+    def _decode(self, data: bytes) -> PILImage:
         picture = self._opened(data)
         try:
             picture.load()
@@ -122,10 +122,9 @@ class Picture:
             raise self._broken(error) from None
         return picture
 
-    def _opened(self, data: bytes | None = None) -> PILImage:
+    def _opened(self, data: bytes) -> PILImage:
         from PIL import Image as Pillow
 
-        data = self.read() if data is None else data
         try:
             picture = Pillow.open(io.BytesIO(data))
         except Exception as error:

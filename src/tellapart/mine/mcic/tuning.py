@@ -24,7 +24,6 @@ from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.text.pair_bleu import PairBleu
 from tellapart.text.paragraphs import ParagraphOptions
 
-
 WORDS = 80_000_000
 """Words that training goes over in all: on COCO more of them help little."""
 EPOCHS = (20, 160)
