@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format bench storybook clean
+.PHONY: demo test check format bench soak storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -25,6 +25,9 @@ format: $(VENV)/.dev       ## put the code into shape
 bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 	$(PIP) -e ".[bench]"
 	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
+
+soak: $(VENV)/.dev         ## studies under faults and attack, readers under mutated files (hours)
+	for script in faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
 	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files --overwrite
