@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 
 import polars as pl
 from tests.web.conftest import ITEMS
 from tests.web.test_annotators import go
+from typer.testing import CliRunner
 
 from tellapart.annotate.exporting import COLUMNS
+from tellapart.annotate.keys import NAME, read_keys
+from tellapart.cli.main import app
 
 
 def test_the_owner_sees_progress_people_and_items(serve):
@@ -75,3 +79,18 @@ def test_judgements_come_in_three_forms_that_say_the_same(serve):
     plain = pl.read_csv(io.BytesIO(text.content))
     assert plain["item"].to_list() == table["item"].to_list()
     assert plain["order"].to_list() == [" ".join(map(str, row["order"])) for row in rows]
+
+
+def test_the_owners_link_can_be_renewed_while_the_study_is_served(serve):
+    here = serve()
+    before, old = here.owner(), here.study.keys.owner
+    assert before.get("/api/owner/status").status_code == 200
+    done = CliRunner().invoke(app, ["study", "owner", str(here.study.folder), "--renew", "--json"])
+    new = json.loads(done.output)["owner"].partition("#")[2]
+    assert new != old and read_keys(here.study.folder).owner == new
+    assert (here.study.folder / NAME).stat().st_mode & 0o777 == 0o600
+    assert before.get("/api/owner/status").status_code == 401
+    client = here.client()
+    assert client.post("/api/owner/join", json={"token": old}).status_code == 401
+    assert client.post("/api/owner/join", json={"token": new}).status_code == 200
+    assert client.get("/api/owner/status").status_code == 200

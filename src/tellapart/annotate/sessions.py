@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
-from tellapart.annotate.keys import hashed, new_token
+from tellapart.annotate.keys import hashed, new_token, read_keys
 from tellapart.annotate.opening import OpenStudy
 from tellapart.annotate.seats import NotAllowed
 from tellapart.annotate.store import tables as t
@@ -46,8 +46,8 @@ def end_sessions(conn: Connection, study: OpenStudy, person: int | None) -> None
 
 
 def join_as_owner(conn: Connection, study: OpenStudy, token: str) -> str:
-    """Begin a session of the owner."""
-    if not study.keys.is_owner(token):
+    """Begin a session of the owner; the token may have been renewed since the study was opened."""
+    if not read_keys(study.folder).is_owner(token):
         raise NotAllowed("this is not the owner's link", todo="see what `study serve` printed")
     return begin_session(conn, study, None)
 

@@ -1,4 +1,4 @@
-"""Commands of `study` about people: `invite`, `people` and `person`."""
+"""Commands of `study` about people: `invite`, `people`, `person`, and the `owner`'s link."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tellapart.cli.output import Json, emit
 from tellapart.cli.study_options import DatabaseUrl, Folder
 
 CHANGES = ("exclude", "restore", "revoke", "delete")
+PublicUrl = Annotated[str, typer.Option(help="The address that people know the server by.")]
 
 
 def register(study: typer.Typer) -> None:
@@ -19,15 +20,14 @@ def register(study: typer.Typer) -> None:
     study.command(epilog="Example: tellapart study invite my-study --people 20")(invite)
     study.command(epilog="Example: tellapart study people my-study")(people)
     study.command(epilog="Example: tellapart study person my-study p-k3vq9x2m exclude")(person)
+    study.command(epilog="Example: tellapart study owner my-study --renew")(owner)
 
 
 def invite(
     folder: Folder,
     number: Annotated[int, typer.Option("--people", help="How many links to make.")] = 1,
     label: Annotated[str, typer.Option(help="Your own note about these people.")] = "",
-    public_url: Annotated[
-        str, typer.Option(help="The address that people know the server by.")
-    ] = "http://127.0.0.1:8000",
+    public_url: PublicUrl = "http://127.0.0.1:8000",
     database: DatabaseUrl = "",
     as_json: Json = False,
 ) -> None:
@@ -73,6 +73,26 @@ def person(
         raise UnknownName("change", change, CHANGES)
     _do(folder, database, lambda conn, study: jobs[change](conn, study, code))
     emit({"person": code, "change": change}, f"{code}: {change}", as_json)
+
+
+def owner(
+    folder: Folder,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Make a new link: the old one and its sessions end.")
+    ] = False,
+    public_url: PublicUrl = "http://127.0.0.1:8000",
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Show the link to the owner's page, or make a new one in its place."""
+    from tellapart.annotate.keys import read_keys, renew_owner
+    from tellapart.annotate.sessions import end_sessions
+
+    if renew:
+        renew_owner(folder)
+        _do(folder, database, lambda conn, study: end_sessions(conn, study, None))
+    link = f"{public_url.rstrip('/')}/owner#{read_keys(folder).owner}"
+    emit({"owner": link}, link, as_json)
 
 
 def _do(folder: Path, database: str, job: Callable[..., Any]) -> Any:
