@@ -5,7 +5,7 @@ ones, ones that break each rule in turn, and random ones, by a person who takes 
 and by a stranger. A person who leaves or deletes themselves is followed by another. The last line
 is JSON: requests, by status; any 5xx is printed whole.
 
-    python -P soak/schema.py [--examples 300] [--database sqlite|postgresql]
+    python -P soak/schema.py [--examples 100] [--database sqlite|postgresql]
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def attacked(here: Running, examples: int) -> dict[str, Any]:
 def main() -> None:
     """Ask everything of a study of its own."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--examples", type=int, default=300)
+    parser.add_argument("--examples", type=int, default=100)
     parser.add_argument("--database", default="sqlite", choices=["sqlite", "postgresql"])
     options = parser.parse_args()
     with ExitStack() as stack:
