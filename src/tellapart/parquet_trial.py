@@ -21,7 +21,7 @@ from tellapart.parquet import slices
 IDLE_SECONDS = 30
 """So long a process waits for the next file."""
 
-LEAST, TIMES = 256 << 20, 100
+LEAST, TIMES = 512 << 20, 100
 """Bytes of memory that a file may take: so many, or so many times its size."""
 
 
