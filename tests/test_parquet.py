@@ -29,7 +29,7 @@ def plain() -> bytes:
 def test_no_bit_turned_over_ends_the_process_or_shows_on_stderr(tmp_path, capfd):
     # Among these are files over which Polars panics, asks for 2 ** 61 bytes and aborts.
     whole, path, refused = plain(), tmp_path / "a.parquet", 0
-    for place in range(8 * 24, 8 * 48):
+    for place in range(0, 8 * len(whole), 7):
         damaged = bytearray(whole)
         damaged[place // 8] ^= 1 << place % 8
         path.write_bytes(damaged)
@@ -39,7 +39,7 @@ def test_no_bit_turned_over_ends_the_process_or_shows_on_stderr(tmp_path, capfd)
             assert error.what.startswith("a.parquet is not a whole .parquet file: ")
             assert error.todo == "fetch or write the file again"
             refused += 1
-    assert refused > 20
+    assert refused > 100
     assert capfd.readouterr().err == ""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import io
 import json
 import os
 import select
@@ -78,8 +79,7 @@ def try_parquet(
 ) -> None:
     """Raise `BadInput` where a file cannot be read; `path` is what errors call it.
 
-    `columns` are those that will be read (where they are there), `size` is in how many rows at a
-    time, 0 meaning all at once.
+    It is read as it will be read: with `slices` where there are `columns`, else all at once.
     """
     megabytes = file.stat().st_size / 1e6
     request = {"path": str(file.absolute()), "columns": columns, "size": size}
@@ -153,6 +153,43 @@ def _end_own() -> None:
     if trial is not None and trial.returncode is None:
         trial.kill()
         _ended(trial)
+
+
+def schema_of(source: Path | io.BytesIO) -> pl.Schema:
+    """The names and types of a file's columns."""
+    return pl.scan_parquet(source).collect_schema()
+
+
+def slices(source: Path | io.BytesIO, names: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    """The rows of those of the named columns that are there.
+
+    They come `size` at a time where they may hold pictures, which are larger than the memory.
+    """
+    schema = schema_of(source)
+    there = [name for name in names if name in schema]
+    scan = pl.scan_parquet(source).select(there)
+    height = scan.select(pl.len()).collect().item()
+    heavy = any(isinstance(schema[name], pl.Binary | pl.Struct) for name in there)
+    step = size if heavy else max(height, 1)
+    for start in range(0, height, step):
+        table = scan.slice(start, step).collect()
+        if table.height != min(step, height - start):
+            found = start + table.height
+            raise pl.exceptions.ComputeError(f"it has {found:,} of the {height:,} rows it names")
+        yield table
+
+
+def read_slices(
+    path: Path, source: Path | io.BytesIO, names: Sequence[str], size: int
+) -> Iterator[pl.DataFrame]:
+    """The same with clear errors; `path` is what they call the file."""
+    parts = slices(source, names, size)
+    while True:
+        with whole_parquet(path):
+            table = next(parts, None)
+        if table is None:
+            return
+        yield table
 
 
 def rows_of(table: pl.DataFrame, path: Path) -> list[dict[str, Any]]:

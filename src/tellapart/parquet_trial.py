@@ -16,10 +16,12 @@ from typing import Any
 
 import polars as pl
 
+from tellapart.parquet import slices
+
 IDLE_SECONDS = 30
 """So long a process waits for the next file."""
 
-LEAST, TIMES = 256 << 20, 100
+LEAST, TIMES = 512 << 20, 100
 """Bytes of memory that a file may take: so many, or so many times its size."""
 
 
@@ -41,14 +43,11 @@ def _trial(request: dict[str, Any]) -> str:
     path = Path(request["path"])
     try:
         _limit(max(LEAST, TIMES * path.stat().st_size))
-        scan = pl.scan_parquet(path)
-        if request["columns"] is not None:
-            there = scan.collect_schema().names()
-            scan = scan.select([name for name in request["columns"] if name in there])
-        size = request["size"] or scan.select(pl.len()).collect().item() or 1
-        start = 0
-        while (read := scan.slice(start, size).collect().height) == size:
-            start += read
+        if request["columns"] is None:
+            pl.read_parquet(path)
+        else:
+            for _ in slices(path, request["columns"], request["size"]):
+                pass
     except BaseException as error:  # a panic of Polars is not an Exception
         return str(error).partition("\n")[0] or type(error).__name__
     return ""

@@ -20,7 +20,7 @@ from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reading import ReadOptions, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
-from tellapart.parquet import on_disk, rows_of, try_parquet, whole_parquet
+from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet
 from tellapart.tables import TABLE_KINDS, read_bytes, read_table, require_columns, suffix
 
 CAPTION_IDS = ("caption_id", "id")
@@ -74,20 +74,12 @@ def _opened(path: Path, options: ReadOptions) -> tuple[bool, Iterator[pl.DataFra
     data = read_bytes(path) if path.name.lower().endswith(".gz") else None
     with on_disk(path, data) as file:
         try_parquet(path, file, columns, SLICE)
+    source = path if data is None else io.BytesIO(data)
     with whole_parquet(path):
-        scan = pl.scan_parquet(path if data is None else io.BytesIO(data))
-        empty = pl.DataFrame(schema=scan.collect_schema())
-        scan = scan.select(_wanted(empty, path, options))
-        height = scan.select(pl.len()).collect().item()
+        empty = pl.DataFrame(schema=schema_of(source))
+    wanted = _wanted(empty, path, options)
     inside = isinstance(empty.schema[options.image_column], pl.Binary | pl.Struct)
-    return inside, _slices(scan, height, SLICE if inside else height, path)
-
-
-def _slices(scan: pl.LazyFrame, height: int, size: int, path: Path) -> Iterator[pl.DataFrame]:
-    for start in range(0, height, size or 1):
-        with whole_parquet(path):
-            table = scan.slice(start, size).collect()
-        yield table
+    return inside, read_slices(path, source, wanted, SLICE)
 
 
 def _wanted(table: pl.DataFrame, path: Path, options: ReadOptions) -> list[str]:

@@ -15,7 +15,7 @@ from tellapart.benchmark.published.gathering import Gathering
 from tellapart.corpus.finding import coco_id
 from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput
-from tellapart.parquet import on_disk, rows_of, try_parquet, whole_parquet
+from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet
 from tellapart.tables import read_bytes, read_table, require_columns, suffix
 
 SLICE = 256
@@ -41,16 +41,10 @@ def _tables(path: Path, needed: Sequence[str], more: Sequence[str]) -> Iterator[
     data = read_bytes(path) if packed else None
     with on_disk(path, data) as file:
         try_parquet(path, file, [*needed, *more], SLICE)
+    source = path if data is None else io.BytesIO(data)
     with whole_parquet(path):
-        scan = pl.scan_parquet(path if data is None else io.BytesIO(data))
-        empty = pl.DataFrame(schema=scan.collect_schema())
-        require_columns(empty, needed, path)
-        scan = scan.select([*needed, *(name for name in more if name in empty.columns)])
-        height = scan.select(pl.len()).collect().item()
-    for start in range(0, height, SLICE):
-        with whole_parquet(path):
-            table = scan.slice(start, SLICE).collect()
-        yield table
+        require_columns(pl.DataFrame(schema=schema_of(source)), needed, path)
+    yield from read_slices(path, source, [*needed, *more], SLICE)
 
 
 def cell_image(
