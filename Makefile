@@ -10,7 +10,7 @@ demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, w
 	$(BIN)/tellapart demo demo
 
 test: $(VENV)/.dev         ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 check: $(VENV)/.dev        ## lint, format, types, order of imports
 	$(BIN)/ruff check .
@@ -27,6 +27,7 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
 
 soak: $(VENV)/.dev         ## studies under faults and attack, readers under mutated files (hours)
+	$(PIP) -e ".[soak]"
 	for script in faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
