@@ -38,8 +38,8 @@ from tellapart.mine.negatives.rules.make import make
 from tellapart.mine.refine import refine
 from tellapart.score.cache import default_folder
 from tellapart.seeds import rng
-from tellapart.text.parsing import parse
-from tellapart.text.parsing_spacy import DEFAULT, find_pipeline, load_pipeline
+from tellapart.text.parsing.by_spacy import DEFAULT, find_pipeline, load_pipeline
+from tellapart.text.parsing.parse import parse
 
 SAMPLE = 30_000
 """Captions of the race between the two parsers."""

@@ -34,7 +34,7 @@ from tellapart.corpus.reading import read_corpus
 from tellapart.mine.bison import BisonOptions
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import rng
-from tellapart.text.paragraphs import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
 from tellapart.text.words import tokens
 
 CAPTIONS, PER_IMAGE, WORDS = 202_654, 5, 12_000

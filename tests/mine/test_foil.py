@@ -28,9 +28,9 @@ from tellapart.mine.foil.language import language_scores
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
 from tellapart.mine.foil.words import WORD
 from tellapart.models.model import Facts
-from tellapart.text.ngrams import NGramModel
-from tellapart.text.parsing_spacy import find_pipeline
-from tellapart.text.trigrams import END, START, UNKNOWN, Trigrams
+from tellapart.text.language.ngrams import NGramModel
+from tellapart.text.language.trigrams import END, START, UNKNOWN, Trigrams
+from tellapart.text.parsing.by_spacy import find_pipeline
 
 WITHOUT_PARSER = FoilOptions(split="none", parser="none")
 

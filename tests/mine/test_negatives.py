@@ -24,7 +24,7 @@ from tellapart.mine.negatives.facts import Has, Shows, Stands, facts_of_parses
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.truth import doubt_of
 from tellapart.text.formatting import alike
-from tellapart.text.parsing import parse
+from tellapart.text.parsing.parse import parse
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 

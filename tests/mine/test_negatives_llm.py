@@ -31,7 +31,7 @@ from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
 from tellapart.models.language_writing import Talk, Written, writer_of
 from tellapart.models.model import Facts
 from tellapart.text.formatting import formed_like
-from tellapart.text.parsing import parse
+from tellapart.text.parsing.parse import parse
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 pytest.importorskip("httpx", reason="httpx is not installed")

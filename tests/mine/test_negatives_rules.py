@@ -29,7 +29,7 @@ from tellapart.mine.negatives.rules.similar import similar
 from tellapart.mine.negatives.rules.verbs import base_of, form_of_verb
 from tellapart.models.names import load
 from tellapart.text.formatting import alike
-from tellapart.text.parsing import parse
+from tellapart.text.parsing.parse import parse
 from tellapart.text.words import tokens
 
 pytest.importorskip("spacy", reason="spacy is not installed")

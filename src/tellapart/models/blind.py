@@ -10,7 +10,7 @@ from tellapart import seeds
 from tellapart.models.model import Floats, Shown
 from tellapart.models.names import facts
 from tellapart.pictures import Picture
-from tellapart.text.ngrams import NGramModel
+from tellapart.text.language.ngrams import NGramModel
 from tellapart.text.words import tokens
 
 FOLDS = 5

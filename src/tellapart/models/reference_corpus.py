@@ -11,7 +11,7 @@ from tellapart import seeds
 from tellapart.corpus.reading import read_corpus
 from tellapart.errors import BadImage, BadInput
 from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.document_frequencies import DocumentFrequencies
+from tellapart.text.overlap.document_frequencies import DocumentFrequencies
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from tellapart.errors import BadInput
 from tellapart.models.torch_fixes import mend_torchvision
 from tellapart.text.needing import need
-from tellapart.text.vectors import Floats, Progress
+from tellapart.text.vectors.words import Floats, Progress
 
 PART = 4096
 PROBE = "Two dogs run after a red ball."

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from tellapart.text.tfidf import tfidf
+from tellapart.text.vectors.tfidf import tfidf
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.integer]

@@ -18,7 +18,7 @@ from tellapart.measures.captioning.results import CaptionScores
 from tellapart.measures.captioning.systems import Written, read_written
 from tellapart.text.caption_metrics.metric import Material
 from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.document_frequencies import DocumentFrequencies
+from tellapart.text.overlap.document_frequencies import DocumentFrequencies
 
 Results = Path | str | Written
 

@@ -15,8 +15,8 @@ from tellapart.mine.building import BuildOptions
 from tellapart.mine.captions import Captions
 from tellapart.score.cache import default_folder
 from tellapart.text.aligned import aligned
-from tellapart.text.parsing import parse
-from tellapart.text.parsing_spacy import DEFAULT, find_pipeline
+from tellapart.text.parsing.by_spacy import DEFAULT, find_pipeline
+from tellapart.text.parsing.parse import parse
 
 LONGEST = 25
 """Captions of this many words or more are counted together."""

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 
 from tellapart.mine.captions import Captions, Ints
 from tellapart.text.inflect import plural
-from tellapart.text.tfidf import word_counts
+from tellapart.text.vectors.tfidf import word_counts
 from tellapart.text.words import FUNCTION_WORDS
 
 WEIGHT = 4.0

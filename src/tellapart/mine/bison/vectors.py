@@ -20,10 +20,10 @@ from tellapart.mine.keeping import Kept
 from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
-from tellapart.text.paragraphs import ParagraphOptions, train_paragraph_vectors
-from tellapart.text.tfidf import tfidf_of_words
-from tellapart.text.vectors import WordOptions, WordVectors, train_word_vectors
-from tellapart.text.vectors_files import FORMS, read_vectors
+from tellapart.text.vectors.files import FORMS, read_vectors
+from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.vectors.tfidf import tfidf_of_words
+from tellapart.text.vectors.words import WordOptions, WordVectors, train_word_vectors
 
 ENOUGH = 20_000
 """Fewer captions than this say too little to train word vectors on."""

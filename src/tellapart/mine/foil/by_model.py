@@ -19,8 +19,8 @@ from tellapart.score.cache import default_folder, is_cacheable, open_shelf
 from tellapart.score.computing import Asker, Limits, ModelFailed
 from tellapart.score.encoding import Encoder
 from tellapart.score.plan import content_hash, pair_keys, text_keys
-from tellapart.text.parsed import Ints
-from tellapart.text.trigrams import Floats
+from tellapart.text.language.trigrams import Floats
+from tellapart.text.parsing.parsed import Ints
 
 BATCH = 64
 

@@ -17,7 +17,7 @@ from tellapart.mine.foil.fitting import Fitting
 from tellapart.mine.foil.mentions import Flags, Mentions
 from tellapart.mine.foil.words import Words
 from tellapart.text.inflect import plural
-from tellapart.text.parsed import Ints
+from tellapart.text.parsing.parsed import Ints
 
 BLOCK = 1 << 16
 """Mentions that are held against all foils at a time."""

@@ -14,7 +14,7 @@ from tellapart.mine.categories import Categories
 from tellapart.mine.foil.judging import Place
 from tellapart.mine.foil.mentions import Flags, Mentions
 from tellapart.mine.foil.words import Words
-from tellapart.text.parsed import Ints
+from tellapart.text.parsing.parsed import Ints
 
 SORTS = 3
 """An adjective that goes with words of so many supercategories goes with all."""

@@ -22,8 +22,8 @@ from tellapart.mine.foil.pairs import Pairs, pairs_for
 from tellapart.mine.foil.words import Words, words_of
 from tellapart.score.cache import default_folder
 from tellapart.text.inflect import put
-from tellapart.text.parsed import Ints, Parses
-from tellapart.text.parsing import parse
+from tellapart.text.parsing.parse import parse
+from tellapart.text.parsing.parsed import Ints, Parses
 
 
 class Put(NamedTuple):

@@ -13,8 +13,8 @@ from tellapart.mine.foil.foils import Foils
 from tellapart.mine.foil.language import NAME, language_scores
 from tellapart.mine.foil.options import LANGUAGE, RANDOM
 from tellapart.models.names import load
-from tellapart.text.parsed import Ints
-from tellapart.text.trigrams import Floats
+from tellapart.text.language.trigrams import Floats
+from tellapart.text.parsing.parsed import Ints
 
 Hardness = Callable[[Ints], Floats]
 """Gives scores to some foils of one image: higher for harder ones."""

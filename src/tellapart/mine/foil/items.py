@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tellapart import seeds
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.mine.foil.foils import Foils, Put
-from tellapart.text.tagging import Tagger, content_words
+from tellapart.text.parsing.tagging import Tagger, content_words
 
 
 @dataclass(frozen=True, slots=True)

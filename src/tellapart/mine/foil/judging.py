@@ -13,7 +13,7 @@ import numpy as np
 
 from tellapart.mine.foil.mentions import Flags, Mentions
 from tellapart.mine.foil.words import Words
-from tellapart.text.parsed import Ints, Parse, Parses, Token
+from tellapart.text.parsing.parsed import Ints, Parse, Parses, Token
 
 COLOURS = frozenset(
     """red orange yellow green blue purple pink brown black white grey gray tan gold silver violet

@@ -12,8 +12,8 @@ import numpy as np
 from tellapart.mine.foil.foils import Foils
 from tellapart.mine.foil.words import WORD
 from tellapart.text.inflect import article
-from tellapart.text.parsed import Ints
-from tellapart.text.trigrams import END, START, UNKNOWN, Floats, Trigrams
+from tellapart.text.language.trigrams import END, START, UNKNOWN, Floats, Trigrams
+from tellapart.text.parsing.parsed import Ints
 
 NAME = "trigram model of the corpus's captions (Witten-Bell)"
 LEFT, RIGHT = 3, 2

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tellapart.mine.categories import Categories
 from tellapart.mine.foil.words import Words
 from tellapart.text.inflect import plural
-from tellapart.text.parsed import Ints
+from tellapart.text.parsing.parsed import Ints
 
 Flags = npt.NDArray[np.bool_]
 

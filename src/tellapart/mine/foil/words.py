@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart.text.parsed import Ints
+from tellapart.text.parsing.parsed import Ints
 
 WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 """A word, whole where hyphens join it, or a mark by itself (so that cat's begins with cat)."""

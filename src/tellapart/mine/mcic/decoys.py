@@ -22,8 +22,8 @@ from tellapart.mine.mcic.score import Candidates, Choice, Chosen, choose
 from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours
-from tellapart.text.pair_bleu import PairBleu
-from tellapart.text.sentences import Sentences
+from tellapart.text.overlap.pair_bleu import PairBleu
+from tellapart.text.overlap.sentences import Sentences
 
 BLOCK = 8192
 """Captions whose decoys are kept together."""

@@ -20,9 +20,9 @@ from tellapart.mine.mcic.vectors_given import given_vectors
 from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
-from tellapart.text.paragraphs import ParagraphOptions, train_paragraph_vectors
-from tellapart.text.tfidf import tfidf_of_words
-from tellapart.text.vectors_files import FORMS, read_vectors
+from tellapart.text.vectors.files import FORMS, read_vectors
+from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.vectors.tfidf import tfidf_of_words
 
 AUTO, PARAGRAPHS, TFIDF, SENTENCES = "auto", "paragraphs", "tf-idf", "sentences:"
 MANY = 50_000

@@ -10,7 +10,7 @@ import polars as pl
 
 from tellapart.errors import BadInput
 from tellapart.tables import read_table, require_columns
-from tellapart.text.vectors import Floats
+from tellapart.text.vectors.words import Floats
 
 
 def given_vectors(path: Path, ids: Sequence[str]) -> Floats:

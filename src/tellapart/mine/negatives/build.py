@@ -23,7 +23,7 @@ from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.score.cache import default_folder
 from tellapart.tables import write_parquet
 from tellapart.text.formatting import alike
-from tellapart.text.parsing import parse
+from tellapart.text.parsing.parse import parse
 
 MAKERS = {
     "rules": "tellapart.mine.negatives.rules.make",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tellapart.mine.negatives.differing import Difference, difference, is_one_swap
-from tellapart.text.parsing import Parse
+from tellapart.text.parsing.parse import Parse
 from tellapart.text.words import spans, tokens
 
 REASONS = (

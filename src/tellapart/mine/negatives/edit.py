@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tellapart.text.inflect import article
-from tellapart.text.parsing import Parse
+from tellapart.text.parsing.parse import Parse
 
 ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
 

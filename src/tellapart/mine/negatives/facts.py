@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tellapart.mine.negatives.phrases import Reading, kernel_of, read
 from tellapart.mine.negatives.words import GROUPS, PEOPLE
-from tellapart.text.parsing import Parse
+from tellapart.text.parsing.parse import Parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from functools import cache
 
 from tellapart.mine.negatives.differing import difference, is_one_swap
 from tellapart.text.needing import need
-from tellapart.text.parsing import Parse
+from tellapart.text.parsing.parse import Parse
 from tellapart.text.words import FUNCTION_WORDS, tokens
 
 

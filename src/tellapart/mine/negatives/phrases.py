@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tellapart.text.parsing import Parse, Token
+from tellapart.text.parsing.parse import Parse, Token
 
 COMPOUND_PREPOSITIONS = {
     ("on", "top", "of"), ("on", "the", "top", "of"), ("in", "front", "of"), ("next", "to"),

@@ -12,7 +12,7 @@ from functools import cache
 from tellapart.mine.negatives.differing import Difference, difference, is_one_swap
 from tellapart.mine.negatives.facts import Claim, Facts, Has, Shows, Stands
 from tellapart.text.needing import need
-from tellapart.text.parsing import Parse, Token
+from tellapart.text.parsing.parse import Parse, Token
 from tellapart.text.words import FUNCTION_WORDS, spans, tokens
 
 SYMMETRICAL = frozenset(

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.registry import caption_metrics
 from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.document_frequencies import DocumentFrequencies
-from tellapart.text.references import ReferenceSets
+from tellapart.text.overlap.document_frequencies import DocumentFrequencies
+from tellapart.text.overlap.references import ReferenceSets
 
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart.errors import TellapartError
-from tellapart.text.bleu import BleuCounts
 from tellapart.text.caption_metrics.metric import Floats, Marks, Material
-from tellapart.text.cider import cider, cider_d
-from tellapart.text.rouge import rouge_l
+from tellapart.text.overlap.bleu import BleuCounts
+from tellapart.text.overlap.cider import cider, cider_d
+from tellapart.text.overlap.rouge import rouge_l
 
 NGRAMS_AT_ONCE = 20_000
 COCO = "coco"

@@ -49,7 +49,7 @@ class SpicePy:
 
     def lacking(self) -> TellapartError | None:
         """A spaCy pipeline, or the file with the synonyms."""
-        from tellapart.text.parsing_spacy import find_pipeline
+        from tellapart.text.parsing.by_spacy import find_pipeline
 
         try:
             find_pipeline()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tellapart.text.caption_metrics.scene_graphs import SceneTuple, scene_tuples
-from tellapart.text.ptb import ptb_tokenise
+from tellapart.text.ptb.tokenise import ptb_tokenise
 
 
 class Texts:
@@ -29,7 +29,7 @@ class Texts:
 
     def graphs(self, texts: Sequence[str]) -> list[frozenset[SceneTuple]]:
         """The scene graph of each text (needs a spaCy pipeline)."""
-        from tellapart.text.parsing import parse
+        from tellapart.text.parsing.parse import parse
 
         new = [text for text in dict.fromkeys(texts) if text not in self._graphs]
         parses = parse(new, cache=self._cache) if new else ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from tellapart.mine.negatives.phrases import Phrase, Reading
-from tellapart.text.parsing import Parse
+from tellapart.text.parsing.parse import Parse
 
 Pair = tuple[str, str]
 Read = tuple[Parse, Reading]

@@ -18,8 +18,8 @@ from tellapart.mine.negatives.phrases import Reading, read
 from tellapart.mine.negatives.rules.counting import Counts, count_image
 from tellapart.mine.negatives.rules.lists import Lists
 from tellapart.score.cache import default_folder
-from tellapart.text.parsed import CODED, PLACES
-from tellapart.text.parsing import Parse, Parses, parse
+from tellapart.text.parsing.parse import Parse, Parses, parse
+from tellapart.text.parsing.parsed import CODED, PLACES
 
 Captions = list[tuple[int, Parse, Reading]]
 """The captions of an image: each one's row, parse and reading."""

@@ -1,0 +1,1 @@
+"""Small n-gram language models."""

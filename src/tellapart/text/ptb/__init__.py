@@ -1,0 +1,1 @@
+"""The tokens of the COCO scripts."""

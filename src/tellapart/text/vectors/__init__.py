@@ -1,0 +1,1 @@
+"""Words and texts as vectors."""

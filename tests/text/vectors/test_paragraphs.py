@@ -1,0 +1,75 @@
+"""Paragraph vectors: near where texts are alike, and the same each time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tellapart.errors import BadInput, TellapartError
+from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
+
+pytest.importorskip("gensim")
+
+DOGS = ["a dog runs on the grass".split(), "the dog runs on grass".split()]
+BUSES = ["two buses wait in a street".split(), "buses in the street wait".split()]
+TEXTS = (DOGS + BUSES) * 30
+SMALL = ParagraphOptions(dimensions=16, epochs=40, seed=3)
+
+
+@pytest.mark.parametrize("negative", [5, 0])
+def test_texts_with_the_same_words_are_near(negative):
+    options = ParagraphOptions(dimensions=16, epochs=60, negative=negative)
+    vectors = train_paragraph_vectors(TEXTS, options)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    similar = unit @ unit.T
+    dogs = np.arange(len(TEXTS)) % 4 < 2
+    alike = similar[np.ix_(dogs, dogs)].mean() + similar[np.ix_(~dogs, ~dogs)].mean()
+    assert alike / 2 > similar[np.ix_(dogs, ~dogs)].mean() + 0.2
+
+
+TRAIN = """
+from tests.text.vectors.test_paragraphs import SMALL, TEXTS
+from tellapart.text.vectors.paragraphs import train_paragraph_vectors
+print(train_paragraph_vectors(TEXTS, SMALL).tobytes().hex())
+"""
+
+
+def test_training_gives_the_same_vectors_in_every_process():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", TRAIN], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed}, cwd=Path(__file__).parents[3],
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert printed == {train_paragraph_vectors(TEXTS, SMALL).tobytes().hex() + "\n"}
+
+
+def test_a_text_without_words_gets_zero_and_others_are_numbered_right():
+    vectors = train_paragraph_vectors([[], *TEXTS, []], SMALL)
+    assert vectors.shape == (len(TEXTS) + 2, 16) and vectors.dtype == np.float32
+    assert not vectors[0].any() and not vectors[-1].any() and vectors[1:-1].any(axis=1).all()
+
+
+def test_fast_training_reports_each_epoch():
+    seen = []
+    options = ParagraphOptions(dimensions=8, epochs=4, fast=True)
+    vectors = train_paragraph_vectors(TEXTS, options, lambda *done: seen.append(done))
+    assert vectors.shape == (len(TEXTS), 8) and seen[-1] == (4, 4)
+
+
+def test_nothing_to_train_on_is_an_error():
+    with pytest.raises(BadInput, match="no words to train vectors on"):
+        train_paragraph_vectors([[], []])
+
+
+def test_without_gensim_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim.models.doc2vec", None)
+    with pytest.raises(TellapartError, match="gensim") as caught:
+        train_paragraph_vectors(TEXTS)
+    assert "tellapart[text]" in caught.value.todo
