@@ -106,7 +106,7 @@ def bare(model: Any, pixels: Any, tokens: list[Any], batch: int) -> None:
     """Forward passes over distinct inputs that are ready as tensors; texts sorted by length."""
     import torch
 
-    from tellapart.models.open_clip_text import encode_text
+    from tellapart.models.open_clip.text import encode_text
 
     with torch.inference_mode():
         for k in range(0, len(pixels), batch):

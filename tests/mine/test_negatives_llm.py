@@ -28,7 +28,7 @@ from tellapart.mine.negatives.llm_captions import edited, has_what_it_takes
 from tellapart.mine.negatives.llm_replies import read_reply
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
-from tellapart.models.language_writing import Talk, Written, writer_of
+from tellapart.models.language.writing import Talk, Written, writer_of
 from tellapart.models.model import Facts
 from tellapart.text.formatting import formed_like
 from tellapart.text.parsing.parse import parse

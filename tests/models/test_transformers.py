@@ -172,7 +172,7 @@ def test_pitfall_11_siglip_texts_are_canonical_and_padded_to_64(
 
 
 def test_pitfall_11_a_tokenizer_that_does_not_canonicalise_is_helped(transformers, clip):
-    from tellapart.models.hf_dual import canonical_text
+    from tellapart.models.hf.dual import canonical_text
 
     assert canonical_text("siglip", " A dog,\n on it. ") == "a dog on it"
     assert canonical_text("siglip2", "A dog, on it.") == "a dog, on it."

@@ -15,7 +15,7 @@ from tellapart.corpus.reading import read_corpus
 from tellapart.mine.negatives.llm import LlmOptions, make
 from tellapart.mine.negatives.making import Task
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.models.language_writing import writer_of
+from tellapart.models.language.writing import writer_of
 from tellapart.text.parsing.parse import parse
 
 KINDS = ("replace-object",)

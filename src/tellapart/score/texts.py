@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.models.language import TextScorer
+from tellapart.models.language.model import TextScorer
 from tellapart.models.model import Facts
 from tellapart.score.cache import SIZE_GB, open_shelf
 from tellapart.score.computing import Limits

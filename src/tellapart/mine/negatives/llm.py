@@ -25,7 +25,7 @@ from tellapart.mine.negatives.llm_replies import (
 )
 from tellapart.mine.negatives.making import Made, Task
 from tellapart.mine.negatives.prompts import again, another, lesson, opening, wording
-from tellapart.models.language_writing import Writer, Written, writer_of
+from tellapart.models.language.writing import Writer, Written, writer_of
 from tellapart.score.cache import default_folder
 from tellapart.text.formatting import alike, formed_like
 

@@ -19,7 +19,7 @@ from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.errors import BadInput
 from tellapart.mine.negatives.edit import Source
 from tellapart.mine.negatives.prompts import MARK, NONE, lesson, wording
-from tellapart.models.language_writing import Talk, Writer, Written
+from tellapart.models.language.writing import Talk, Writer, Written
 from tellapart.models.model import Facts
 from tellapart.score.cache import fingerprint
 from tellapart.score.work import Journal

@@ -14,7 +14,7 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.mine.refining.scored import SCORES, Floats
-from tellapart.models.language import TextScorer
+from tellapart.models.language.model import TextScorer
 from tellapart.models.model import kind_of
 from tellapart.models.names import load
 from tellapart.questions import Ask

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tellapart.models.chat_prompts import Prompt
+from tellapart.models.chat.prompts import Prompt
 
 THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 LEAD = re.compile(

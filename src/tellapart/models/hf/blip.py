@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tellapart.models.hf_dual import text_length
-from tellapart.models.hf_loading import Wanted, described, fetch, weights_of
-from tellapart.models.hf_pairs import IMAGES, PAIRS, alike, seen_once, token_ids
+from tellapart.models.hf.dual import text_length
+from tellapart.models.hf.loading import Wanted, described, fetch, weights_of
+from tellapart.models.hf.pairs import IMAGES, PAIRS, alike, seen_once, token_ids
 from tellapart.models.model import Facts, Floats
 from tellapart.models.torch_tools import chunks, dtype_of, fingerprint, put_back, unit_rows
 from tellapart.pictures import Picture

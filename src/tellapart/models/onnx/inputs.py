@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.models.needing import need
-from tellapart.models.onnx_folder import ImageSide, Tokenizer
+from tellapart.models.onnx.folder import ImageSide, Tokenizer
 from tellapart.models.storybook import PAD, word_ids
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 from tellapart import seeds
 from tellapart.models.model import Facts, Floats
 from tellapart.models.needing import need
-from tellapart.models.onnx_folder import Description, read_description
-from tellapart.models.onnx_inputs import pixels, tokenizer_of
+from tellapart.models.onnx.folder import Description, read_description
+from tellapart.models.onnx.inputs import pixels, tokenizer_of
 from tellapart.pictures import Picture
 
 IMAGES, TEXTS = 32, 64

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.models.hf_loading import (
+from tellapart.models.hf.loading import (
     Wanted,
     described,
     fetch,
@@ -23,7 +23,7 @@ from tellapart.models.hf_loading import (
 from tellapart.models.model import Facts, Floats
 from tellapart.models.names import canonical
 from tellapart.models.torch_tools import device_of, dtype_of, fingerprint
-from tellapart.models.vqascore_families import BlipAnswers, GenerativeAnswers
+from tellapart.models.vqascore.families import BlipAnswers, GenerativeAnswers
 from tellapart.pictures import Picture
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from tellapart.errors import BadInput
-from tellapart.models.hf_blip import BlipContrast, BlipMatching
-from tellapart.models.hf_caption import FAMILIES, Captioner
-from tellapart.models.hf_dual import PADDING, HFDualEncoder
-from tellapart.models.hf_loading import Wanted, fetch, transformers_library
-from tellapart.models.language_causal import CausalModel
-from tellapart.models.language_classifiers import TextClassifier
+from tellapart.models.hf.blip import BlipContrast, BlipMatching
+from tellapart.models.hf.captioners import FAMILIES, Captioner
+from tellapart.models.hf.dual import PADDING, HFDualEncoder
+from tellapart.models.hf.loading import Wanted, fetch, transformers_library
+from tellapart.models.language.causal import CausalModel
+from tellapart.models.language.classifiers import TextClassifier
 from tellapart.models.model import Facts
 from tellapart.models.names import canonical
 from tellapart.models.torch_tools import device_of, dtype_of

@@ -15,7 +15,7 @@ import numpy as np
 from tellapart.errors import BadImage, BadInput
 from tellapart.models.model import Facts, Floats, Shown
 from tellapart.models.names import canonical
-from tellapart.models.reference_corpus import Draw, references_of
+from tellapart.models.reference.corpus import Draw, references_of
 from tellapart.pictures import Picture
 from tellapart.text.caption_metrics.metric import Material, metric_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.models.hf_loading import Wanted, described, fetch, weights_of
-from tellapart.models.language import TextOnly
+from tellapart.models.hf.loading import Wanted, described, fetch, weights_of
+from tellapart.models.language.model import TextOnly
 from tellapart.models.model import Facts, Floats
 from tellapart.models.torch_tools import chunks, fingerprint, put_back
 

@@ -10,7 +10,7 @@ import string
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tellapart.models.hf_loading import Wanted, described, fetch, weights_of
+from tellapart.models.hf.loading import Wanted, described, fetch, weights_of
 from tellapart.models.model import Facts, Floats
 from tellapart.models.torch_tools import chunks, dtype_of, fingerprint, put_back, unit_rows
 from tellapart.pictures import Picture

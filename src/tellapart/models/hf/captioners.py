@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tellapart.models.hf_loading import Wanted, described, fetch, weights_of
-from tellapart.models.hf_pairs import alike, log_probabilities, seen_once, token_ids
+from tellapart.models.hf.loading import Wanted, described, fetch, weights_of
+from tellapart.models.hf.pairs import alike, log_probabilities, seen_once, token_ids
 from tellapart.models.model import Facts, Floats
 from tellapart.models.torch_tools import dtype_of, fingerprint
 from tellapart.pictures import Picture

@@ -11,8 +11,8 @@ from tellapart import seeds
 from tellapart.errors import TellapartError
 from tellapart.models.model import Facts, Floats
 from tellapart.models.names import canonical
-from tellapart.models.open_clip_source import Source, source_of
-from tellapart.models.open_clip_text import encode_text, longest
+from tellapart.models.open_clip.source import Source, source_of
+from tellapart.models.open_clip.text import encode_text, longest
 from tellapart.models.torch_tools import (
     chunks,
     device_of,

@@ -12,9 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
-from tellapart.models.chat_http import Endpoint, Limits, NoAnswer, model_and_url, said
-from tellapart.models.hf_loading import Wanted, transformers_library
-from tellapart.models.language_causal import CausalModel
+from tellapart.models.chat.http import Endpoint, Limits, NoAnswer, model_and_url, said
+from tellapart.models.hf.loading import Wanted, transformers_library
+from tellapart.models.language.causal import CausalModel
 from tellapart.models.model import Facts
 from tellapart.models.names import ModelName, canonical, made
 from tellapart.models.torch_tools import chunks, device_of, dtype_of

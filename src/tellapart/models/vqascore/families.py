@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tellapart.errors import BadInput
-from tellapart.models.hf_dual import text_length, to_device
-from tellapart.models.hf_loading import Wanted
-from tellapart.models.hf_pairs import alike, log_probabilities, seen_once, token_ids
+from tellapart.models.hf.dual import text_length, to_device
+from tellapart.models.hf.loading import Wanted
+from tellapart.models.hf.pairs import alike, log_probabilities, seen_once, token_ids
 from tellapart.models.torch_tools import dtype_of
 from tellapart.pictures import Picture
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tellapart.errors import BadInput
-from tellapart.models.chat_http import Endpoint, Limits, NoAnswer, model_and_url, said
-from tellapart.models.chat_prompts import Prompt, prompt_of, wording
-from tellapart.models.chat_replies import likeliest, position
-from tellapart.models.data_urls import data_url
+from tellapart.models.chat.data_urls import data_url
+from tellapart.models.chat.http import Endpoint, Limits, NoAnswer, model_and_url, said
+from tellapart.models.chat.prompts import Prompt, prompt_of, wording
+from tellapart.models.chat.replies import likeliest, position
 from tellapart.models.model import Asked, Facts, Reply
 from tellapart.models.names import canonical
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.models.hf_loading import Wanted, described, fetch, transformers_library, weights_of
-from tellapart.models.language import TextOnly
+from tellapart.models.hf.loading import Wanted, described, fetch, transformers_library, weights_of
+from tellapart.models.language.model import TextOnly
 from tellapart.models.model import Facts, Floats
 from tellapart.models.names import canonical
 from tellapart.models.torch_tools import chunks, device_of, dtype_of, fingerprint

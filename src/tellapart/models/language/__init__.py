@@ -1,0 +1,1 @@
+"""Text-only models: how a sentence sounds, and writers of sentences."""

@@ -1,0 +1,1 @@
+"""Caption metrics as models."""

@@ -1,0 +1,1 @@
+"""VQAScore: how likely is a Yes?"""
