@@ -78,6 +78,10 @@ def test_where_no_process_can_be_started_files_are_read_without_a_trial(tmp_path
         (pl.Series("id", ["a", None]), "a.parquet has a row without 'id'"),
         (pl.Series("sides", ["a", "b"]), "the column 'sides' of a.parquet holds String"),
         (pl.Series("sides", [[1], [None]]), "a.parquet has a row without 'sides'"),
+        (
+            pl.Series("sides", [{"a": [1]}, {"a": [2]}]),
+            "the column 'sides' of a.parquet holds Struct",
+        ),
         (pl.Series("sides", [[2**40], []]), "the column 'sides' of a.parquet holds List(Int64)"),
     ],
 )

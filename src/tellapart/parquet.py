@@ -225,10 +225,11 @@ def _cast(column: pl.Series, wanted: Any, path: Path) -> pl.Series:
     found = column.dtype
     alike = found.is_numeric() == wanted.is_numeric() and found.is_nested() == wanted.is_nested()
     try:
-        if alike or found == pl.Null:
-            return column.cast(wanted)
+        cast = column.cast(wanted) if alike or found == pl.Null else column
     except BROKEN:
-        pass
+        cast = column
+    if cast.dtype == wanted:  # Polars leaves some as they are, and says nothing
+        return cast
     raise BadInput(
         f"the column {column.name!r} of {path.name} holds {found}",
         where=str(path),
