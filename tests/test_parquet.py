@@ -80,7 +80,7 @@ def test_where_no_process_can_be_started_files_are_read_without_a_trial(tmp_path
         (pl.Series("sides", [[1], [None]]), "a.parquet has a row without 'sides'"),
         (
             pl.Series("sides", [{"a": [1]}, {"a": [2]}]),
-            "the column 'sides' of a.parquet holds Struct",
+            "the column 'sides' of a.parquet holds Struct({'a': List(Int64)})",
         ),
         (pl.Series("sides", [[2**40], []]), "the column 'sides' of a.parquet holds List(Int64)"),
     ],
