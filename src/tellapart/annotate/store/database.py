@@ -25,8 +25,8 @@ Job = Callable[[Connection], T]
 Work = tuple[Job[Any], "Future[Any]"]
 BATCH = 64
 """Jobs that SQLite's writer commits together, at most."""
-CONNECTIONS = 16
-"""To PostgreSQL, of one server."""
+CONNECTIONS = 6
+"""To PostgreSQL, of one server: with more, its threads are in each other's way."""
 AGAIN = {"40001", "40P01", "23505"}
 """PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
 ATTEMPTS = 4
