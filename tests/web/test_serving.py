@@ -79,3 +79,8 @@ def test_who_serves_to_others_is_warned_without_https():
     assert not ServeOptions().open_to_others
     assert ServeOptions(host="0.0.0.0").open_to_others
     assert not ServeOptions(host="0.0.0.0", public_url="https://x.example").open_to_others
+
+
+def test_the_owners_link_of_what_is_no_study_is_refused_as_elsewhere(tmp_path):
+    with pytest.raises(TellapartError, match="is not a study"):
+        study("owner", tmp_path)

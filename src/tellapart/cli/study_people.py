@@ -85,13 +85,16 @@ def owner(
     as_json: Json = False,
 ) -> None:
     """Show the link to the owner's page, or make a new one in its place."""
-    from tellapart.annotate.keys import read_keys, renew_owner
+    from tellapart.annotate.keys import renew_owner
+    from tellapart.annotate.opening import opened_study
     from tellapart.annotate.sessions import end_sessions
 
-    if renew:
-        renew_owner(folder)
-        _do(folder, database, lambda conn, study: end_sessions(conn, study, None))
-    link = f"{public_url.rstrip('/')}/owner#{read_keys(folder).owner}"
+    with opened_study(folder, database) as study:
+        keys = study.keys
+        if renew:
+            keys = renew_owner(folder)
+            study.database.submit(lambda conn: end_sessions(conn, study, None)).result()
+    link = f"{public_url.rstrip('/')}/owner#{keys.owner}"
     emit({"owner": link}, link, as_json)
 
 
