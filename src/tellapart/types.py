@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,9 @@ Ints32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 
-class Progress(Protocol):
-    """Told again and again how many of how many steps of a phase are done."""
-
-    def __call__(self, phase: str, done: int, total: int, /) -> None: ...
+Progress = Callable[[str, int, int], None]
+"""Told again and again how many of how many steps of a phase are done: (phase, done, total)."""
 
 
-def silent(phase: str, done: int, total: int, /) -> None:
+def silent(phase: str, done: int, total: int) -> None:
     """Progress that nobody watches."""
