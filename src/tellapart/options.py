@@ -12,17 +12,37 @@ Nothing heavy is imported here, nor by the modules that only declare options.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
     """What a person is told about an option.
 
-    `flag` is its name on the command line where that is not the field's own (`--lambda` for a
-    field `lambda_`); `metavar` stands for the value in the help; `choices` are the values allowed.
+    `flag` is its name on the command line where that is not the field's own: `--lambda` for a
+    field `weights`, `--no-cache` for a switch that is on by default and can only be turned off.
+    `alias` is an older name that still works. `metavar` stands for the value in the help;
+    `choices` are the values allowed. What is `last` stands behind the other options in the help.
     """
 
     text: str
     flag: str = ""
     metavar: str = ""
     choices: tuple[str, ...] = ()
+    alias: str = ""
+    last: bool = False
+
+
+Seed = Annotated[int, Help("The seed of all randomness.")]
+Overwrite = Annotated[bool, Help("Replace what already exists.", last=True)]
+SkipBad = Annotated[bool, Help("Leave out what cannot be used, and list it.", last=True)]
+Cache = Annotated[
+    Path | None, Help("Folder of the cache (default: TELLAPART_CACHE, else ~/.cache/tellapart).")
+]
+UseCache = Annotated[
+    bool, Help("Neither read nor keep embeddings and scores of pairs.", flag="--no-cache")
+]
+CacheGb = Annotated[
+    float, Help("Largest size of the cache in gigabytes; what was used longest ago goes first.")
+]
