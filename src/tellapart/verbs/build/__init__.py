@@ -1,0 +1,1 @@
+"""Builders: how each makes a benchmark from a corpus."""
