@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
-    from tellapart.audits.auditing import AuditOptions, audit
-    from tellapart.audits.guessable import guessable
+    from tellapart.audits.audit import AuditOptions, audit
+    from tellapart.audits.guesses import guessable
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
     from tellapart.benchmark.exporting import export
     from tellapart.benchmark.handling import Choice, diff, merge, subset
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
-    "AuditOptions": "audits.auditing",
+    "AuditOptions": "audits.audit",
     "Benchmark": "benchmark.benchmark",
     "BisonOptions": "mine.bison.options",
     "BivlcOptions": "mine.bivlc",
@@ -78,7 +78,7 @@ _WHERE = {
     "Run": "score.run",
     "Scores": "measures.scores",
     "TellapartError": "errors",
-    "audit": "audits.auditing",
+    "audit": "audits.audit",
     "build": "mine.build",
     "captions": "measures.captioning.captions",
     "compare": "measures.comparing",
@@ -87,7 +87,7 @@ _WHERE = {
     "evaluate": "score.evaluate",
     "export": "benchmark.exporting",
     "get": "benchmark.published.importer",
-    "guessable": "audits.guessable",
+    "guessable": "audits.guesses",
     "import_scores": "score.importing",
     "load_benchmark": "benchmark.benchmark",
     "load_run": "score.run",

@@ -9,18 +9,29 @@ import sys
 import numpy as np
 import pytest
 from tests.audits.conftest import bench, choice, pairs
+from tests.audits.test_image_guessers import squares
 from tests.models.small import causal_folder, library
 
 from tellapart import seeds
-from tellapart.audits.auditing import AuditOptions, audit
-from tellapart.audits.best import NOTHING
-from tellapart.audits.frequency import mean_log_frequency
-from tellapart.audits.guessable import guessable
-from tellapart.audits.language import lm_guesser
-from tellapart.audits.learned import fit
+from tellapart.audits.audit import AuditOptions, audit
+from tellapart.audits.guessers import (
+    CAPTION_PLACE,
+    CENTRAL,
+    IMAGE_PLACE,
+    NGRAMS,
+    TEXT_GUESSERS,
+    Guesser,
+    lm_guesser,
+    mean_log_frequency,
+    text_guessers,
+)
+from tellapart.audits.guesses import NOTHING, guessable
+from tellapart.audits.regression import fit
 from tellapart.audits.sheet import FOLDS, folds, sheet_of
+from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import TellapartError
 from tellapart.items import Item, Origin, Slot, Word
+from tellapart.measures.choice import ACCURACY
 from tellapart.models.names import load
 
 PLANTED = {
@@ -264,3 +275,60 @@ def test_a_language_model_guesses_by_its_own_scores_of_the_captions(tmp_path):
     got = lm_guesser(str(folder)).scores(sheet)
     expected = load(f"hf:{folder}?head=lm").score_texts([sheet.texts[k] for k in sheet.text])
     assert got == pytest.approx(expected, rel=1e-5) and len(set(got)) == 2
+
+
+def options_of(captions_by_item: list[tuple[str, ...]]) -> Benchmark:
+    """Items whose first option is true."""
+    items = [
+        Item.imported(
+            "test", str(k), images=(str(k),), captions=captions, true=frozenset({(0, 0)}),
+            kind="mcic", origin=Origin("test"),
+        )
+        for k, captions in enumerate(captions_by_item)
+    ]  # fmt: skip
+    return bench(items)
+
+
+def test_pitfall_4_a_caption_that_all_decoys_were_chosen_for_is_found():
+    near = ("a red dog runs", "a red cat runs", "a blue dog runs", "a red dog sits")
+    sheet = sheet_of(options_of([near]))
+    scores = CENTRAL.scores(sheet)
+    assert np.argmax(scores) == 0
+    run = sheet.run("middle", scores)
+    assert ACCURACY.outcomes(run, "half").value.tolist() == [1.0]
+
+
+def test_two_options_are_equally_near_and_each_item_is_for_itself():
+    sheet = sheet_of(options_of([("a dog", "a red dog"), ("two cats", "a dog and two cats")]))
+    first, second, third, fourth = CENTRAL.scores(sheet)
+    assert first == second and third == fourth and first != third
+
+
+def test_pitfall_4_the_middle_of_several_options_is_audited(quick):
+    """Each decoy changes one word of the right caption; no word is in two items."""
+    ends = [f"{one}{two}" for one in "abcdef" for two in "ghijk"]
+    words = [
+        [f"{word}{end}" for word in ("dog", "cat", "owl", "fox", "hen", "pig")] for end in ends
+    ]
+    near = [(f"{a} {b} {c}", f"{x} {b} {c}", f"{a} {y} {c}", f"{a} {b} {z}")
+            for a, b, c, x, y, z in words]  # fmt: skip
+    found = audit(options_of(near), options=quick)
+    middle = found.guess("nearest to the other options").estimate
+    assert (middle.value, middle.chance) == (1.0, 0.25)
+    assert guessable(options_of(near)).of("accuracy").cue == "nearest to the other options"
+
+
+def test_every_guesser_stands_in_the_audit(tmp_path):
+    modules = (module for name, module in sys.modules.items() if ".audits." in name)
+    defined = [g for m in modules for g in vars(m).values() if isinstance(g, Guesser)]
+    assert {g.family for g in defined} <= {g.family for g in (*TEXT_GUESSERS, NGRAMS)}
+    several = [choice(f"o{k}", f"a {k}", f"b {k}", f"c {k}", place=k % 3) for k in range(9)]
+    items = [*several, *squares(tmp_path, told=True, number=10)]
+    options = AuditOptions(resamples=50)
+    families = {g.family for g in audit(bench(items, tmp_path), options=options).guesses}
+    assert {g.family for g in (*TEXT_GUESSERS, NGRAMS)} <= families
+    assert families >= {
+        CAPTION_PLACE, IMAGE_PLACE, "file size", "size", "brightness", "image statistics",
+        "detectors",
+    }  # fmt: skip
+    assert text_guessers(sheet_of(bench(several))) == list(TEXT_GUESSERS)

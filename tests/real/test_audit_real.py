@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tellapart.audits.auditing import AuditOptions, audit
-from tellapart.audits.guessable import guessable
+from tellapart.audits.audit import AuditOptions, audit
+from tellapart.audits.guesses import guessable
 from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reading import ReadOptions, read_corpus

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tellapart.audits.foil_rules import foil_rules
+from tellapart.audits.findings import foil_rules
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reading import ReadOptions, read_corpus
 from tellapart.errors import TellapartError

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from tellapart import seeds
@@ -17,14 +16,13 @@ from tellapart.items import Item
 from tellapart.questions import Ask
 from tellapart.score.cells import GRID_ASKS, cells
 from tellapart.score.run import SCORE_COLUMNS, Run, RunCard, answers_frame
+from tellapart.types import Bools, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class GuessSheet:
     """The cells of some items, in the engine's order.
 
     `item`, `image`, `caption` and `text` have one entry a cell; `item` counts within `items`,
@@ -47,9 +45,14 @@ class Sheet:
         return folds([item.group for item in self.items])[self.item]
 
     @cached_property
+    def unedited(self) -> Bools:
+        """Which cells have their caption as the item has it."""
+        return np.array([edit == "" for edit in self.edit], dtype=bool)
+
+    @cached_property
     def begins(self) -> Ints:
         """Where the grid of each item begins."""
-        return np.searchsorted(self.item, np.arange(len(self.items))).astype(np.intp)
+        return np.searchsorted(self.item, np.arange(len(self.items))).astype(np.int64)
 
     def cell(self, item: int, image: int, caption: int) -> int:
         """The place of a cell of the grid."""
@@ -84,7 +87,7 @@ class Sheet:
 
 def sheet_of(
     benchmark: Benchmark, asks: frozenset[Ask] = GRID_ASKS, items: Sequence[Item] | None = None
-) -> Sheet:
+) -> GuessSheet:
     """All cells that the questions need, of all items or of those given."""
     kept = tuple(benchmark.items if items is None else items)
     places: dict[str, int] = {}
@@ -94,12 +97,12 @@ def sheet_of(
         for cell in cells(item, asks)
     ]
     columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[]] * 5
-    item, image, caption, text = (np.array(columns[k], dtype=np.intp) for k in (0, 1, 2, 4))
+    item, image, caption, text = (np.array(columns[k], dtype=np.int64) for k in (0, 1, 2, 4))
     edit, texts = tuple(columns[3]), tuple(places)
-    return Sheet(benchmark, kept, asks, item, image, caption, edit, text, texts)
+    return GuessSheet(benchmark, kept, asks, item, image, caption, edit, text, texts)
 
 
 def folds(groups: Sequence[str]) -> Ints:
     """The fold of each group name: groups are spread over `FOLDS` folds at random, seeded."""
     names, codes = np.unique(np.array(groups, dtype=str), return_inverse=True)
-    return (seeds.rng(0, "audit folds").permutation(len(names)) % FOLDS)[codes].astype(np.intp)
+    return (seeds.rng(0, "audit folds").permutation(len(names)) % FOLDS)[codes].astype(np.int64)

@@ -40,10 +40,9 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Find what can be guessed without looking, and what is odd about the items."""
-    from tellapart.audits.auditing import AuditOptions
-    from tellapart.audits.auditing import audit as find
-    from tellapart.audits.foil_rules import read_synonyms
-    from tellapart.audits.overlap import open_other
+    from tellapart.audits.audit import AuditOptions
+    from tellapart.audits.audit import audit as find
+    from tellapart.audits.findings import open_other, read_synonyms
     from tellapart.corpus.reading import ReadOptions, read_corpus
     from tellapart.errors import BadInput
 

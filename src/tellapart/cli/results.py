@@ -60,7 +60,7 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str]:
 
 def _guesses(benchmarks: list[Any]) -> dict[tuple[str, str, str], str]:
     """What can be guessed from captions alone, by benchmark, measure and kind."""
-    from tellapart.audits.guessable import guessable
+    from tellapart.audits.guesses import guessable
 
     found = {}
     for benchmark in {b.sha256: b for b in benchmarks}.values():

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from tellapart import registry
-from tellapart.audits.best import Best
-from tellapart.audits.guessable import guessable
+from tellapart.audits.guesses import BestGuess, guessable
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.comparing import compare
 from tellapart.measures.comparison import Pair
@@ -57,7 +56,7 @@ class Sheet:
     entries: tuple[Entry, ...]
     text_only: Entry
     computed: bool
-    cues: Mapping[tuple[str, str], Best] = field(default_factory=dict)
+    cues: Mapping[tuple[str, str], BestGuess] = field(default_factory=dict)
     pairs: tuple[Pair, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""Text tables with columns in line."""
+"""Text tables with columns in line, and shares as they stand in them."""
 
 from __future__ import annotations
 
@@ -20,3 +20,12 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def percent(share: float) -> str:
+    """A share in percent, one place behind the point.
+
+    >>> percent(0.74963)
+    '75.0'
+    """
+    return f"{100 * share:.1f}"

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart.audits.cues import Guesser
-from tellapart.audits.learned import caption_pairs, crossfitted, image_pairs, text_scores
-from tellapart.audits.sheet import Floats, Sheet
+from tellapart.audits.guessers import Guesser, text_scores
+from tellapart.audits.regression import caption_pairs, crossfitted, image_pairs
+from tellapart.audits.sheet import GuessSheet
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadImage
 from tellapart.items import Item
 from tellapart.pictures import Picture
 from tellapart.score.engine import sample
+from tellapart.types import Floats, Progress
 
-Progress = Callable[[int, int], None]
 STATISTICS = (
     "log bytes", "log pixels", "log bytes a pixel", "log width by height", "brightness",
     "contrast", "saturation", "warmth", "sharpness",
@@ -30,15 +30,15 @@ SIDE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What was found by looking: statistics by image, the items they suffice for, and why not."""
+class PictureStatistics:
+    """Statistics by image, the items whose images all have them, and why others are left out."""
 
     statistics: Mapping[str, Floats]
     items: tuple[Item, ...]
     remark: str
 
 
-def look(benchmark: Benchmark, limit: int, progress: Progress) -> Looked:
+def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> PictureStatistics:
     """Open the pictures of at most `limit` items; items with a missing one are left out."""
     there = {name: benchmark.picture(name).path.exists() for name in benchmark.images}
     whole = [item for item in benchmark.items if all(there[name] for name in item.images)]
@@ -51,7 +51,7 @@ def look(benchmark: Benchmark, limit: int, progress: Progress) -> Looked:
         except BadImage:
             continue
         finally:
-            progress(done, len(names))
+            progress("pictures", done, len(names))
     kept = tuple(item for item in chosen if all(name in found for name in item.images))
     total, missing = len(benchmark.items), len(benchmark.items) - len(whole)
     remark = ""
@@ -62,7 +62,7 @@ def look(benchmark: Benchmark, limit: int, progress: Progress) -> Looked:
             f"{len(kept):,} of {total:,} items "
             f"({missing:,} lack a picture, at most {limit:,} are opened)"
         )
-    return Looked(found, kept, remark)
+    return PictureStatistics(found, kept, remark)
 
 
 def statistics(picture: Picture) -> Floats:
@@ -91,7 +91,7 @@ def statistics(picture: Picture) -> Floats:
     )
 
 
-def image_guessers(looked: Looked, sheet: Sheet) -> list[Guesser]:
+def image_guessers(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser]:
     """Single statistics both ways, and all of them together where there is a right image."""
     singles = [
         ("file size", "the smaller file", "the larger file", "log bytes"),
@@ -110,11 +110,11 @@ def image_guessers(looked: Looked, sheet: Sheet) -> list[Guesser]:
     return made
 
 
-def _single(looked: Looked, column: int) -> Callable[[Sheet], Floats]:
+def _single(looked: PictureStatistics, column: int) -> Callable[[GuessSheet], Floats]:
     return lambda sheet: -features(looked, sheet)[:, column]
 
 
-def features(looked: Looked, sheet: Sheet) -> Floats:
+def features(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
     """The statistics of each cell's image, one row a cell."""
     rows = [
         looked.statistics[sheet.items[k].images[i]]
@@ -123,12 +123,12 @@ def features(looked: Looked, sheet: Sheet) -> Floats:
     return np.array(rows).reshape(-1, len(STATISTICS))
 
 
-def image_scores(looked: Looked, sheet: Sheet) -> Floats:
+def image_scores(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
     """How much an image looks like the right or original ones, cross-fitted over groups."""
     return crossfitted(features(looked, sheet), image_pairs(sheet), sheet.fold)
 
 
-def detectors(looked: Looked, sheet: Sheet) -> list[Guesser]:
+def detectors(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser]:
     """Original or edited, image and caption each by itself: matched, they answer whole grids.
 
     The score of a cell is the product of both: an image that looks original takes the caption

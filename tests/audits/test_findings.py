@@ -8,10 +8,17 @@ from pathlib import Path
 import pytest
 from tests.audits.conftest import bench, choice, pairs
 
-from tellapart.audits.auditing import audit
-from tellapart.audits.foil_rules import foil_rules, mentions, read_synonyms
-from tellapart.audits.overlap import open_other, overlap, plain_id
-from tellapart.audits.structure import structure, unanswerable
+from tellapart.audits.audit import audit
+from tellapart.audits.findings import (
+    foil_rules,
+    mentions,
+    open_other,
+    overlap,
+    plain_id,
+    read_synonyms,
+    structure,
+    unanswerable,
+)
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput

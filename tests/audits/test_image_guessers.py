@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from tests.audits.conftest import bench
 
 from tellapart import seeds
-from tellapart.audits.auditing import AuditOptions, audit
+from tellapart.audits.audit import AuditOptions, audit
 from tellapart.items import Item, Origin
 
 OPTIONS = AuditOptions(ngrams=False, resamples=50)

@@ -1,4 +1,4 @@
-"""Cues put together: a logistic regression on differences between options, cross-fitted.
+"""A regression on cues: logistic, on differences between options, cross-fitted over groups.
 
 For a choice between two options with features a and b, P(a is taken) = 1 / (1 + exp(-w(a - b)))
 (Bradley & Terry 1952 with features). Weights are fitted on other groups of images than those
@@ -12,17 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart.audits.cues import TEXT_CUES, Guesser
-from tellapart.audits.frequency import mean_log_frequency
-from tellapart.audits.sheet import FOLDS, Floats, Ints, Sheet
+from tellapart.audits.sheet import FOLDS, GuessSheet
 from tellapart.items import Item
+from tellapart.types import Floats, Ints
 
 RIDGE = 1.0
 STEPS = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class OptionPairs:
     """Options to be told apart, as places of cells: the right (or original) one and another."""
 
     right: Ints
@@ -32,7 +31,7 @@ class Pairs:
         return len(self.right)
 
 
-def caption_pairs(sheet: Sheet) -> Pairs:
+def caption_pairs(sheet: GuessSheet) -> OptionPairs:
     """Right and wrong captions of one image; in larger grids the original and the others."""
     return _pairs(
         (sheet.cell(k, image, a), sheet.cell(k, image, b))
@@ -42,7 +41,7 @@ def caption_pairs(sheet: Sheet) -> Pairs:
     )
 
 
-def image_pairs(sheet: Sheet) -> Pairs:
+def image_pairs(sheet: GuessSheet) -> OptionPairs:
     """Right and wrong images of one caption; in larger grids the original and the others."""
     return _pairs(
         (sheet.cell(k, a, caption), sheet.cell(k, b, caption))
@@ -52,9 +51,9 @@ def image_pairs(sheet: Sheet) -> Pairs:
     )
 
 
-def _pairs(found: Iterable[tuple[int, int]]) -> Pairs:
-    table = np.array(list(found), dtype=np.intp).reshape(-1, 2)
-    return Pairs(table[:, 0], table[:, 1])
+def _pairs(found: Iterable[tuple[int, int]]) -> OptionPairs:
+    table = np.array(list(found), dtype=np.int64).reshape(-1, 2)
+    return OptionPairs(table[:, 0], table[:, 1])
 
 
 def caption_options(item: Item) -> list[tuple[int, int]]:
@@ -80,7 +79,7 @@ def _told_apart(item: Item, side: int) -> list[tuple[int, int]]:
     return [(a, b) for a in sorted(right) for b in options if b not in right]
 
 
-def crossfitted(features: Floats, pairs: Pairs, fold: Ints) -> Floats:
+def crossfitted(features: Floats, pairs: OptionPairs, fold: Ints) -> Floats:
     """A score for each row of `features`; 0 is the mean row of those that were fitted on."""
     scale = features.std(axis=0)
     scaled = features / np.where(scale > 0, scale, 1.0)
@@ -107,20 +106,3 @@ def fit(differences: Floats) -> Floats:
         if np.abs(step).max() < 1e-8:
             break
     return weights
-
-
-def text_features(sheet: Sheet) -> Floats:
-    """The numbers of the text cues and the word frequency, one row a cell."""
-    single = [sheet.by_text(cue) for name, *_, cue in TEXT_CUES if ", then" not in name]
-    return np.stack([*single, mean_log_frequency(sheet)], axis=1)
-
-
-def text_scores(sheet: Sheet) -> Floats:
-    """Captions by all text cues together."""
-    return crossfitted(text_features(sheet), caption_pairs(sheet), sheet.fold)
-
-
-TOGETHER = Guesser(
-    "all text cues together", "all text cues together (logistic regression)", "", "caption",
-    text_scores,
-)  # fmt: skip

@@ -1,0 +1,346 @@
+"""The audit of a benchmark: what can be guessed without looking, and what is odd about items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tellapart.audits.findings import Finding, foil_rules, overlap, structure
+from tellapart.audits.guessers import (
+    NGRAMS,
+    Guesser,
+    Sees,
+    lm_guesser,
+    place_guessers,
+    text_guessers,
+)
+from tellapart.audits.guesses import (
+    BestGuess,
+    Guess,
+    asked_by,
+    best_guesses,
+    guesses,
+    lift,
+    measures_for,
+    word_measures,
+    word_sheet,
+)
+from tellapart.audits.image_guessers import detectors, image_guessers, picture_statistics
+from tellapart.audits.sheet import GuessSheet, sheet_of
+from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.measures.estimate import Estimate
+from tellapart.measures.outcomes import Measure, Outcomes
+from tellapart.stats.intervals import RESAMPLES
+from tellapart.text.aligned import aligned, percent
+from tellapart.types import Progress, silent
+
+SMALL = 0.005
+"""Cues that go less of the way from chance to perfect are counted, not shown."""
+
+NOTES = """\
+Ties are halved; "wrong" and "right" show what ties do. Of each cue the stronger way is shown and
+the other way beside it; "fair" is the way (and "best" the cue) chosen on other images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All that was found; `str()` leads with the strongest cue.
+
+    `guesses` holds every cue in every direction by every measure and kind; `fair` each family of
+    cues with its direction cross-fitted; `best` the best cue of a side, cross-fitted, by kind.
+    """
+
+    benchmark: str
+    items: int
+    guesses: tuple[Guess, ...]
+    fair: tuple[tuple[str, str, BestGuess], ...]
+    best: tuple[tuple[str, BestGuess], ...]
+    structure: tuple[Finding, ...]
+    remarks: tuple[str, ...]
+
+    def guess(self, cue: str, measure: str = "accuracy", kind: str = "micro") -> Guess:
+        """One guess by the name of its cue."""
+        return next(
+            g
+            for g in self.guesses
+            if (g.cue, g.estimate.measure, g.estimate.kind) == (cue, measure, kind)
+        )
+
+    def finding(self, name: str) -> Finding:
+        """One finding by its name."""
+        return next(found for found in self.structure if found.name == name)
+
+    def strongest(self) -> list[Guess]:
+        """The stronger way of each cue by each measure, over all kinds, strongest first."""
+        ways: dict[tuple[str, str, str], Guess] = {}
+        for guess in self.guesses:
+            key = (guess.family, guess.asked, guess.estimate.measure)
+            if guess.estimate.kind == "micro" and (key not in ways or guess.lift > ways[key].lift):
+                ways[key] = guess
+        return sorted(ways.values(), key=lambda guess: -guess.lift)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "benchmark": self.benchmark,
+            "items": self.items,
+            "best": [{"sees": sees, **best.to_json()} for sees, best in self.best],
+            "guesses": [guess.to_json() for guess in self.guesses],
+            "direction_chosen_on_other_images": [
+                {"family": family, "asked": asked, **best.to_json()}
+                for family, asked, best in self.fair
+            ],
+            "structure": [finding.to_json() for finding in self.structure],
+            "remarks": list(self.remarks),
+        }
+
+    def __str__(self) -> str:
+        parts = [f"{self.benchmark}: {self.items:,} items"]
+        if self.guesses:
+            parts += ["What can be guessed without looking", self._guess_table(), NOTES]
+        if self.best:
+            parts += ["The best guess, chosen on other images", _best_table(self.best)]
+        parts += ["Structure", _finding_table(self.structure)]
+        if self.remarks:
+            parts.append("\n".join(f"remark: {remark}" for remark in self.remarks))
+        return "\n\n".join(parts)
+
+    def _guess_table(self) -> str:
+        heads = ("cue", "asked", "measure", "score", "95% interval", "chance", "wrong", "right",
+                 "other way", "fair", "n")  # fmt: skip
+        strongest = self.strongest()
+        shown = [g for g in strongest if g.lift > SMALL and not _mirrored(g.sees, g.estimate)]
+        shown = shown or strongest[:1]
+        table = aligned([heads, *(self._line(guess) for guess in shown)], range(3))
+        hidden = len(strongest) - len(shown)
+        return table + (f"\n{hidden} more give nothing away (see --json)" if hidden else "")
+
+    def _line(self, guess: Guess) -> tuple[str, ...]:
+        own = guess.estimate
+        key = (guess.family, guess.asked, own.measure)
+        others = [
+            other.estimate.value
+            for other in self.guesses
+            if (other.family, other.asked, other.estimate.measure) == key
+            and other.estimate.kind == "micro"
+            and other.cue != guess.cue
+        ]
+        fair = [b for f, a, b in self.fair if (f, a, b.estimate.measure) == key]
+        return (
+            guess.cue,
+            guess.asked,
+            own.measure,
+            percent(own.value),
+            f"{percent(own.low)} - {percent(own.high)}",
+            percent(own.chance),
+            percent(guess.wrong),
+            percent(guess.right),
+            percent(max(others)) if others else "-",
+            percent(fair[0].estimate.value) if fair else "-",
+            f"{own.n:,}",
+        )
+
+
+def _best_table(best: Sequence[tuple[str, BestGuess]]) -> str:
+    heads = ("from", "measure", "kind", "cue", "score", "95% interval", "chance", "n")
+    lines = [heads]
+    every = sorted(best, key=_best_place(best))
+    shown = [
+        (sees, one)
+        for sees, one in every
+        if lift(one.estimate) > SMALL and not _mirrored(sees, one.estimate)
+    ]
+    for sees, one in shown:
+        own = one.estimate
+        interval = f"{percent(own.low)} - {percent(own.high)}"
+        lines.append(
+            (sees, own.measure, own.kind, one.label, percent(own.value), interval,
+             percent(own.chance), f"{own.n:,}")
+        )  # fmt: skip
+    if not shown:
+        return "nothing: no cue is above chance on other images"
+    return aligned(lines, range(4))
+
+
+def _mirrored(sees: str, estimate: Estimate) -> bool:
+    """In a 2 x 2 grid one side alone gets the edited pair wrong as often as the original right."""
+    return sees != "both" and estimate.measure in ("Ineg2T", "Tneg2I")
+
+
+def _best_place(best: Sequence[tuple[str, BestGuess]]) -> Any:
+    """Measures by how far their micro average is above chance, their kinds behind it."""
+    tops = {
+        (s, b.estimate.measure): lift(b.estimate) for s, b in best if b.estimate.kind == "micro"
+    }
+    return lambda row: -tops[row[0], row[1].estimate.measure]
+
+
+def _finding_table(findings: Iterable[Finding]) -> str:
+    lines = []
+    for found in findings:
+        share = f"{percent(found.count / found.of)}%" if found.of else "-"
+        lines.append((found.name, found.says, f"{found.count:,}", f"of {found.of:,}", share))
+    return aligned(lines, range(2)) if lines else "nothing was looked at"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """How an audit is made.
+
+    `lm` is the name or folder of a causal language model for transformers; `images` says whether
+    pictures are opened, of at most `picture_items` items; `ngrams` whether the n-gram model is
+    fitted. `synonyms` says which category a word names, for FOIL's rules.
+    """
+
+    lm: str = ""
+    images: bool = True
+    picture_items: int = 2_000
+    ngrams: bool = True
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    resamples: int = RESAMPLES
+    progress: Progress = silent
+
+
+def audit(
+    where: Benchmark | Path | str,
+    *,
+    corpus: Corpus | None = None,
+    overlap_with: Corpus | Benchmark | None = None,
+    options: AuditOptions = AuditOptions(),  # noqa: B008 (frozen)
+) -> Audit:
+    """Audit a benchmark.
+
+    `corpus` (with captions and objects) is what FOIL's rules are held against; `overlap_with` is
+    another corpus or benchmark whose images should not be in this one.
+    """
+    benchmark = where if isinstance(where, Benchmark) else load_benchmark(where)
+    collected = _Collection(benchmark, options)
+    _read(collected)
+    _look(collected)
+    findings = structure(benchmark)
+    if corpus is not None:
+        rules = foil_rules(benchmark, corpus, options.synonyms)
+        findings += rules
+        if not rules:
+            collected.remarks.append("FOIL's rules: no item names a target and a foil word")
+    if overlap_with is not None:
+        findings += overlap(benchmark, overlap_with)
+    return Audit(
+        benchmark.name,
+        len(benchmark.items),
+        tuple(collected.guesses),
+        tuple(collected.fair),
+        tuple(collected.best()),
+        tuple(findings),
+        tuple(collected.remarks),
+    )
+
+
+def _read(collected: _Collection) -> None:
+    """Cues that need no picture: text, place, language models."""
+    benchmark, options = collected.benchmark, collected.options
+    sheet = sheet_of(benchmark)
+    languages = [NGRAMS] if options.ngrams else []
+    if options.lm:
+        languages.append(lm_guesser(options.lm, options.progress))
+    captions, images = measures_for(benchmark, "caption"), measures_for(benchmark, "image")
+    collected.add(sheet, [*text_guessers(sheet), *languages], captions)
+    for family, guessers in place_guessers(sheet).items():
+        collected.add_places(family, sheet, guessers, captions if "caption" in family else images)
+    words = word_measures(benchmark)
+    if words:
+        sample = word_sheet(benchmark)
+        collected.add(sample, [*text_guessers(sample), *languages], words)
+
+
+def _look(collected: _Collection) -> None:
+    """Cues from pictures alone, for choices of images and for whole grids."""
+    benchmark, options = collected.benchmark, collected.options
+    if all(len(item.images) == 1 for item in benchmark.items):
+        return
+    if not options.images:
+        collected.remarks.append("cues from pictures: left out, as asked")
+        return
+    looked = picture_statistics(benchmark, options.picture_items, options.progress)
+    if looked.remark:
+        collected.remarks.append(f"cues from pictures: {looked.remark}")
+    if looked.items:
+        sheet = sheet_of(benchmark, items=looked.items)
+        collected.add(sheet, image_guessers(looked, sheet), measures_for(benchmark, "image"))
+        collected.add(sheet, detectors(looked, sheet), measures_for(benchmark, "both"))
+
+
+class _Collection:
+    """Guesses as they come, and the outcomes that the best are chosen from."""
+
+    def __init__(self, benchmark: Benchmark, options: AuditOptions) -> None:
+        self.benchmark, self.options = benchmark, options
+        self.guesses: list[Guess] = []
+        self.fair: list[tuple[str, str, BestGuess]] = []
+        self.remarks: list[str] = []
+        self._candidates: dict[tuple[Sees, str], _Rivals] = {}
+
+    def add(self, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]) -> None:
+        """Put guessers through measures; they compete for the best of their side."""
+        plain = sheet.plain_run("guess")
+        measures = [m for m in measures if len(m.outcomes(plain, "half").item)]
+        if not measures:
+            return  # nothing is asked of this side: no language model need be fitted
+        for done, guesser in enumerate(guessers, 1):
+            for measure, outcomes in self._guessed(sheet, [guesser], measures):
+                if len(outcomes) > 1:
+                    self._add_fair(guesser.family, sheet, measure, outcomes)
+                new = _Rivals(sheet, measure, {})
+                known = self._candidates.setdefault((guesser.sees, measure.name), new)
+                known.outcomes.update(outcomes)
+            self.options.progress("guessing", done, len(guessers))
+
+    def add_places(
+        self, family: str, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]
+    ) -> None:
+        """Put fixed places through measures; the best place is chosen on other images too."""
+        for measure, outcomes in self._guessed(sheet, guessers, measures):
+            self._add_fair(family, sheet, measure, outcomes)
+
+    def best(self) -> list[tuple[Sees, BestGuess]]:
+        """The best guess of each side by each measure."""
+        return [
+            (sees, best)
+            for (sees, _), found in self._candidates.items()
+            for best in self._best(found.sheet, found.measure, found.outcomes)
+        ]
+
+    def _guessed(
+        self, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]
+    ) -> list[tuple[Measure, dict[str, Outcomes]]]:
+        """Note all guesses; the outcomes by measure and cue."""
+        found: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
+        for guesser in guessers:
+            for guess, outcomes in guesses(guesser, sheet, measures, self.options.resamples):
+                self.guesses.append(guess)
+                found[guess.estimate.measure][guess.cue] = outcomes
+        return [(measure, found[measure.name]) for measure in measures if found[measure.name]]
+
+    def _add_fair(
+        self, family: str, sheet: GuessSheet, measure: Measure, ways: dict[str, Outcomes]
+    ) -> None:
+        best = self._best(sheet, measure, ways)[0]
+        self.fair.append((family, asked_by(measure), best))
+
+    def _best(
+        self, sheet: GuessSheet, measure: Measure, ways: dict[str, Outcomes]
+    ) -> list[BestGuess]:
+        plain = sheet.plain_run("guess")
+        return best_guesses(plain, measure, ways, self.options.resamples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """The cues of one side by one measure."""
+
+    sheet: GuessSheet
+    measure: Measure
+    outcomes: dict[str, Outcomes]

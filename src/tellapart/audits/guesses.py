@@ -1,0 +1,332 @@
+"""Guesses: how far a guesser gets by each measure, and the best one, chosen on other images.
+
+A guesser's scores are a run in memory, which the project's own measures read. `guessable` is the
+best guess from captions alone by each measure, to stand beside every score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tellapart import registry
+from tellapart.audits.guessers import Guesser, Sees, text_guessers
+from tellapart.audits.sheet import GuessSheet, folds, sheet_of
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.choice import ChoiceMeasure
+from tellapart.measures.estimate import Estimate, estimates
+from tellapart.measures.foil import AucMeasure, JudgeMeasure
+from tellapart.measures.outcomes import Measure, Outcomes
+from tellapart.measures.ties import TieRule
+from tellapart.questions import Ask
+from tellapart.score.cells import GRID_ASKS
+from tellapart.score.engine import sample
+from tellapart.score.run import Run
+from tellapart.stats.intervals import RESAMPLES
+from tellapart.text.aligned import aligned, percent
+from tellapart.types import Floats
+
+GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
+SIDES = {"caption": Ask.CAPTION, "image": Ask.IMAGE}
+NOTHING = "nothing (chance)"
+WORD_ITEMS = 1_000
+"""T2 and T3 multiply captions by words and candidates: a sample of this many items is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """How far one cue gets: the estimate with ties halved, and the share with ties wrong, right."""
+
+    family: str
+    cue: str
+    sees: Sees
+    asked: str
+    estimate: Estimate
+    wrong: float
+    right: float
+
+    @property
+    def lift(self) -> float:
+        """How much of the way from chance to perfect: below 0 is worse than chance."""
+        return lift(self.estimate)
+
+    def to_json(self) -> dict[str, Any]:
+        """Flat, for `--json`."""
+        own = {name: getattr(self, name) for name in ("family", "cue", "sees", "asked")}
+        return {**own, **_fields(self.estimate), "ties_wrong": self.wrong, "ties_right": self.right}
+
+
+def _fields(estimate: Estimate) -> dict[str, Any]:
+    return {name: value for name, value in asdict(estimate).items() if name != "model"}
+
+
+def lift(estimate: Estimate) -> float:
+    """How much of the way from chance to perfect."""
+    room = 1 - estimate.chance
+    return (estimate.value - estimate.chance) / room if room else 0.0
+
+
+@dataclass(frozen=True)
+class FixedMeasure:
+    """A measure whose outcomes are known: they are averaged as those of all others are."""
+
+    name: str
+    asks: frozenset[Ask]
+    known: Outcomes
+    about: str = ""
+    cites: str = ""
+
+    def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
+        """The known outcomes, whatever the run and the rule."""
+        return self.known
+
+
+def measures_for(benchmark: Benchmark, side: str) -> list[Measure]:
+    """The measures that a guesser of one side can be read by.
+
+    Those of the card, those of 2 x 2 grids where there are any, and accuracy for other grids. A
+    side is "caption" (also T1), "image", or "both" (whole 2 x 2 grids).
+    """
+    shapes = {(len(item.images), len(item.captions)) for item in benchmark.items}
+    names = dict.fromkeys(benchmark.card.measures)
+    names |= dict.fromkeys(GRID_MEASURES if (2, 2) in shapes else ())
+    names |= dict.fromkeys(["accuracy"] if shapes - {(2, 2), (1, 1)} else ())
+    found = (_sided(registry.measures.get(name), side) for name in names)
+    return [measure for measure in found if measure is not None]
+
+
+def _sided(measure: Measure, side: str) -> Measure | None:
+    """The measure as far as it asks about one side; None where it does not."""
+    if isinstance(measure, JudgeMeasure | AucMeasure):
+        return measure if side == "caption" and not one_sided(measure) else None
+    if not isinstance(measure, ChoiceMeasure):
+        return None
+    if side == "both":
+        return measure if measure.grid == (2, 2) else None
+    asks = frozenset({SIDES[side]})
+    if measure.asks == asks:
+        return measure
+    return replace(measure, asks=asks) if asks < measure.asks and not measure.together else None
+
+
+def one_sided(measure: Measure) -> bool:
+    """Whether always saying the same makes it perfect: T1 on true captions or foils alone."""
+    return isinstance(measure, JudgeMeasure) and measure.only is not None
+
+
+def word_measures(benchmark: Benchmark) -> list[Measure]:
+    """FOIL's T2 and T3, where the card names them."""
+    named = (registry.measures.get(name) for name in benchmark.card.measures)
+    return [m for m in named if m.asks & {Ask.NOUN, Ask.WORD, Ask.MEND}]
+
+
+def asked_by(measure: Measure) -> str:
+    """The sort of question that a measure reads, in words."""
+    if len(measure.asks) > 1:
+        return "whole grid"
+    (ask,) = measure.asks
+    names = {Ask.CAPTION: "caption choice", Ask.IMAGE: "image choice", Ask.JUDGE: "judge"}
+    return names.get(ask, "word")
+
+
+def ways(guesser: Guesser, sheet: GuessSheet) -> Iterator[tuple[str, Run]]:
+    """The guesser's run, and the one with its scores turned round where that makes sense."""
+    scores = guesser.scores(sheet)
+    yield guesser.name, sheet.run(guesser.name, scores)
+    if guesser.reverse:
+        yield guesser.reverse, sheet.run(guesser.reverse, -scores)
+
+
+def guesses(
+    guesser: Guesser, sheet: GuessSheet, measures: Iterable[Measure], resamples: int
+) -> Iterator[tuple[Guess, Outcomes]]:
+    """Every way of using a cue by every measure: micro, macro and kinds, with the outcomes."""
+    wanted = list(measures)
+    for name, run in ways(guesser, sheet):
+        for measure in wanted:
+            half = measure.outcomes(run, "half")
+            if not len(half.item):
+                continue
+            others = [measure.outcomes(run, rule).value for rule in ("wrong", "right")]
+            fixed = FixedMeasure(measure.name, measure.asks, half)
+            read = measure if isinstance(measure, AucMeasure) else fixed
+            for estimate in estimates(run, read, "half", resamples=resamples):
+                wrong, right = (_mean(run, half, value, estimate.kind) for value in others)
+                asked = asked_by(measure)
+                yield (
+                    Guess(guesser.family, name, guesser.sees, asked, estimate, wrong, right),
+                    half,
+                )
+
+
+def _mean(run: Run, units: Outcomes, value: Floats, kind: str) -> float:
+    if kind == "micro":
+        return float(value.mean())
+    kinds = np.array([run.benchmark.items[k].kind for k in units.item])
+    if kind == "macro":
+        return float(np.mean([value[kinds == one].mean() for one in np.unique(kinds)]))
+    return float(value[kinds == kind].mean())
+
+
+@dataclass(frozen=True, slots=True)
+class BestGuess:
+    """The best guess by one measure on one kind of items, ties halved.
+
+    `cue` names what was chosen in most folds first; `fair` is False where all items hang
+    together through shared images, so that the choice was made on the items it is counted on.
+    """
+
+    cue: str
+    fair: bool
+    estimate: Estimate
+
+    @property
+    def label(self) -> str:
+        """The cue, and a warning where it was chosen on the items that it is counted on."""
+        return self.cue + ("" if self.fair else " (chosen on these items)")
+
+    def to_json(self) -> dict[str, Any]:
+        """Flat, for `--json`."""
+        return {"cue": self.cue, "chosen_on_other_images": self.fair, **_fields(self.estimate)}
+
+
+def best_guesses(
+    run: Run, measure: Measure, candidates: Mapping[str, Outcomes], resamples: int
+) -> list[BestGuess]:
+    """Chosen on all items together (micro), and for each kind by itself (macro is their mean).
+
+    `run` is any run of the candidates' benchmark: it lends its name and its items.
+    """
+    benchmark = run.benchmark
+    whole, cue, fair = choose(benchmark, candidates)
+    fixed = FixedMeasure(measure.name, measure.asks, whole)
+    (micro,) = estimates(run, fixed, "half", by_kind=False, resamples=resamples)
+    best = [BestGuess(cue, fair, micro)]
+    of_kind = np.array([benchmark.items[k].kind for k in whole.item])
+    kinds = sorted(set(of_kind))
+    if len(kinds) < 2:
+        return best
+    parts = {
+        kind: choose(benchmark, {n: o.where(of_kind == kind) for n, o in candidates.items()})
+        for kind in kinds
+    }
+    joined = Outcomes.joined([outcomes for outcomes, *_ in parts.values()])
+    fixed = FixedMeasure(measure.name, measure.asks, joined)
+    for estimate in estimates(run, fixed, "half", resamples=resamples)[1:]:
+        _, cue, fair = parts.get(
+            estimate.kind, (joined, "the best of each kind", all(f for *_, f in parts.values()))
+        )
+        best.append(BestGuess(cue, fair, estimate))
+    return best
+
+
+def choose(benchmark: Benchmark, candidates: Mapping[str, Outcomes]) -> tuple[Outcomes, str, bool]:
+    """The outcomes of the best cue, cross-fitted over groups, its name, and whether that was fair.
+
+    Guessing at random is always among the candidates: a cue must be above chance on the other folds
+    by three standard errors to be taken (many are tried). Between equals the first wins.
+    """
+    first = next(iter(candidates.values()))
+    fold = folds([item.group for item in benchmark.items])[first.item]
+    values = {NOTHING: first.chance, **{name: one.value for name, one in candidates.items()}}
+    value, tied = np.zeros(len(first.item)), np.ones(len(first.item), dtype=bool)
+    taken: Counter[str] = Counter()
+    fair = True
+    for k in np.unique(fold):
+        here, others = fold == k, fold != k
+        if not others.any():
+            others, fair = here, False
+        means = {
+            name: _above_chance(one[others], first.chance[others]) for name, one in values.items()
+        }
+        name = max(means, key=means.__getitem__)
+        value[here] = values[name][here]
+        if name in candidates:
+            tied[here] = candidates[name].tied[here]
+        taken[name] += int(here.sum())
+    cue = " / ".join(name for name, _ in taken.most_common())
+    return replace(first, value=value, tied=tied), cue, fair
+
+
+def _above_chance(value: Floats, chance: Floats) -> float:
+    """The mean lead over chance; 0 where it is within three standard errors."""
+    lead = value - chance
+    mean = float(lead.mean())
+    noise = 3 * float(lead.std()) / np.sqrt(len(lead))
+    return round(mean, 12) if mean > noise else min(mean, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Guessable:
+    """What a guesser gets who reads captions and never looks at a picture, by measure and kind."""
+
+    benchmark: str
+    rows: tuple[BestGuess, ...]
+
+    def of(self, measure: str, kind: str = "micro") -> BestGuess:
+        """The best guess by a measure on a kind (or "micro", "macro")."""
+        return next(
+            row for row in self.rows if (row.estimate.measure, row.estimate.kind) == (measure, kind)
+        )
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """For `--json`."""
+        return [row.to_json() for row in self.rows]
+
+    def __str__(self) -> str:
+        heads = ("measure", "kind", "best guess from the text alone", "score", "chance", "n")
+        return aligned([heads, *(_line(row) for row in self.rows)], range(3))
+
+
+def _line(row: BestGuess) -> tuple[str, ...]:
+    own = row.estimate
+    return own.measure, own.kind, row.label, percent(own.value), percent(own.chance), f"{own.n:,}"
+
+
+def guessable(benchmark: Benchmark, *, resamples: int = RESAMPLES) -> Guessable:
+    """The best guess from captions alone by each of the card's measures, ties halved.
+
+    The cue (length, marks, capitals, word frequency, all together) is chosen on other groups of
+    images than those that it is counted on; where none helps, as in a balanced grid, the guess
+    is chance. No picture is opened, no language model fitted.
+    """
+    named = [registry.measures.get(name) for name in benchmark.card.measures]
+    words = word_measures(benchmark)
+    rows: list[BestGuess] = []
+    grid = [measure for measure in named if measure.asks <= GRID_ASKS]
+    if grid:
+        rows += _best(sheet_of(benchmark), grid, resamples)
+    if words:
+        rows += _best(word_sheet(benchmark), words, resamples)
+    places = {name: k for k, name in enumerate(benchmark.card.measures)}
+    rows.sort(key=lambda row: places[row.estimate.measure])
+    return Guessable(benchmark.name, tuple(rows))
+
+
+def word_sheet(benchmark: Benchmark) -> GuessSheet:
+    """The edited captions that T2 and T3 need, of a seeded sample of the items with a slot."""
+    items = [item for item in benchmark.items if item.slot is not None]
+    return sheet_of(benchmark, frozenset(Ask), sample(items, WORD_ITEMS, 0))
+
+
+def _best(sheet: GuessSheet, measures: list[Measure], resamples: int) -> list[BestGuess]:
+    candidates: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
+    for guesser in text_guessers(sheet):
+        for name, run in ways(guesser, sheet):
+            for measure in measures:
+                outcomes = measure.outcomes(run, "half")
+                if len(outcomes.item):
+                    candidates[measure.name][name] = outcomes
+    plain = sheet.plain_run("text-only guess")
+    for measure in filter(one_sided, measures):
+        candidates[measure.name] = {"constant": measure.outcomes(plain, "half")}
+    return [
+        best
+        for measure in measures
+        if candidates[measure.name]
+        for best in best_guesses(plain, measure, candidates[measure.name], resamples)
+    ]
