@@ -12,7 +12,7 @@ from tests.conftest import benchmark_of, grid_item
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import save_benchmark
-from tellapart.benchmark.groups import groups
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput, UnknownName
 
 
@@ -38,7 +38,7 @@ def test_items_that_share_images_even_through_others_are_one_group():
         grid_item("3", 2, 1, {(0, 0)}, image_ids=["b", "e"]),
         grid_item("4", 1, 1, {(0, 0)}, image_ids=["e"]),
     ]
-    assert groups(items) == ["a", "c", "a", "a"]
+    assert ItemTable.of(items).image_groups().to_list() == ["a", "c", "a", "a"]
 
 
 def test_the_hash_changes_with_what_is_asked_and_not_with_the_order():
@@ -49,7 +49,7 @@ def test_the_hash_changes_with_what_is_asked_and_not_with_the_order():
 
 
 def test_duplicate_ids_are_refused():
-    with pytest.raises(BadInput, match="the item id 'test:x' is there twice"):
+    with pytest.raises(BadInput, match="the item id 'test:x' occurs twice"):
         benchmark_of([grid_item("x", 2, 1, {(0, 0)}), grid_item("x", 2, 1, {(0, 0)})])
 
 
@@ -135,9 +135,9 @@ NOTES = pl.col("origin").struct.with_fields(notes=pl.lit("[1]"))
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"true_cells": pl.lit([[0, 0, 0]])}, "row 1 of items.parquet is no item"),
-        ({"original": pl.lit([0])}, "row 1 of items.parquet is no item"),
-        ({"origin": NOTES}, "row 1 of items.parquet is no item: its notes are no object"),
+        ({"true_cells": pl.lit([[0, 0, 0]])}, "row 1 of items.parquet is not an item"),
+        ({"original": pl.lit([0])}, "row 1 of items.parquet is not an item"),
+        ({"origin": NOTES}, "row 1 of items.parquet is not an item: its notes are not an object"),
         ({"captions": pl.lit("A dog.")}, "the column 'captions' of items.parquet holds String"),
         ({"content": pl.lit(None)}, "items.parquet has a row without 'content'"),
         ({"images": pl.lit([None], pl.List(pl.String))}, "has a row without 'images'"),

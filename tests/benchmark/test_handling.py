@@ -55,7 +55,7 @@ def test_merged_benchmarks_can_be_run_and_group_across_their_parts(benchmarks, t
 
 
 def test_merging_refuses_the_same_item_twice_and_one_alone(benchmarks, tmp_path):
-    with pytest.raises(BadInput, match="is there twice"):
+    with pytest.raises(BadInput, match="occurs twice"):
         merge([benchmarks["bison"], benchmarks["bison"]], tmp_path / "m", name="m")
     with pytest.raises(BadInput, match="1 benchmark cannot be merged"):
         merge([benchmarks["bison"]], tmp_path / "m", name="m")

@@ -83,7 +83,7 @@ def _items_that(
     return Finding.about(name, found, len(every), says)
 
 
-def _duplicates(items: tuple[Item, ...]) -> Finding:
+def _duplicates(items: Sequence[Item]) -> Finding:
     seen: set[str] = set()
     found = []
     for item in items:
@@ -118,7 +118,7 @@ def same_words(item: Item) -> bool:
     )
 
 
-def _order(items: tuple[Item, ...]) -> Iterator[Finding]:
+def _order(items: Sequence[Item]) -> Iterator[Finding]:
     """Are the captions stored in alphabetical order, and where does the right one stand?"""
     several = [item for item in items if len(item.captions) > 1]
     if several:
@@ -151,7 +151,7 @@ MARKS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
 )
 
 
-def _marks(items: tuple[Item, ...]) -> Iterator[Finding]:
+def _marks(items: Sequence[Item]) -> Iterator[Finding]:
     """Pairs of a right (or original) and a wrong caption of which only one has a mark."""
     for name, says, has in MARKS:
         known: dict[str, bool] = {}

@@ -16,6 +16,7 @@ import numpy as np
 
 from tellapart.audits.regression import caption_pairs, crossfitted
 from tellapart.audits.sheet import FOLDS, GuessSheet
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import TellapartError
 from tellapart.models.blind import Blind
 from tellapart.models.names import load
@@ -190,7 +191,7 @@ def text_guessers(sheet: GuessSheet) -> list[Guesser]:
 
 
 def _ngram_scores(sheet: GuessSheet) -> Floats:
-    items = replace(sheet.benchmark, items=sheet.items)
+    items = replace(sheet.benchmark, items=ItemTable.of(sheet.items))
     run = run_model(Blind(), items, Settings(sheet.asks), lambda done, total: None)
     return run.scores["score"].to_numpy()  # the engine's order is the sheet's
 

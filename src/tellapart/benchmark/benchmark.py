@@ -7,19 +7,17 @@ not of the file's bytes, so that it survives another Parquet writer.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tellapart._version import __version__
-from tellapart.benchmark.groups import groups
 from tellapart.benchmark.homes import found_folder
-from tellapart.benchmark.rows import FILLED, ITEM_COLUMNS, from_frame, to_frame
+from tellapart.benchmark.table import FILLED, ITEM_COLUMNS, ItemTable
 from tellapart.decoding import fields_of
 from tellapart.errors import BadInput, Problems
 from tellapart.items import Image, Item, check_item
@@ -70,11 +68,14 @@ CARD_KINDS: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """Items and images with their card; `root` is the folder that paths are relative to."""
+    """Items and images with their card; `root` is the folder that paths are relative to.
+
+    Its length is the number of items, and iterating over it gives them out one by one.
+    """
 
     card: Card
     root: Path
-    items: tuple[Item, ...]
+    items: ItemTable
     images: Mapping[str, Image]
 
     @property
@@ -82,15 +83,15 @@ class Benchmark:
         """The card's name."""
         return self.card.name
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         """The hash of the items, which runs and reports carry."""
-        return items_hash(self.items)
+        return self.items.sha256
 
-    @cached_property
-    def by_id(self) -> dict[str, Item]:
+    @property
+    def by_id(self) -> Mapping[str, Item]:
         """Items by their ids."""
-        return {item.id: item for item in self.items}
+        return self.items.by_id
 
     def picture(self, image_id: str) -> Picture:
         """One image, ready to be opened."""
@@ -105,13 +106,27 @@ class Benchmark:
         """A string that should never be in training data: it marks this benchmark's files."""
         return f"tellapart-canary-{digest('canary', self.name, self.card.version)[:32]}"
 
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
     def __str__(self) -> str:
         return f"{self.name}: {len(self.items):,} items, {len(self.images):,} images"
 
+    def __repr__(self) -> str:
+        return f"<Benchmark {self}>"
 
-def items_hash(items: Iterable[Item]) -> str:
-    """The hash of ids and contents, whatever the order of the items."""
-    return digest(sorted((item.id, item.content, item.kind) for item in items))
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(item.id)}</td><td>{escape(item.kind)}</td>"
+            f"<td>{escape(', '.join(item.images))}</td>"
+            f"<td>{'<br>'.join(map(escape, item.captions))}</td></tr>"
+            for item in self.items[:5]
+        )
+        head = "<tr><th>item</th><th>kind</th><th>images</th><th>captions</th></tr>"
+        return f"<p>{escape(str(self))}</p><table>{head}{rows}</table>"
 
 
 def make_benchmark(
@@ -125,38 +140,57 @@ def make_benchmark(
     """Check items, put them into groups and make a benchmark of them."""
     problems = Problems() if problems is None else problems
     known = {image.id: image for image in images}
-    kept = _checked(items, known, problems)
+    checked = items if isinstance(items, ItemTable) else _checked_one_by_one(items, problems)
+    table = _checked(checked, known, problems)
     problems.settle()
-    if not kept:
+    if not len(table):
         raise BadInput(
             f"no item came out for {card.name}",
             allowed="at least one item",
             todo="give a larger corpus, or looser options (see --help)",
         )
-    named = groups(kept)
-    grouped = tuple(replace(item, group=g) for item, g in zip(kept, named, strict=True))
-    used = {image for item in grouped for image in item.images}
     card = replace(card, skipped=card.skipped + tuple(p.what for p in problems))
-    return Benchmark(card, root, grouped, {key: known[key] for key in sorted(used)})
+    used = table.frame["images"].explode().unique().sort()
+    return Benchmark(card, root, table.grouped(), {key: known[key] for key in used})
 
 
-def _checked(items: Iterable[Item], images: Mapping[str, Image], problems: Problems) -> list[Item]:
-    kept: list[Item] = []
-    seen: set[str] = set()
+def _checked_one_by_one(items: Iterable[Item], problems: Problems) -> ItemTable:
+    """The items that can be asked: what is no text would not even fit into a column."""
+    good: list[Item] = []
     for item in items:
         try:
             check_item(item)
-            missing = [image for image in item.images if image not in images]
-            if missing:
-                raise BadInput(f"item {item.id} uses image {missing[0]}, which is not listed")
-            if item.id in seen:
-                raise BadInput(f"the item id {item.id!r} is there twice", allowed="every id once")
         except BadInput as problem:
             problems.add(problem)
-            continue
-        seen.add(item.id)
-        kept.append(item)
-    return kept
+        else:
+            good.append(item)
+    return ItemTable.of(good)
+
+
+def _checked(table: ItemTable, images: Mapping[str, Image], problems: Problems) -> ItemTable:
+    """The items that are whole, whose images are listed, and whose ids are not there before."""
+    faults = dict(table.faulty())
+    listed = pl.col("images").list.eval(pl.element().is_in(list(images))).list.all()
+    for place in _places(table.frame.select(~listed)):
+        item = table[place]
+        missing = next(image for image in item.images if image not in images)
+        faults.setdefault(
+            place, BadInput(f"item {item.id} uses image {missing}, which is not listed")
+        )
+    for place in _places(table.frame.select(~pl.col("id").is_first_distinct())):
+        item_id = table.ids[place]
+        faults.setdefault(
+            place, BadInput(f"the item id {item_id!r} occurs twice", allowed="every id once")
+        )
+    if not faults:
+        return table
+    for place in sorted(faults):
+        problems.add(faults[place])
+    return table.where(~pl.int_range(pl.len()).is_in(sorted(faults)))
+
+
+def _places(marked: pl.DataFrame) -> list[int]:
+    return [int(k) for k in marked.to_series().arg_true()]
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
@@ -171,7 +205,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
         (image.id, image.uri, image.sha256, image.width, image.height) for image in images.values()
     ]
     write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
-    write_parquet(folder / "items.parquet", to_frame(benchmark.items))
+    write_parquet(folder / "items.parquet", benchmark.items.frame)
     write_json(folder / "benchmark.json", card_json(benchmark))
     return images
 
@@ -179,16 +213,16 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
 def card_json(benchmark: Benchmark) -> dict[str, Any]:
     """The card as it is written, with what is counted and hashed."""
     card = asdict(benchmark.card)
-    kinds = Counter(item.kind for item in benchmark.items)
+    kinds = benchmark.items.frame["kind"].value_counts().sort("kind")
     return {
         "schema": SCHEMA,
         **card,
         "counts": {
             "items": len(benchmark.items),
             "images": len(benchmark.images),
-            "captions": len({c for item in benchmark.items for c in item.captions}),
-            "groups": len({item.group for item in benchmark.items}),
-            "kinds": dict(sorted(kinds.items())),
+            "captions": benchmark.items.frame["captions"].explode().n_unique(),
+            "groups": benchmark.items.frame["group"].n_unique(),
+            "kinds": dict(kinds.iter_rows()),
         },
         "items_sha256": benchmark.sha256,
         "canary": benchmark.canary,
@@ -213,7 +247,9 @@ def load_benchmark(where: Path | str) -> Benchmark:
             allowed=f"schema {SCHEMA}",
             todo="build or import the benchmark again",
         )
-    items = tuple(from_frame(_read_table(folder, "items", ITEM_COLUMNS, FILLED), folder))
+    frame = _read_table(folder, "items", ITEM_COLUMNS, FILLED).select(list(ITEM_COLUMNS))
+    items = ItemTable(frame, folder / "items.parquet")
+    items.check_form()
     fields = fields_of(card, CARD_KINDS, folder / "benchmark.json", needed=NEEDED)
     sha256 = fields.pop("items_sha256")
     benchmark = Benchmark(Card(**fields), folder, items, _read_images(folder))

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark, card_json, load_benchmark
-from tellapart.benchmark.rows import to_frame
 from tellapart.errors import BadImage
 from tellapart.tables import whole_folder, write_json, write_parquet, write_text
 
@@ -67,7 +66,7 @@ def export(
 
 
 def _table(bench: Benchmark, images: bool) -> pl.DataFrame:
-    table = to_frame(bench.items).rename({"images": "image_ids"})
+    table = bench.items.frame.rename({"images": "image_ids"})
     if not images:
         return table
     pictures = [[_stored(bench, image) for image in item.images] for item in bench.items]

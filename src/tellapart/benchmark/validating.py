@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-from tellapart.benchmark.groups import groups
 from tellapart.errors import BadImage, BadInput
 from tellapart.items import check_item, content_of
 
@@ -58,7 +57,7 @@ def validate(
 
 def _item_problems(benchmark: Benchmark) -> list[BadInput]:
     found: list[BadInput] = []
-    named = groups(benchmark.items)
+    named = benchmark.items.image_groups()
     for item, group in zip(benchmark.items, named, strict=True):
         try:
             check_item(item)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.mine.refining.scored import SCORES, Floats
@@ -107,7 +108,7 @@ def _scores(
     settings = Settings(
         frozenset([Ask.CAPTION]), batch_size=scoring.batch_size, cache=scoring.cache
     )
-    asked = replace(benchmark, items=tuple(pair.item for pair in pairs))
+    asked = replace(benchmark, items=ItemTable.of(pair.item for pair in pairs))
     run = run_model(ready, asked, settings, lambda done, total: scoring.report(name, done, total))
     return _from_run(run, pairs)
 

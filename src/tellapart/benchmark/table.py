@@ -1,0 +1,531 @@
+"""The items of a benchmark as columns: one row an item, given out as an `Item` when looked at.
+
+Whatever concerns all items (hashes, groups, checks, questions) is worked out on columns, so that a
+benchmark of millions of items costs little more than its text. `ItemTable` is a sequence of items:
+indexing and iterating build `Item` objects one at a time, and nothing keeps them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import polars as pl
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from tellapart.errors import BadInput
+from tellapart.items import Cell, Item, Origin, Slot, Word, check_item, content_of
+from tellapart.types import Bools, Ints
+
+ITEM_COLUMNS: dict[str, Any] = {
+    "id": pl.String,
+    "content": pl.String,
+    "kind": pl.String,
+    "group": pl.String,
+    "images": pl.List(pl.String),
+    "captions": pl.List(pl.String),
+    "true_cells": pl.List(pl.List(pl.Int32)),
+    "original": pl.List(pl.Int32),
+    "slot": pl.Struct(
+        {
+            "caption": pl.Int32,
+            "start": pl.Int32,
+            "end": pl.Int32,
+            "target": pl.String,
+            "foil": pl.String,
+            "plural": pl.Boolean,
+            "words": pl.List(pl.Struct({"start": pl.Int32, "end": pl.Int32, "noun": pl.Boolean})),
+            "candidates": pl.List(pl.String),
+        }
+    ),
+    "origin": pl.Struct(
+        {
+            "made_by": pl.String,
+            "source": pl.String,
+            "source_id": pl.String,
+            "seed": pl.Int64,
+            "notes": pl.String,
+        }
+    ),
+}
+
+FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", "origin")
+"""The columns that have a value in every row."""
+
+MASK_BITS = 63
+"""Grids of up to this many cells have their truth as the bits of one number."""
+
+CONTROL = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | {
+    "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+}  # fmt: skip
+ESCAPES = {'"': '\\"', "\\": "\\\\", **CONTROL}
+"""What JSON writes differently inside a string."""
+
+PLAIN_NOTES = r'^\{("[^"\\]*": "[^"\\]*"(, )?)*\}$'
+"""Notes that are certainly a JSON object; others are parsed to find out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Items with the same grid, truth and original pair: their questions are the same.
+
+    `rows` are their places in the table.
+    """
+
+    images: int
+    captions: int
+    true: frozenset[Cell]
+    original: Cell | None
+    rows: Ints
+
+    def column(self, image: int, caption: int) -> int:
+        """The cell's place when the grid is written in one row."""
+        return image * self.captions + caption
+
+
+class ItemTable(Sequence[Item]):
+    """Items as a Polars frame with `ITEM_COLUMNS`; `source` is the file that errors name."""
+
+    def __init__(self, frame: pl.DataFrame, source: Path | None = None) -> None:
+        self.frame, self._source = frame, source
+
+    @classmethod
+    def of(cls, items: Iterable[Item]) -> ItemTable:
+        """The table of some items."""
+        if isinstance(items, ItemTable):
+            return items
+        rows = list(items)
+        columns: dict[str, list[Any]] = {
+            "id": [item.id for item in rows],
+            "content": [item.content for item in rows],
+            "kind": [item.kind for item in rows],
+            "group": [item.group for item in rows],
+            "images": [item.images for item in rows],
+            "captions": [item.captions for item in rows],
+            "true_cells": [sorted(item.true) for item in rows],
+            "original": [item.original for item in rows],
+            "slot": [item.slot and _slot_fields(item.slot) for item in rows],
+            "origin": [_origin_fields(item.origin) for item in rows],
+        }
+        return cls(
+            pl.DataFrame([pl.Series(n, columns[n], kind) for n, kind in ITEM_COLUMNS.items()])
+        )
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> ItemTable: ...
+
+    def __getitem__(self, place: int | slice) -> Item | ItemTable:
+        if isinstance(place, slice):
+            return self.rows(np.arange(len(self))[place])
+        return self._view(int(place), self.frame.row(int(place)))
+
+    def __iter__(self) -> Iterator[Item]:
+        for place, row in enumerate(self.frame.iter_rows()):
+            yield self._view(place, row)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(other) != len(self):
+            return False
+        return all(map(lambda a, b: a == b, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<ItemTable: {len(self):,} items>"
+
+    def _view(self, place: int, row: tuple[Any, ...]) -> Item:
+        try:
+            return _item(row)
+        except (TypeError, ValueError, IndexError, RecursionError) as error:
+            raise self._no_item(place, error) from None
+
+    def _no_item(self, place: int, error: Exception) -> BadInput:
+        return BadInput(
+            f"row {place + 1} of items.parquet is not an item: {error}",
+            where=str(self._source or "items.parquet"),
+            allowed="rows as tellapart wrote them",
+            todo="build or import the benchmark again",
+        )
+
+    def rows(self, places: Ints) -> ItemTable:
+        """Some of the items, in the order of the places given."""
+        return ItemTable(self.frame[places], self._source)
+
+    def where(self, keep: pl.Expr | pl.Series) -> ItemTable:
+        """The items for which a condition on columns holds."""
+        return ItemTable(self.frame.filter(keep), self._source)
+
+    @property
+    def ids(self) -> pl.Series:
+        """The ids."""
+        return self.frame["id"]
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each id stands."""
+        return {name: k for k, name in enumerate(self.ids)}
+
+    @property
+    def by_id(self) -> Mapping[str, Item]:
+        """Items by their ids, each built when it is asked for."""
+        return _ById(self)
+
+    @cached_property
+    def shape(self) -> tuple[Ints, Ints]:
+        """How many images and how many captions each item has."""
+        sizes = self.frame.select(pl.col("images", "captions").list.len().cast(pl.Int64))
+        return sizes["images"].to_numpy(), sizes["captions"].to_numpy()
+
+    @property
+    def shapes(self) -> frozenset[tuple[int, int]]:
+        """The distinct sizes of grids: (images, captions)."""
+        return frozenset((p.images, p.captions) for p in self.patterns)
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[str, ...], Ints]:
+        """The kinds in alphabetical order, and the number of each item's."""
+        return _codes(self.frame["kind"])
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], Ints]:
+        """The groups in alphabetical order, and the number of each item's."""
+        return _codes(self.frame["group"])
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The items by pattern, in the order in which patterns first occur."""
+        images, captions = self.shape
+        if not len(self):
+            return ()
+        original = self.frame["original"].cast(pl.List(pl.Int64))
+        keys = pl.DataFrame(
+            {
+                "images": images,
+                "captions": captions,
+                "truth": _truth_keys(self.frame["true_cells"], images * captions, captions),
+                "first": original.list.get(0, null_on_oob=True).fill_null(-1),
+                "second": original.list.get(1, null_on_oob=True).fill_null(-1),
+            }
+        )
+        groups = keys.with_row_index("row").group_by(
+            "images", "captions", "truth", "first", "second", maintain_order=True
+        ).agg("row")  # fmt: skip
+        found = []
+        for row in groups.iter_rows(named=True):
+            rows = np.array(row["row"], np.int64)
+            example = self.frame["true_cells"][int(rows[0])]
+            true = frozenset((int(cell[0]), int(cell[1])) for cell in example.to_list())
+            pair = (row["first"], row["second"]) if row["first"] >= 0 else None
+            found.append(Pattern(row["images"], row["captions"], true, pair, rows))
+        return tuple(found)
+
+    def has(self, pattern: Pattern, rows: Bools) -> Pattern:
+        """A pattern with those of its items that are marked."""
+        kept = pattern.rows[rows[pattern.rows]]
+        return Pattern(pattern.images, pattern.captions, pattern.true, pattern.original, kept)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of ids, contents and kinds, whatever the order of the items."""
+        ordered = self.frame.select("id", "content", "kind").sort("id", "content", "kind")
+        texts = ordered.select(
+            pl.concat_str(
+                pl.lit("["), _quoted(pl.col("id")), pl.lit(","), _quoted(pl.col("content")),
+                pl.lit(","), _quoted(pl.col("kind")), pl.lit("]"),
+            )
+        ).to_series()  # fmt: skip
+        hashed = hashlib.sha256(b"[[")
+        for begin in range(0, len(texts), 65_536):
+            part = texts[begin : begin + 65_536]
+            hashed.update((("," if begin else "") + ",".join(part)).encode())
+        hashed.update(b"]]")
+        return hashed.hexdigest()
+
+    def contents(self) -> pl.Series:
+        """The hash of what each item asks, from its columns (see `items.content_of`)."""
+        slow = self.frame["slot"].struct.field("caption").is_not_null().to_numpy()
+        for column in ("images", "captions"):
+            lists = self.frame[column]
+            # Equal texts have no order of their own: the slow way says which stands first.
+            slow = slow | (lists.list.n_unique() != lists.list.len()).to_numpy()
+        made: list[str | None] = [None] * len(self)
+        if not slow.all():
+            rows = np.flatnonzero(~slow)
+            for begin in range(0, len(rows), 500_000):
+                part = rows[begin : begin + 500_000]
+                texts = _asked_json(self.frame[part])
+                for place, text in zip(part.tolist(), texts, strict=True):
+                    made[place] = hashlib.sha256(text.encode()).hexdigest()
+        for place in np.flatnonzero(slow).tolist():
+            made[place] = content_of(self[place])
+        return pl.Series("content", made, pl.String)
+
+    def image_groups(self) -> pl.Series:
+        """The name of each item's cluster: the smallest image id that it is connected to.
+
+        Items that share an image are not independent, nor are two that are linked by a chain of
+        others (Winoground pairs, BISON's neighbours); statistics resample whole clusters. Two
+        parts of one picture (`7#crop=0,0,64,48` and another) share it.
+        """
+        flat = self.frame.select(
+            pl.col("images").list.len().alias("size"),
+        )["size"].to_numpy()
+        names = self.frame["images"].explode().str.split("#crop=").list.get(0)
+        distinct, code = _codes(names)
+        ends = np.cumsum(flat)
+        first = code[ends - flat]
+        # Neighbours within an item are linked; items with one image link nothing.
+        inner = np.ones(len(code), bool)
+        inner[ends - flat] = False
+        right = np.flatnonzero(inner)
+        links = coo_matrix(
+            (np.ones(len(right), np.int8), (code[right - 1], code[right])),
+            shape=(len(distinct), len(distinct)),
+        )
+        label = connected_components(links, directed=False)[1]
+        # Names are sorted, so the first name of a label is its smallest.
+        smallest = np.unique(label, return_index=True)[1]
+        return pl.Series("group", pl.Series(distinct)[smallest[label[first]]])
+
+    def grouped(self) -> ItemTable:
+        """The same items, each in the group that its images put it in."""
+        return ItemTable(self.frame.with_columns(self.image_groups()), self._source)
+
+    def faulty(self) -> list[tuple[int, BadInput]]:
+        """Items that cannot be asked, with the reason (see `items.check_item`).
+
+        Columns show which items may be wrong; only these are looked at one by one.
+        """
+        found = []
+        for place in np.flatnonzero(self._suspects()).tolist():
+            try:
+                check_item(self[place])
+            except BadInput as problem:
+                found.append((place, problem))
+        return found
+
+    def _suspects(self) -> Bools:
+        images, captions = self.shape
+        suspect = (images == 0) | (captions == 0)
+        owner = np.repeat(np.arange(len(self)), np.maximum(captions, 1))
+        blank = self.frame["captions"].explode().str.contains(r"^[\s\x1c-\x1f]*$").fill_null(True)
+        suspect[owner[blank.to_numpy()]] = True
+        cells, owner = _flat_cells(self.frame["true_cells"])
+        image, caption = cells
+        outside = (image < 0) | (caption < 0)
+        outside |= (image >= images[owner]) | (caption >= captions[owner])
+        suspect[owner[outside]] = True
+        marked = self.frame.select(
+            pl.col("original").is_not_null() | pl.col("slot").struct.field("caption").is_not_null()
+        ).to_series()
+        # Originals and slots are few enough, or checked in one pass below.
+        return np.asarray(suspect | (marked.to_numpy() & self._odd_marks()))
+
+    def _odd_marks(self) -> Bools:
+        """Where the original pair is not a true cell, or a slot does not fit its caption."""
+        slot = pl.col("slot").struct
+        caption = pl.col("captions").list.get(slot.field("caption"), null_on_oob=True)
+        length = slot.field("end") - slot.field("start")
+        stands = caption.str.slice(slot.field("start"), length)
+        candidates = slot.field("candidates")
+        fits = (
+            (slot.field("caption") >= 0)
+            & (slot.field("start") >= 0)
+            & (length >= 0)
+            & (stands.str.to_lowercase() == slot.field("foil").str.to_lowercase())
+            & ((candidates.list.len() == 0) | candidates.list.contains(slot.field("target")))
+        )
+        slot_is_good = slot.field("caption").is_null() | fits.fill_null(False)
+        good = self.frame.select(slot_is_good).to_series().to_numpy().copy()
+        for pattern in self.patterns:
+            if pattern.original is not None and pattern.original not in pattern.true:
+                good[pattern.rows] = False
+        return np.asarray(~good)
+
+    def check_form(self) -> None:
+        """Raise unless every row can be given out as an item; the columns have their types."""
+        slot = pl.col("slot").struct
+        notes = pl.col("origin").struct.field("notes")
+        original = pl.col("original")
+        parts = [slot.field(name).is_not_null() for name in ("start", "end", "words", "candidates")]
+        suspects = self.frame.select(
+            (
+                pl.col("images").list.eval(pl.element().is_null()).list.any()
+                | pl.col("captions").list.eval(pl.element().is_null()).list.any()
+                | pl.col("true_cells").list.eval(pl.element().list.len() != 2).list.any()
+                | pl.col("true_cells").list.eval(pl.element().is_null()).list.any()
+                | (original.is_not_null() & (original.list.len() < 2))
+                | (slot.field("caption").is_not_null() & ~pl.all_horizontal(parts))
+                | ~((notes == "{}") | notes.str.contains(PLAIN_NOTES))
+            ).fill_null(True)
+        ).to_series()
+        for place in np.flatnonzero(suspects.to_numpy()).tolist():
+            self[place]
+
+
+class _ById(Mapping[str, Item]):
+    """Looks items up in a table."""
+
+    def __init__(self, table: ItemTable) -> None:
+        self._table = table
+
+    def __getitem__(self, item_id: str) -> Item:
+        return self._table[self._table.place[item_id]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table.place)
+
+    def __len__(self) -> int:
+        return len(self._table.place)
+
+
+def _codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
+    """Distinct names in alphabetical order, and the number of each one's."""
+    distinct = names.unique().sort()
+    codes = names.replace_strict(
+        distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64
+    )
+    return tuple(distinct), codes.to_numpy()
+
+
+def _quoted(text: pl.Expr) -> pl.Expr:
+    """Texts as JSON writes them."""
+    escaped = text.str.replace_many(list(ESCAPES), list(ESCAPES.values()))
+    return pl.concat_str(pl.lit('"'), escaped, pl.lit('"'))
+
+
+def _quoted_list(texts: str) -> pl.Expr:
+    """A column of lists of texts as JSON writes them, sorted."""
+    inner = pl.col(texts).list.eval(_quoted(pl.element().sort())).list.join(",")
+    return pl.concat_str(pl.lit("["), inner, pl.lit("]"))
+
+
+def _asked_json(frame: pl.DataFrame) -> Iterable[str]:
+    """What items without a slot ask, as `content_of` hashes it."""
+    order = [
+        pl.col(name).list.eval(pl.element().arg_sort().cast(pl.String)).list.join(",").alias(name)
+        for name in ("images", "captions")
+    ]
+    cells = pl.col("true_cells").list.eval(
+        pl.concat_str(
+            pl.element().list.get(0).cast(pl.String), pl.lit(","),
+            pl.element().list.get(1).cast(pl.String),
+        )
+    ).list.join(";").alias("cells")  # fmt: skip
+    keys = frame.select(*order, cells)
+    distinct = keys.unique(maintain_order=True)
+    written = [_cells_json(*row) for row in distinct.iter_rows()]
+    truth = keys.join(
+        distinct.with_columns(json=pl.Series(written, dtype=pl.String)),
+        on=["images", "captions", "cells"], how="left", maintain_order="left",
+    )["json"]  # fmt: skip
+    return frame.select(
+        pl.concat_str(
+            pl.lit("["), _quoted_list("images"), pl.lit(","), _quoted_list("captions"),
+            pl.lit(","), truth, pl.lit(",null,[]]"),
+        )
+    ).to_series()  # fmt: skip
+
+
+def _cells_json(images: str, captions: str, cells: str) -> str:
+    true = {tuple(map(int, cell.split(","))) for cell in cells.split(";") if cell}
+    rows, columns = (list(map(int, order.split(","))) for order in (images, captions))
+    return json.dumps([[int((i, j) in true) for j in columns] for i in rows], separators=(",", ":"))
+
+
+def _flat_cells(true: pl.Series) -> tuple[tuple[Ints, Ints], Ints]:
+    """All true cells of all items: images and captions, and the item of each."""
+    sizes = true.list.len().to_numpy()
+    owner = np.repeat(np.arange(len(true)), sizes)
+    flat = true.filter(pl.Series(sizes > 0)).explode().cast(pl.List(pl.Int64))
+    if not len(flat):
+        none = np.zeros(0, np.int64)
+        return (none, none), owner
+    return (flat.list.get(0).to_numpy(), flat.list.get(1).to_numpy()), owner
+
+
+def _truth_keys(true: pl.Series, cells: Ints, captions: Ints) -> pl.Series:
+    """A key of each item's true cells: equal keys mean equal cells, within one size of grid."""
+    if len(cells) and int(cells.max()) > MASK_BITS:
+        return pl.Series([str(sorted(map(tuple, one))) for one in true.to_list()])
+    (image, caption), owner = _flat_cells(true)
+    inside = (image >= 0) & (caption >= 0) & (caption < captions[owner])
+    place = np.where(inside, image * captions[owner] + caption, MASK_BITS)
+    mask = np.zeros(len(true), np.uint64)
+    np.bitwise_or.at(mask, owner, np.uint64(1) << place.astype(np.uint64))
+    return pl.Series(mask)
+
+
+def _slot_fields(slot: Slot) -> dict[str, Any]:
+    return {
+        "caption": slot.caption,
+        "start": slot.start,
+        "end": slot.end,
+        "target": slot.target,
+        "foil": slot.foil,
+        "plural": slot.plural,
+        "words": [{"start": w.start, "end": w.end, "noun": w.noun} for w in slot.words],
+        "candidates": list(slot.candidates),
+    }
+
+
+def _origin_fields(origin: Origin) -> dict[str, Any]:
+    return {
+        "made_by": origin.made_by,
+        "source": origin.source,
+        "source_id": origin.source_id,
+        "seed": origin.seed,
+        "notes": notes_text(origin.notes),
+    }
+
+
+def notes_text(notes: Mapping[str, str]) -> str:
+    """Notes as they stand in the column."""
+    return json.dumps(dict(notes), ensure_ascii=False, sort_keys=True) if notes else "{}"
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    item_id, content, kind, group, images, captions, true, original, slot, origin = row
+    return Item(
+        id=item_id,
+        images=tuple(images),
+        captions=tuple(captions),
+        true=frozenset((i, j) for i, j in true),
+        kind=kind,
+        origin=Origin(
+            origin["made_by"], origin["source"], origin["source_id"], origin["seed"],
+            _notes(origin["notes"]),
+        ),
+        original=None if original is None else (original[0], original[1]),
+        slot=None if slot is None or slot["caption"] is None else _slot(slot),
+        group=group,
+        content=content,
+    )  # fmt: skip
+
+
+def _notes(text: str | None) -> dict[str, str]:
+    notes = json.loads(text or "{}")
+    if not isinstance(notes, dict):
+        raise TypeError("its notes are not an object")
+    return notes
+
+
+def _slot(slot: dict[str, Any]) -> Slot:
+    return Slot(
+        slot["caption"], slot["start"], slot["end"], slot["target"], slot["foil"], slot["plural"],
+        tuple(Word(w["start"], w["end"], w["noun"]) for w in slot["words"]),
+        tuple(slot["candidates"]),
+    )  # fmt: skip
