@@ -30,11 +30,11 @@ from tellapart.items import KINDS
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.foil import FoilOptions
 from tellapart.mine.foil.foils import make_foils
-from tellapart.mine.foil.language import language_scores
+from tellapart.mine.foil.hardest import language_scores
 from tellapart.mine.negatives.build import task_of
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.mine.negatives.rules.learning import lists_for
-from tellapart.mine.negatives.rules.make import make
+from tellapart.mine.negatives.rules import make
+from tellapart.mine.negatives.rules.context import lists_for
 from tellapart.mine.refine import refine
 from tellapart.score.cache import default_folder
 from tellapart.seeds import rng

@@ -21,12 +21,10 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.mine.categories import coco_categories, read_categories
 from tellapart.mine.foil import FoilOptions, build
-from tellapart.mine.foil.by_model import by_model
 from tellapart.mine.foil.foils import make_foils
-from tellapart.mine.foil.hardest import by_hardness
-from tellapart.mine.foil.language import language_scores
+from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
+from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
-from tellapart.mine.foil.words import WORD
 from tellapart.models.model import Facts
 from tellapart.text.language.ngrams import NGramModel
 from tellapart.text.language.trigrams import END, START, UNKNOWN, Trigrams

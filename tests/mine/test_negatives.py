@@ -17,12 +17,10 @@ from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.negatives.build import build
-from tellapart.mine.negatives.checking import REASONS, problem_of
-from tellapart.mine.negatives.differing import difference, is_one_swap
-from tellapart.mine.negatives.edit import Change, changed
-from tellapart.mine.negatives.facts import Has, Shows, Stands, facts_of_parses
+from tellapart.mine.negatives.checks import REASONS, problem_of
+from tellapart.mine.negatives.claims import Has, Shows, Stands, doubt_of, facts_of_parses
+from tellapart.mine.negatives.edit import Change, changed, difference, is_one_swap
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.mine.negatives.truth import doubt_of
 from tellapart.text.formatting import alike
 from tellapart.text.parsing.parse import parse
 

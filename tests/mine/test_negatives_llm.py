@@ -22,10 +22,8 @@ from tellapart.items import KINDS
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.negatives import llm
 from tellapart.mine.negatives.build import build
-from tellapart.mine.negatives.checking import REASONS, problem_of
-from tellapart.mine.negatives.llm import LlmOptions
-from tellapart.mine.negatives.llm_captions import edited, has_what_it_takes
-from tellapart.mine.negatives.llm_replies import read_reply
+from tellapart.mine.negatives.checks import REASONS, problem_of
+from tellapart.mine.negatives.llm import LlmOptions, edited, has_what_it_takes, read_reply
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
 from tellapart.models.language.writing import Talk, Written, writer_of

@@ -10,23 +10,18 @@ from tests.mine.small_captions import small_corpus
 import tellapart as ta
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS
-from tellapart.mine.negatives.checking import problem_of
-from tellapart.mine.negatives.edit import Edit, Negative, Source, changed
-from tellapart.mine.negatives.facts import facts_of
-from tellapart.mine.negatives.making import Task
+from tellapart.mine.negatives.checks import problem_of
+from tellapart.mine.negatives.claims import facts_of
+from tellapart.mine.negatives.edit import Edit, Negative, SourceCaption, changed
+from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.phrases import kernel_of, read
-from tellapart.mine.negatives.rules import wordnet
-from tellapart.mine.negatives.rules.classes import CONTRARIES, NEW_COLOURS, SORT
-from tellapart.mine.negatives.rules.counting import Counts, count_image
-from tellapart.mine.negatives.rules.desk import Desk
-from tellapart.mine.negatives.rules.learning import learn
-from tellapart.mine.negatives.rules.lists import Lists
-from tellapart.mine.negatives.rules.make import RULES, drawn, make
-from tellapart.mine.negatives.rules.nouns import Nouns
-from tellapart.mine.negatives.rules.pairs import attested
-from tellapart.mine.negatives.rules.similar import similar
-from tellapart.mine.negatives.rules.verbs import base_of, form_of_verb
+from tellapart.mine.negatives.rules import RULES, alternatives, drawn, make
+from tellapart.mine.negatives.rules.alternatives import similar
+from tellapart.mine.negatives.rules.attributes import CONTRARIES, NEW_COLOURS, SORT
+from tellapart.mine.negatives.rules.context import CaptionContext, WordLists, learn
+from tellapart.mine.negatives.rules.relations import base_of, form_of_verb
+from tellapart.mine.negatives.rules.usage import CorpusCounts, Nouns, attested, count_image
 from tellapart.models.names import load
 from tellapart.text.formatting import alike
 from tellapart.text.parsing.parse import parse
@@ -41,12 +36,14 @@ def corpus(tmp_path_factory) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def task(corpus) -> Task:
-    return Task(corpus, parse(corpus.captions["text"].to_list()), NegativesOptions(), seed=3)
+def task(corpus) -> NegativesTask:
+    return NegativesTask(
+        corpus, parse(corpus.captions["text"].to_list()), NegativesOptions(), seed=3
+    )
 
 
 @pytest.fixture(scope="module")
-def lists(task) -> Lists:
+def lists(task) -> WordLists:
     return learn(task.corpus, task.parses)
 
 
@@ -56,15 +53,15 @@ def made(task, lists) -> list[Negative]:
 
 
 def edits(
-    kind: str, lists: Lists, captions: list[str], objects: set[str] | None = None
+    kind: str, lists: WordLists, captions: list[str], objects: set[str] | None = None
 ) -> dict[str, str]:
     """What a rule makes of the first of some captions of an image: the negatives by what is new."""
     read_captions = [(one, read(one)) for one in parse(captions)]
     known = None if objects is None else frozenset(objects)
     facts = facts_of(read_captions, known, lists.nouns.denotes)
     first, reading = read_captions[0]
-    desk = Desk(Source("c", "i", first.text, first), reading, facts, lists)
-    return {edit.now: changed(first.text, edit.changes) for edit in RULES[kind](desk)}
+    context = CaptionContext(SourceCaption("c", "i", first.text, first), reading, facts, lists)
+    return {edit.now: changed(first.text, edit.changes) for edit in RULES[kind](context)}
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -101,8 +98,8 @@ def test_some_words_name_a_thing_only_together():
 # --- what is learnt ------------------------------------------------------------------------------
 
 
-def counted(*images: tuple[list[str], list[str]]) -> Counts:
-    counts = Counts()
+def counted(*images: tuple[list[str], list[str]]) -> CorpusCounts:
+    counts = CorpusCounts()
     for objects, captions in images:
         count_image(counts, [(one, read(one)) for one in parse(captions)], objects)
     return counts
@@ -200,7 +197,7 @@ def wordnet_files(folder):
 def test_wordnet_tells_sorts_and_more_general_words(tmp_path, monkeypatch):
     wordnet_files(tmp_path)
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
-    net = wordnet.load(["car", "bus", "vehicle", "fruit", "unheard-of"])
+    net = alternatives.load_wordnet(["car", "bus", "vehicle", "fruit", "unheard-of"])
     assert net is not None and set(net.above) == {"car", "bus", "vehicle", "fruit"}
     assert net.same_sort("car", "bus") and not net.same_sort("car", "fruit")
     assert net.related("car", "vehicle") and not net.related("car", "bus")
@@ -208,8 +205,8 @@ def test_wordnet_tells_sorts_and_more_general_words(tmp_path, monkeypatch):
 
 def test_without_wordnet_there_is_none(tmp_path, monkeypatch):
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
-    monkeypatch.setattr(wordnet, "FOLDERS", ())
-    assert wordnet.load(["car"]) is None
+    monkeypatch.setattr(alternatives, "FOLDERS", ())
+    assert alternatives.load_wordnet(["car"]) is None
 
 
 # --- the kinds -----------------------------------------------------------------------------------
@@ -346,7 +343,9 @@ def test_no_attribute_is_put_in_that_a_caption_has(corpus, made):
 def test_captions_in_another_order_get_the_same_negatives(task, lists, made):
     turned = task.corpus.captions.reverse()
     corpus = Corpus("small", task.corpus.root, task.corpus.images, turned)
-    again = make(Task(corpus, parse(turned["text"].to_list()), NegativesOptions(), 3), lists)
+    again = make(
+        NegativesTask(corpus, parse(turned["text"].to_list()), NegativesOptions(), 3), lists
+    )
     assert sorted(map(repr, again.negatives)) == sorted(map(repr, made))
 
 
@@ -383,7 +382,7 @@ def test_by_the_truth_of_the_world_every_negative_is_false_of_its_picture(drawn_
     Its reader knows no number above four.
     """
     parses = parse(drawn_world.captions["text"].to_list())
-    found = make(Task(drawn_world, parses, NegativesOptions(), seed=1)).negatives
+    found = make(NegativesTask(drawn_world, parses, NegativesOptions(), seed=1)).negatives
     found = [n for n in found if n.now not in ("five", "six")]
     kinds = Counter(negative.kind for negative in found)
     assert set(kinds) >= {"replace-object", "replace-attribute", "swap-attribute", "add-attribute"}

@@ -21,14 +21,21 @@ import tellapart as ta
 from tellapart.cli import refining
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Item, Origin
+from tellapart.mine.negative_scores import ScoredNegatives, pair_of, scored
 from tellapart.mine.refine import TABLE, RefineOptions, refine
-from tellapart.mine.refining.balancing import balanced, cells, folds_of
-from tellapart.mine.refining.choosing import best, faults
-from tellapart.mine.refining.report import SHORTER, report
-from tellapart.mine.refining.scaling import scaled
-from tellapart.mine.refining.scored import Scored, scored
-from tellapart.mine.refining.scores import pair_of
-from tellapart.mine.refining.steps import KEPT, Recipe, refined
+from tellapart.mine.refinement import (
+    KEPT,
+    SHORTER,
+    RefineRecipe,
+    balanced,
+    best,
+    cells,
+    faults,
+    folds_of,
+    refined,
+    report,
+    scaled,
+)
 from tellapart.models.constant import ConstantChooser
 from tellapart.models.model import Facts
 from tellapart.seeds import rng
@@ -51,11 +58,11 @@ def table(n: int, kinds: int = 2, cue: float = 0.3, seed: int = 0, **more: Any) 
     return pl.DataFrame(columns | more)
 
 
-def kept_ids(one: Scored, recipe: Recipe) -> set[str]:
+def kept_ids(one: ScoredNegatives, recipe: RefineRecipe) -> set[str]:
     return set(refined(one, recipe).table().filter(pl.col("outcome") == KEPT)["id"])
 
 
-def ahead(one: Scored, rows: Any) -> list[float]:
+def ahead(one: ScoredNegatives, rows: Any) -> list[float]:
     """How often the original has the higher score, ties halved."""
     gaps = one.scores[:, rows, 0] - one.scores[:, rows, 1]
     return [float(np.mean(np.where(gap > 0, 1.0, np.where(gap == 0, 0.5, 0.0)))) for gap in gaps]
@@ -140,16 +147,16 @@ def test_pitfall_20_gaps_of_1_and_beyond_have_a_cell_and_its_opposite():
     columns = {"plausibility": [1.0, 0.0], "negative_plausibility": [0.0, 1.0]}
     columns |= {"grammar": [0.0, 1.0], "negative_grammar": [1.0, 0.0]}
     extreme = pl.DataFrame({"id": ["a", "b"], "kind": ["x", "x"], **columns})
-    recipe = Recipe(keep=1, scale="given", folds=1)
+    recipe = RefineRecipe(keep=1, scale="given", folds=1)
     assert kept_ids(scored(extreme, NOWHERE), recipe) == {"a", "b"}
 
 
 def test_pitfall_20_the_same_seed_keeps_the_same_whatever_the_order_of_rows():
     raw = table(3_000)
-    first = kept_ids(scored(raw, NOWHERE), Recipe(bins=10))
+    first = kept_ids(scored(raw, NOWHERE), RefineRecipe(bins=10))
     turned = raw.sample(fraction=1, shuffle=True, seed=5)
-    assert kept_ids(scored(turned, NOWHERE), Recipe(bins=10)) == first
-    assert kept_ids(scored(raw, NOWHERE), Recipe(bins=10, seed=1)) != first
+    assert kept_ids(scored(turned, NOWHERE), RefineRecipe(bins=10)) == first
+    assert kept_ids(scored(raw, NOWHERE), RefineRecipe(bins=10, seed=1)) != first
 
 
 @pytest.mark.parametrize("bins", [2, 50, 200])
@@ -157,8 +164,8 @@ def test_neither_score_tells_which_caption_is_the_negative(bins):
     """Exactly with one fold, and nearly so with several however sparse the cells are."""
     one = scored(table(30_000, cue=0.5), NOWHERE)
     assert min(ahead(one, np.ones(len(one), bool))) > 0.6
-    exact = refined(one, Recipe(keep=1, bins=bins, folds=1))
-    held_out = refined(one, Recipe(keep=1, bins=bins))
+    exact = refined(one, RefineRecipe(keep=1, bins=bins, folds=1))
+    held_out = refined(one, RefineRecipe(keep=1, bins=bins))
     for code in range(2):
         of_kind = one.kind == code
         assert ahead(one, exact.kept & of_kind) == [0.5, 0.5]
@@ -171,7 +178,7 @@ def test_small_sets_are_balanced_in_the_mean():
     ahead_by, rows = np.zeros(2), 0
     for seed in range(60):
         one = scored(table(400, kinds=1, cue=0.6, seed=seed), NOWHERE)
-        kept = refined(one, Recipe(keep=1, bins=20, folds=2, seed=seed)).kept
+        kept = refined(one, RefineRecipe(keep=1, bins=20, folds=2, seed=seed)).kept
         gaps = one.scores[:, kept, 0] - one.scores[:, kept, 1]
         ahead_by, rows = ahead_by + np.sign(gaps).sum(axis=1), rows + kept.sum()
     assert (np.abs(ahead_by) < 0.02 * rows).all(), (ahead_by, rows)
@@ -179,7 +186,7 @@ def test_small_sets_are_balanced_in_the_mean():
 
 def test_nothing_of_a_fold_is_fitted_on_it():
     one = scored(table(900), NOWHERE)
-    recipe = Recipe(keep=1)
+    recipe = RefineRecipe(keep=1)
     first = refined(one, recipe)
     spoiled = one.scores.copy()
     some = (first.fold == 0) & (np.arange(len(one)) % 2 == 0)
@@ -197,7 +204,7 @@ def test_nothing_of_a_fold_is_fitted_on_it():
 def test_a_kind_with_few_negatives_is_within_two_points():
     for seed in range(20):
         one = scored(table(600, kinds=1, cue=0.6, seed=seed), NOWHERE)
-        kept = refined(one, Recipe(keep=1, bins=20, seed=seed)).kept
+        kept = refined(one, RefineRecipe(keep=1, bins=20, seed=seed)).kept
         assert ahead(one, kept) == pytest.approx([0.5, 0.5], abs=0.02)
 
 
@@ -236,7 +243,7 @@ def test_length_that_remains_is_reported():
         "negative_caption": [f"A dog number {k} and a very long cat." for k in range(n)],
     }
     one = scored(table(n, **texts), NOWHERE)
-    told = report(refined(one, Recipe(bins=4)), "x", {})
+    told = report(refined(one, RefineRecipe(bins=4)), "x", {})
     assert [line.guesses[SHORTER] for line in told.lines] == [1.0] * 9
     assert (
         told.line("all", "given").items
@@ -245,7 +252,7 @@ def test_length_that_remains_is_reported():
         + sum(count for why, count in told.left_out.items() if why != "refined away")
     )
     assert "fewer characters" in str(told) and "100.0" in str(told)
-    few = report(refined(scored(table(60), NOWHERE), Recipe(bins=400)), "x", {})
+    few = report(refined(scored(table(60), NOWHERE), RefineRecipe(bins=400)), "x", {})
     assert "little is left of kind-0" in str(few)
 
 
@@ -268,12 +275,12 @@ def test_tables_that_cannot_be_refined_are_explained(change, message):
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        (Recipe(keep=0), "cannot be kept"),
-        (Recipe(bins=7), "cannot lie evenly"),
-        (Recipe(bins=0), "cannot lie evenly"),
-        (Recipe(folds=0), "0 folds are none"),
-        (Recipe(scale="log"), "no scale called 'log'"),
-        (Recipe(scale="given"), "lie between"),
+        (RefineRecipe(keep=0), "cannot be kept"),
+        (RefineRecipe(bins=7), "cannot lie evenly"),
+        (RefineRecipe(bins=0), "cannot lie evenly"),
+        (RefineRecipe(folds=0), "0 folds are none"),
+        (RefineRecipe(scale="log"), "no scale called 'log'"),
+        (RefineRecipe(scale="given"), "lie between"),
     ],
 )
 def test_recipes_that_make_no_sense_are_explained(recipe, message):
@@ -309,7 +316,7 @@ def negatives(n: int) -> list[Item]:
 def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
     whole = benchmark_of(negatives(400))
     models = Letters("a"), Letters("o")
-    options = RefineOptions(*models, Recipe(keep=0.8, bins=6), use_cache=False)
+    options = RefineOptions(*models, RefineRecipe(keep=0.8, bins=6), use_cache=False)
     told = refine(whole, tmp_path / "out", options)
     part = ta.load_benchmark(tmp_path / "out")
     assert 0 < len(part.items) == told.line("all", "refined").items < 320
@@ -334,7 +341,7 @@ def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
 def test_scores_may_come_from_any_scorer_or_run(tmp_path):
     whole = benchmark_of(negatives(60))
     runs = ta.evaluate(["blind"], whole, tmp_path / "runs")
-    options = RefineOptions("blind", str(runs[0].folder), Recipe(keep=1, bins=4))
+    options = RefineOptions("blind", str(runs[0].folder), RefineRecipe(keep=1, bins=4))
     refine(whole, tmp_path / "out", options)
     rows = pl.read_parquet(tmp_path / "out" / TABLE)
     assert (rows["plausibility"] == rows["grammar"]).all()

@@ -13,7 +13,7 @@ from tests.models.small import library
 
 from tellapart.corpus.reading import read_corpus
 from tellapart.mine.negatives.llm import LlmOptions, make
-from tellapart.mine.negatives.making import Task
+from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.models.language.writing import writer_of
 from tellapart.text.parsing.parse import parse
@@ -41,7 +41,7 @@ def test_a_small_model_is_read_and_judged_like_any_other(real_data, weights, tmp
     corpus = replace(whole, images=images, captions=captions)
     writer = writer_of(f"hf:{weights}?max_tokens=24")
     own = NegativesOptions(kinds=KINDS, by="llm:x", cache=tmp_path, llm=LlmOptions(1, 64, writer))
-    made = make(Task(corpus, parse(captions["text"].to_list()), own))
+    made = make(NegativesTask(corpus, parse(captions["text"].to_list()), own))
     replies = made.beside["replies"]
     assert replies.height == 2 == len(made.negatives) + made.refused.total()
     assert all(len(reply) > 0 for reply in replies["reply"])

@@ -9,9 +9,9 @@ import pytest
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reading import ReadOptions, read_corpus
 from tellapart.items import KINDS
-from tellapart.mine.negatives.making import Task
+from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.mine.negatives.rules.make import make
+from tellapart.mine.negatives.rules import make
 from tellapart.text.parsing.parse import parse
 from tellapart.text.words import tokens
 
@@ -27,7 +27,7 @@ def made(real_data):
     images = whole.images.head(IMAGES)
     captions = whole.captions.filter(whole.captions["image"].is_in(images["id"].implode()))
     corpus = Corpus("part of val2017", whole.root, images, captions)
-    task = Task(corpus, parse(captions["text"].to_list()), NegativesOptions(), seed=1)
+    task = NegativesTask(corpus, parse(captions["text"].to_list()), NegativesOptions(), seed=1)
     return corpus, make(task)
 
 

@@ -57,12 +57,12 @@ def refine(
     """
     from tellapart.mine.refine import RefineOptions
     from tellapart.mine.refine import refine as work
-    from tellapart.mine.refining.steps import Recipe
+    from tellapart.mine.refinement import RefineRecipe
 
     options = RefineOptions(
         plausibility=plausibility,
         grammar=grammar,
-        recipe=Recipe(keep, bins, scale, folds, seed),
+        recipe=RefineRecipe(keep, bins, scale, folds, seed),
         name=name,
         overwrite=overwrite,
         batch_size=batch_size,

@@ -21,10 +21,17 @@ from tellapart.benchmark.benchmark import (
     write_benchmark,
 )  # fmt: skip
 from tellapart.errors import BadInput
-from tellapart.mine.refining.report import Refinement, report
-from tellapart.mine.refining.scored import SCORES, Scored, scored
-from tellapart.mine.refining.scores import Report, Scoring, is_run, name_of, score_table
-from tellapart.mine.refining.steps import KEPT, Recipe, refined
+from tellapart.mine.negative_scores import (
+    SCORES,
+    Report,
+    ScoredNegatives,
+    Scoring,
+    is_run,
+    name_of,
+    score_table,
+    scored,
+)
+from tellapart.mine.refinement import KEPT, Refinement, RefineRecipe, refined, report
 from tellapart.models.names import ModelName
 from tellapart.score.cache import default_folder
 from tellapart.score.texts import BATCH
@@ -52,7 +59,7 @@ class RefineOptions:
 
     plausibility: Any = ""
     grammar: Any = ""
-    recipe: Recipe = field(default_factory=Recipe)
+    recipe: RefineRecipe = field(default_factory=RefineRecipe)
     name: str = ""
     overwrite: bool = False
     batch_size: int = BATCH
@@ -110,7 +117,9 @@ class _Done:
     report: Refinement
 
     @classmethod
-    def of(cls, scores: Scored, recipe: Recipe, name: str, sources: dict[str, str]) -> _Done:
+    def of(
+        cls, scores: ScoredNegatives, recipe: RefineRecipe, name: str, sources: dict[str, str]
+    ) -> _Done:
         done = refined(scores, recipe)
         return cls(done.table(), report(done, name, sources))
 

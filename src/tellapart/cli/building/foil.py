@@ -73,6 +73,6 @@ def own(
 
 def tell(benchmark: Benchmark) -> str:
     """The counts by supercategory and the chance levels, then what came out."""
-    from tellapart.mine.foil.counts import table
+    from tellapart.mine.foil.items import table
 
     return f"{table(benchmark.card.made)}\n\n{benchmark}"

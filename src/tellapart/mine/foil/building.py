@@ -18,10 +18,9 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.mine.building import BuildOptions, Verifier, finish, own_options
-from tellapart.mine.foil.counts import chance, counts
 from tellapart.mine.foil.foils import Foils, make_foils
 from tellapart.mine.foil.hardest import Hardness, by_hardness, hardness
-from tellapart.mine.foil.items import Maker
+from tellapart.mine.foil.items import FoilItems, chance, counts
 from tellapart.mine.foil.options import FoilOptions
 from tellapart.text.parsing.by_spacy import find_pipeline
 from tellapart.text.parsing.tagging import LexiconTagger
@@ -39,7 +38,7 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     foils = make_foils(corpus, own, options.seed, options.progress)
     tagger = _tagger(foils)
     facts = {} if own.split == "none" else {"split": own.part}
-    maker = Maker(foils, tagger, options.seed, facts)
+    maker = FoilItems(foils, tagger, options.seed, facts)
     with hardness(foils, own.hardest) as (score, way):
         items = list(_items(maker, score, own, options))
     if not items:
@@ -78,7 +77,7 @@ def _absence(own: FoilOptions) -> str:
 
 
 def _items(
-    maker: Maker, score: Hardness, own: FoilOptions, options: BuildOptions
+    maker: FoilItems, score: Hardness, own: FoilOptions, options: BuildOptions
 ) -> Iterator[Item]:
     foils, verifier = maker.foils, Verifier(maker.foils.corpus, options.verifier)
     captions = np.unique(foils.caption)

@@ -1,20 +1,164 @@
-"""Keeping the hardest foil of each caption (Shekhar et al. 2017, section 3, step 4)."""
+"""How probable foil captions are to a model that sees the picture.
+
+Shekhar et al. 2017, section 3, step 4, with any model that scores pairs: the log-likelihood of a
+captioner is what the paper means.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from tellapart import seeds
-from tellapart.mine.foil.by_model import by_model
+from tellapart.errors import BadInput
 from tellapart.mine.foil.foils import Foils
-from tellapart.mine.foil.language import NAME, language_scores
+from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.options import LANGUAGE, RANDOM
+from tellapart.models.model import PairScorer
 from tellapart.models.names import load
-from tellapart.text.language.trigrams import Floats
+from tellapart.score.cache import default_folder, is_cacheable, open_shelf
+from tellapart.score.computing import Asker, Limits, ModelFailed
+from tellapart.score.encoding import Encoder
+from tellapart.score.plan import content_hash, pair_keys, text_keys
+from tellapart.text.inflect import article
+from tellapart.text.language.trigrams import END, START, UNKNOWN, Floats, Trigrams
 from tellapart.text.parsing.parsed import Ints
+
+BATCH = 64
+
+
+class ByModel:
+    """A model's scores of foils, one image at a time; kept in the cache as all scores are."""
+
+    def __init__(self, foils: Foils, encoder: Encoder, asker: Asker) -> None:
+        self._foils, self._encoder, self._asker = foils, encoder, asker
+
+    def __call__(self, rows: Ints) -> Floats:
+        """The scores of some foils of one image."""
+        image, _ = self._foils.source(int(rows[0]))
+        picture = self._foils.corpus.picture(image)
+        texts = [self._foils.put(row).text for row in rows.tolist()]
+        keys = pair_keys(
+            np.frombuffer(content_hash(picture) * len(texts), np.uint64), text_keys(texts)
+        )
+        scores = np.empty(len(rows))
+        for part in self._encoder.pairs(self._asker, [0] * len(texts), [picture], texts, keys):
+            if part.bad or not np.isfinite(part.rows).all():
+                name = self._encoder.model.facts.name
+                what = f"{name} gives image {image} a score that is no number"
+                raise next(iter(part.bad.values()), ModelFailed(what))
+            scores[part.batch.places] = part.rows[:, 0]
+        return scores
+
+
+@contextmanager
+def by_model(foils: Foils, model: Any) -> Iterator[ByModel]:
+    """The scores of a model that can say how probable a caption is for an image."""
+    if not isinstance(model, PairScorer) or hasattr(model, "prepare"):
+        raise BadInput(
+            f"{model.facts.name} cannot say how probable a caption is for an image",
+            allowed="a model that scores pairs of picture and text by itself, such as a captioner",
+            todo="see: tellapart list models",
+        )
+    shelf = open_shelf(default_folder(), model.facts) if is_cacheable(model) else None
+    encoder = Encoder(model, Limits(BATCH), shelf)
+    try:
+        yield ByModel(foils, encoder, encoder.asker("pairs"))
+    finally:
+        if shelf:
+            shelf.close()
+
+
+NAME = "trigram model of the corpus's captions (Witten-Bell)"
+LEFT, RIGHT = 3, 2
+"""Words around a mention whose probability, or whose neighbours' probability, can change."""
+NOTHING = -1
+BLOCK = 1 << 17
+
+
+def language_scores(foils: Foils) -> Floats:
+    """For each foil the logarithm of its probability, less that of the original."""
+    model = Trigrams(foils.words.word, foils.words.starts)
+    around = _Around(foils)
+    original = around.originals(model)
+    scores = np.empty(len(foils.rows))
+    for begin in range(0, len(scores), BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        mention = foils.rows.mention[rows]
+        scores[rows] = around.foils(model, rows) - original[mention]
+    return scores
+
+
+class _Around:
+    """The words around all mentions of some foils."""
+
+    def __init__(self, foils: Foils) -> None:
+        found, words = foils.found, foils.words
+        self._all, self._words = foils, words
+        starts, ends = words.starts[found.caption], words.starts[found.caption + 1]
+        self._left = np.stack(
+            [self._at(found.first - k, starts, ends) for k in range(LEFT, 0, -1)], axis=1
+        )
+        self._right = np.stack(
+            [self._at(found.last + k, starts, ends) for k in range(1, RIGHT + 1)], axis=1
+        )
+        self._articles = {one: words.vocabulary.get(one, UNKNOWN) for one in ("a", "an")}
+
+    def _at(self, rows: Ints, starts: Ints, ends: Ints) -> Ints:
+        """The words at some rows; START before a caption, END behind it, then nothing."""
+        word = self._words.word[np.clip(rows, 0, max(0, len(self._words.word) - 1))]
+        word = np.where(rows < starts, START, word)
+        return np.where(rows > ends, NOTHING, np.where(rows == ends, END, word)).astype(np.int64)
+
+    def originals(self, model: Trigrams) -> Floats:
+        """The windows of the captions as they are, for each mention."""
+        found = self._all.found
+        scores = np.zeros(len(found))
+        width = found.last - found.first + 1
+        for wide in np.unique(width).tolist():
+            rows = np.flatnonzero(width == wide)
+            middle = self._words.word[found.first[rows, None] + np.arange(wide)]
+            scores[rows] = _scored(model, self._left[rows], middle, self._right[rows])
+        return scores
+
+    def foils(self, model: Trigrams, rows: slice) -> Floats:
+        """The windows of some foils."""
+        foils = self._all
+        mention, name = foils.rows.mention[rows], foils.rows.foil[rows]
+        several = foils.found.plural[mention]
+        scores = np.zeros(len(mention))
+        kinds = name * 2 + several
+        for kind in np.unique(kinds).tolist():
+            form = foils.forms.of(kind // 2, several=bool(kind % 2))
+            ids = [
+                self._words.vocabulary.get(match.group().lower(), UNKNOWN)
+                for match in WORD.finditer(form)
+            ]
+            mine = np.flatnonzero(kinds == kind)
+            middle = np.tile(np.array(ids, np.int64), (len(mine), 1))
+            left = self._left[mention[mine]]
+            if not foils.plain:
+                before = np.isin(left[:, -1], list(self._articles.values()))
+                left = left.copy()
+                left[before, -1] = self._articles[article(form)]
+            scores[mine] = _scored(model, left, middle, self._right[mention[mine]])
+        return scores
+
+
+def _scored(model: Trigrams, left: Ints, middle: Ints, right: Ints) -> Floats:
+    """The sum of logarithms over all windows that end at the last word of `left` or later."""
+    line = np.concatenate([left, middle.astype(np.int64), right], axis=1)
+    windows = np.stack([line[:, k : k + 3] for k in range(line.shape[1] - 2)], axis=1)
+    asked = windows[:, :, 2]
+    counts = (asked != NOTHING) & (asked != START)
+    scores = np.zeros(counts.shape)
+    scores[counts] = model.log_probabilities(windows[counts])
+    total: Floats = scores.sum(axis=1)
+    return total
+
 
 Hardness = Callable[[Ints], Floats]
 """Gives scores to some foils of one image: higher for harder ones."""

@@ -1,20 +1,86 @@
-"""Where captions have category words: as they stand, with the rest of a long name around them."""
+"""Mentions: where captions have category words, as nouns that something else can stand for.
+
+The paper replaces words wherever they stand; so "an cake and white cat" and "a microwave mitt" come
+about. Here a long name is taken whole, and a word counts only where the parse has it as a noun that
+does not modify another one (`plain_mentions` is the paper's way).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from tellapart.mine.categories import Categories
-from tellapart.mine.foil.words import Words
 from tellapart.text.inflect import plural
-from tellapart.text.parsing.parsed import Ints
+from tellapart.text.parsing.parsed import Ints, Parse, Parses, Token
+from tellapart.types import Bools
 
-Flags = npt.NDArray[np.bool_]
+WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
+"""A word, whole where hyphens join it, or a mark by itself (so that cat's begins with cat)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of n texts, one after the other; text k has the rows starts[k] to starts[k + 1].
+
+    `word` are places in `vocabulary`, which has each word in lower case; `begin` and `end` are
+    where it stands in its text.
+    """
+
+    texts: Sequence[str]
+    starts: Ints
+    begin: Ints
+    end: Ints
+    word: Ints
+    vocabulary: dict[str, int]
+
+    @property
+    def owner(self) -> Ints:
+        """For each word the text that it is in."""
+        return np.repeat(np.arange(len(self.texts)), np.diff(self.starts))
+
+    def ids(self, phrase: str) -> list[int] | None:
+        """The words of a phrase, or None where one of them is in no text."""
+        found = [self.vocabulary.get(match.group().lower(), -1) for match in WORD.finditer(phrase)]
+        return found if found and min(found) >= 0 else None
+
+    def places_of(self, phrase: str) -> Ints:
+        """Where a phrase begins, within one text."""
+        ids = self.ids(phrase)
+        if ids is None:
+            return np.empty(0, np.int64)
+        first = np.flatnonzero(self.word[: len(self.word) - len(ids) + 1] == ids[0])
+        for ahead, one in enumerate(ids[1:], 1):
+            first = first[self.word[first + ahead] == one]
+        last = first + len(ids) - 1
+        text = np.searchsorted(self.starts, first, side="right")
+        found: Ints = first[text == np.searchsorted(self.starts, last, side="right")]
+        return found
+
+
+def words_of(texts: Sequence[str]) -> Words:
+    """Take texts apart."""
+    vocabulary: dict[str, int] = {}
+    starts, begin, end, word = [0], [], [], []
+    for text in texts:
+        for match in WORD.finditer(text):
+            begin.append(match.start())
+            end.append(match.end())
+            word.append(vocabulary.setdefault(match.group().lower(), len(vocabulary)))
+        starts.append(len(begin))
+    return Words(
+        texts,
+        np.array(starts, np.int64),
+        np.array(begin, np.int32),
+        np.array(end, np.int32),
+        np.array(word, np.int32),
+        vocabulary,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +93,7 @@ class Mentions:
 
     caption: Ints
     name: Ints
-    plural: Flags
+    plural: Bools
     word: Ints
     first: Ints
     last: Ints
@@ -35,12 +101,12 @@ class Mentions:
     def __len__(self) -> int:
         return len(self.caption)
 
-    def keep(self, kept: Flags | Ints) -> Self:
+    def keep(self, kept: Bools | Ints) -> Self:
         """Some of the rows."""
         columns = ("caption", "name", "plural", "word", "first", "last")
         return type(self)(*(getattr(self, column)[kept] for column in columns))
 
-    def with_plural(self, several: Flags) -> Self:
+    def with_plural(self, several: Bools) -> Self:
         """The same mentions, in other numbers."""
         return replace(self, plural=several)
 
@@ -96,7 +162,7 @@ def _long_forms(table: Categories) -> Iterator[tuple[int, str, bool]]:
             yield place, plural(phrase), True
 
 
-def _mentions(words: Words, name_of: Ints, several: Flags) -> Mentions:
+def _mentions(words: Words, name_of: Ints, several: Bools) -> Mentions:
     rows = np.flatnonzero(name_of[words.word] >= 0)
     caption = np.searchsorted(words.starts, rows, side="right") - 1
     known = words.word[rows]
@@ -111,3 +177,146 @@ def _covered(rows: Ints, begins: Ints, width: int) -> Ints:
     start = begins[np.maximum(before, 0)]
     covered: Ints = np.where((before >= 0) & (rows < start + width), start, -1)
     return covered
+
+
+COLOURS = frozenset(
+    """red orange yellow green blue purple pink brown black white grey gray tan gold silver violet
+    beige turquoise teal maroon peach olive lavender colored coloured color colour""".split()
+)
+OPENS_PHRASE = ("DET", "NUM", "PRON", "CCONJ", "SCONJ", "PUNCT", "SYM", "SPACE", "INTJ")
+"""What every noun can stand behind."""
+
+
+class Binding(IntEnum):
+    """How much the word before a mention says about what can stand there."""
+
+    FREE = 0
+    MODIFIED = 1
+    """Behind an adjective: only what goes with it."""
+    BOUND = 2
+    """Behind a noun (coffee table), or bare behind a verb or a preposition (in bed)."""
+
+
+def judge(found: Mentions, words: Words, parses: Parses) -> tuple[Bools, Ints]:
+    """For each mention whether it is a noun that heads its phrase, and its `Binding`."""
+    good = np.zeros(len(found), np.bool_)
+    places = np.zeros(len(found), np.int8)
+    for row, parse, first, word, last in _tokens(found, words, parses):
+        if is_noun(parse, word, last):
+            good[row] = True
+            places[row] = place_of(parse, first, plural=bool(found.plural[row]))
+    return good, places
+
+
+def _tokens(
+    found: Mentions, words: Words, parses: Parses
+) -> Iterator[tuple[int, Parse, Token, Token, Token]]:
+    """Each mention's row, its caption, and the tokens of its first, category and last word.
+
+    Mentions that the parser cut otherwise (`cat/dog` as one token) are left out.
+    """
+    at = -1
+    rows = zip(
+        found.caption.tolist(),
+        words.begin[found.first].tolist(),
+        words.begin[found.word].tolist(),
+        words.begin[found.last].tolist(),
+        words.end[found.word].tolist(),
+        strict=True,
+    )
+    for row, (caption, first, word, last, end) in enumerate(rows):
+        if caption != at:
+            at, parse = caption, parses[caption]
+            tokens = {token.begin: token for token in parse}
+        three = [tokens.get(begin) for begin in (first, word, last)]
+        if all(three) and three[1] is not None and three[1].end == end:
+            yield row, parse, three[0], three[1], three[2]  # type: ignore[misc]
+
+
+def is_noun(parse: Parse, token: Token, last: Token) -> bool:
+    """Whether a category word is a noun and heads its phrase; `last` ends the name it is in.
+
+    Small parsers take many a noun for something else (oven for an adjective, tie for a verb), so
+    the word's surroundings are asked as well as its part of speech.
+    """
+    before = parse.tokens[token.place - 1] if token.place else None
+    behind = parse.tokens[last.place + 1 : last.place + 3]
+    if token.text.lower() in COLOURS and not _is_thing(parse, token, behind):
+        return False
+    if token.dep in ("compound", "amod", "nmod") and token.head > last.place:
+        # "a zebra standing there" is often read as a kind of standing
+        stands = token.head == last.place + 1 and behind[0].text.endswith("ing")
+        return stands and (before is None or before.pos in ("DET", "ADJ", "NUM", "PRON"))
+    if token.pos in ("VERB", "AUX"):
+        return _may_be_noun(token, before, behind)
+    if token.pos == "ADJ":
+        joined = token.dep == "conj" and parse.head(token.place).pos == "ADJ"
+        return token.dep not in ("acomp", "oprd") and not joined
+    return True
+
+
+def _may_be_noun(verb: Token, before: Token | None, behind: tuple[Token, ...]) -> bool:
+    """Whether what is read as a verb stands where a noun does: the sink, a suit and tie."""
+    if before is None:
+        return False
+    if before.pos in ("DET", "ADJ", "NUM") or before.tag == "PRP$":
+        return True
+    joined = before.pos in ("CCONJ", "PUNCT") and verb.tag in ("VB", "VBP")
+    return joined and not (behind and behind[0].pos in ("DET", "PRON"))
+
+
+def _is_thing(parse: Parse, token: Token, behind: tuple[Token, ...]) -> bool:
+    """Whether a word that is also a colour stands for a thing: an orange, oranges."""
+    if token.tag in ("NNS", "NNPS"):
+        return True
+    ahead = parse.tokens[max(0, token.place - 2) : token.place]
+    if any(other.text.lower() in COLOURS for other in (*ahead, *behind)):
+        return False
+    if token.pos not in ("NOUN", "PROPN") or not ahead:
+        return False
+    listed = token.dep == "conj" and ahead[-1].pos in ("CCONJ", "PUNCT")
+    return listed or ahead[-1].pos in ("DET", "NUM")
+
+
+def place_of(parse: Parse, first: Token, *, plural: bool) -> Binding:
+    """How free the place of a mention is that begins with a token."""
+    if not first.place:
+        return Binding.FREE
+    before = parse.tokens[first.place - 1]
+    if before.pos in OPENS_PHRASE:
+        return Binding.FREE
+    if before.pos == "ADJ" or before.dep == "amod":
+        return Binding.MODIFIED
+    if before.pos in ("NOUN", "PROPN"):
+        return Binding.BOUND
+    return Binding.FREE if plural else Binding.BOUND
+
+
+ONE = frozenset("a an one another each every this that single lone".split())
+BETWEEN = COLOURS | frozenset(
+    """big small large little tiny huge young old baby adult mother fluffy woolly wooly shaggy
+    medium-sized""".split()
+)
+"""Words that may stand between an article and its noun."""
+SINGULAR_VERBS = frozenset("is was has".split())
+
+
+def told_number(found: Mentions, words: Words, table: Categories) -> Bools:
+    """The mentions' plural, settled for invariable words by what stands around them.
+
+    One sheep is `a` or `that` or `one` sheep, or it `is`; all others are several.
+    """
+    several = found.plural.copy()
+    invariable = np.array([name.invariable for name in table.names])
+    spelled = list(words.vocabulary)
+    for row in np.flatnonzero(invariable[found.name]).tolist():
+        start, end = (int(words.starts[found.caption[row] + k]) for k in (0, 1))
+        first, last = int(found.first[row]), int(found.last[row])
+        ahead = [spelled[k] for k in words.word[start:first].tolist()]
+        behind = [spelled[k] for k in words.word[last + 1 : min(end, last + 2)].tolist()]
+        while ahead and ahead[-1] in BETWEEN:
+            ahead.pop()
+        several[row] = not (ahead and ahead[-1] in ONE) and not (
+            behind and behind[0] in SINGULAR_VERBS
+        )
+    return several

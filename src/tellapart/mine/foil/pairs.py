@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class FoilPairs:
     """The pairs that are used, and where they come from."""
 
     used: frozenset[Pair]
@@ -39,11 +39,11 @@ class Pairs:
         return allowed
 
 
-def pairs_for(table: Categories, split: str, part: str, seed: int) -> Pairs:
+def pairs_for(table: Categories, split: str, part: str, seed: int) -> FoilPairs:
     """The pairs of one part of the paper's split, all of them (`none`), or those of a file."""
     every = table.pairs()
     if split == "none":
-        return Pairs(frozenset(every), {"split": "none", "pairs": len(every)})
+        return FoilPairs(frozenset(every), {"split": "none", "pairs": len(every)})
     if part not in PARTS:
         raise UnknownName("part of the pairs", part, PARTS)
     if split == "paper":
@@ -56,7 +56,7 @@ def pairs_for(table: Categories, split: str, part: str, seed: int) -> Pairs:
     used = frozenset(pair for pair, of in parts.items() if of in ("", part))
     if not used:
         raise BadInput(f"no pair of {split} is for {part}", allowed="at least one pair")
-    return Pairs(used, {**facts, "pairs": len(used), **counts})
+    return FoilPairs(used, {**facts, "pairs": len(used), **counts})
 
 
 def split_pairs(table: Categories, seed: int) -> dict[Pair, str]:

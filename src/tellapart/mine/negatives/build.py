@@ -18,7 +18,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item, Origin
 from tellapart.mine.building import BuildOptions, Verifier, finish, own_options
 from tellapart.mine.negatives.edit import Negative
-from tellapart.mine.negatives.making import Made, Maker, Task
+from tellapart.mine.negatives.making import NegativeMaker, NegativeSet, NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.score.cache import default_folder
 from tellapart.tables import write_parquet
@@ -26,7 +26,7 @@ from tellapart.text.formatting import alike
 from tellapart.text.parsing.parse import parse
 
 MAKERS = {
-    "rules": "tellapart.mine.negatives.rules.make",
+    "rules": "tellapart.mine.negatives.rules",
     "llm": "tellapart.mine.negatives.llm",
 }
 """Modules whose `make` is the maker; a way is imported when it is asked for."""
@@ -45,20 +45,20 @@ def build(corpus: Corpus, out: Path, options: BuildOptions) -> Benchmark:
     return built
 
 
-def task_of(corpus: Corpus, own: NegativesOptions, options: BuildOptions) -> Task:
+def task_of(corpus: Corpus, own: NegativesOptions, options: BuildOptions) -> NegativesTask:
     """The captions with their parses, which are kept in the cache."""
     texts = corpus.captions["text"].to_list()
     cache = own.cache or default_folder()
     parses = parse(texts, model=own.parser, cache=cache, progress=options.progress)
-    return Task(corpus, parses, own, options.seed, options.items, options.progress)
+    return NegativesTask(corpus, parses, own, options.seed, options.items, options.progress)
 
 
-def _maker(by: str) -> Maker:
-    maker: Maker = import_module(MAKERS[by.partition(":")[0]]).make
+def _maker(by: str) -> NegativeMaker:
+    maker: NegativeMaker = import_module(MAKERS[by.partition(":")[0]]).make
     return maker
 
 
-def distinct(corpus: Corpus, made: Made) -> Iterator[Negative]:
+def distinct(corpus: Corpus, made: NegativeSet) -> Iterator[Negative]:
     """Negatives that are there once, and that no caption of the image says in so many words.
 
     Two people may have written the same caption, and then get the same negative (pitfall 9).
@@ -130,7 +130,7 @@ def _item(corpus: Corpus, negative: Negative, own: NegativesOptions, seed: int) 
     )
 
 
-def _how(own: NegativesOptions, made: Made) -> dict[str, Any]:
+def _how(own: NegativesOptions, made: NegativeSet) -> dict[str, Any]:
     refused: dict[str, dict[str, int]] = {}
     for (kind, reason), number in sorted(made.refused.items()):
         refused.setdefault(kind, {})[reason] = number

@@ -14,7 +14,7 @@ ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceCaption:
     """A caption that is to be edited: whose it is, what it says, how it is built."""
 
     caption: str
@@ -85,3 +85,68 @@ def changed(text: str, changes: Sequence[Change]) -> str:
     if text[first : first + 1].isupper() and made[first : first + 1].islower():
         made = made[:first] + made[first].upper() + made[first + 1 :]
     return made
+
+
+SAME = {
+    "an": "a", "are": "is", "were": "was", "have": "has", "do": "does",
+    "her": "his", "its": "his", "their": "his",
+    "him": "it", "them": "it", "she": "it", "he": "it", "they": "it",
+    "herself": "itself", "himself": "itself", "themselves": "itself",
+}  # fmt: skip
+"""Words that change along with an edit for the sake of grammar and are no edit themselves."""
+
+Run = tuple[int, int]
+"""A run of words of the original: [start, end)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordDifference:
+    """Words [start, end) of the original, what they were and what stands there now."""
+
+    start: int
+    end: int
+    was: tuple[str, ...]
+    now: tuple[str, ...]
+
+
+def difference(old: Sequence[str], new: Sequence[str]) -> WordDifference | None:
+    """The shortest run of words outside which two captions agree, or None where all agree.
+
+    >>> difference("an apple on a plate".split(), "a red apple on a plate".split())
+    WordDifference(start=1, end=1, was=(), now=('red',))
+    """
+    before, after = [SAME.get(w, w) for w in old], [SAME.get(w, w) for w in new]
+    if before == after:
+        return None
+    shorter = min(len(before), len(after))
+    start = 0
+    while start < shorter and before[start] == after[start]:
+        start += 1
+    behind = 0
+    while behind < shorter - start and before[-1 - behind] == after[-1 - behind]:
+        behind += 1
+    end = len(before) - behind
+    return WordDifference(
+        start, end, tuple(before[start:end]), tuple(after[start : len(after) - behind])
+    )
+
+
+def is_one_swap(found: WordDifference) -> tuple[Run, Run] | None:
+    """The two runs of words that changed places, or None where that is not all that happened.
+
+    >>> is_one_swap(difference("a cat on a red mat".split(), "a red mat on a cat".split()))
+    ((1, 2), (4, 6))
+    """
+    was, now = found.was, found.now
+    for first in range(1, len(was)):
+        if was[:first] != now[-first:]:
+            continue
+        for second in range(1, len(was) - first + 1):
+            middle = slice(first, len(was) - second)
+            moved = now[second : len(now) - first]
+            if was[-second:] == now[:second] and was[middle] == moved:
+                return (
+                    (found.start, found.start + first),
+                    (found.end - second, found.end),
+                )
+    return None

@@ -13,9 +13,9 @@ import polars as pl
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.mine.building import Progress
-from tellapart.mine.negatives.edit import Negative, Source
-from tellapart.mine.negatives.facts import Facts, facts_of_parses
-from tellapart.mine.negatives.judging import Judge
+from tellapart.mine.negatives.checks import Judge
+from tellapart.mine.negatives.claims import ImageFacts, facts_of_parses
+from tellapart.mine.negatives.edit import Negative, SourceCaption
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.text.parsing.parse import Parses
 
@@ -24,7 +24,7 @@ SELDOM = 0.05
 
 
 @dataclass(frozen=True)
-class Task:
+class NegativesTask:
     """Captions with their parses, in the corpus's order, and what is wanted of them.
 
     `items` is how many negatives are wanted in all (None: as many as there are); a maker for whom
@@ -38,17 +38,17 @@ class Task:
     items: int | None = None
     progress: Progress = lambda done, total: None
 
-    def source(self, row: int) -> Source:
+    def source(self, row: int) -> SourceCaption:
         """One caption by its place in the corpus."""
         caption, image, text = self.corpus.captions.row(row)
-        return Source(caption, image, text, self.parses[row])
+        return SourceCaption(caption, image, text, self.parses[row])
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[SourceCaption]:
         """All captions."""
         for (caption, image, text), parse in zip(
             self.corpus.captions.iter_rows(), self.parses, strict=True
         ):
-            yield Source(caption, image, text, parse)
+            yield SourceCaption(caption, image, text, parse)
 
     @cached_property
     def rows_by_image(self) -> dict[str, list[int]]:
@@ -63,14 +63,14 @@ class Task:
         """The judge that all negatives pass."""
         return Judge(self.facts, parts_of_speech(self.parses).__getitem__)
 
-    def facts(self, image: str) -> Facts:
+    def facts(self, image: str) -> ImageFacts:
         """What is known of an image."""
         rows = self.rows_by_image[image]
         return facts_of_parses([self.parses[row] for row in rows], self.corpus.objects(image))
 
 
 @dataclass(frozen=True)
-class Made:
+class NegativeSet:
     """Negatives in the order of their captions; how often each (kind, reason) was refused.
 
     `about` goes into the benchmark's card; `beside` are tables that are written into its folder.
@@ -82,10 +82,10 @@ class Made:
     beside: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-class Maker(Protocol):
+class NegativeMaker(Protocol):
     """A way of making negatives."""
 
-    def __call__(self, task: Task) -> Made:
+    def __call__(self, task: NegativesTask) -> NegativeSet:
         """The negatives of a task."""
         ...
 

@@ -1,1 +1,100 @@
-"""Negatives by rules: word lists learnt from the corpus, and what each kind may do with them."""
+"""The maker `rules`: reads the captions, learns the word lists, and edits each caption by kind."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
+from typing import Any
+
+from tellapart import seeds
+from tellapart.mine.negatives.checks import Original, problem_with
+from tellapart.mine.negatives.claims import facts_of
+from tellapart.mine.negatives.edit import Edit, Negative, SourceCaption, changed
+from tellapart.mine.negatives.making import NegativeSet, NegativesTask
+from tellapart.mine.negatives.rules.attributes import (
+    add_attribute,
+    replace_attribute,
+    swap_attribute,
+)
+from tellapart.mine.negatives.rules.context import (
+    CaptionContext,
+    WordLists,
+    lists_for,
+    read_images,
+    without_collecting,
+)
+from tellapart.mine.negatives.rules.objects import add_object, replace_object, swap_object
+from tellapart.mine.negatives.rules.relations import replace_relation
+from tellapart.text.formatting import alike
+
+RULES: Mapping[str, Callable[[CaptionContext], Iterator[Edit]]] = {
+    "replace-object": replace_object,
+    "replace-attribute": replace_attribute,
+    "replace-relation": replace_relation,
+    "swap-object": swap_object,
+    "swap-attribute": swap_attribute,
+    "add-object": add_object,
+    "add-attribute": add_attribute,
+}
+NOTHING = "nothing to change"
+"""Why there is no negative where no rule found anything that it could do."""
+
+
+def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
+    """Negatives by rules, with lists given or learnt as the task's options say."""
+    lists = lists or lists_for(task)
+    made = NegativeSet([], about=lists.about)
+    ids = task.corpus.captions["id"].to_list()
+    done = 0
+    with without_collecting():
+        for image, captions in read_images(task.corpus, task.parses):
+            read = [(parse, reading) for _, parse, reading in captions]
+            facts = facts_of(read, task.corpus.objects(image), lists.nouns.denotes)
+            for row, parse, reading in captions:
+                source = SourceCaption(ids[row], image, parse.text, parse)
+                _edit(CaptionContext(source, reading, facts, lists), task, made)
+            done += len(captions)
+            task.progress(done, len(ids))
+    return made
+
+
+def _edit(context: CaptionContext, task: NegativesTask, made: NegativeSet) -> None:
+    """All negatives of one caption; for a kind without any, the reason that was met most often."""
+    original: Original | None = None
+    for kind in task.options.kinds:
+        edits = list(RULES[kind](context))
+        found: list[Negative] = []
+        if edits:
+            original = original or Original.of(context.source.parse)
+            order = drawn(edits, task.seed, "negatives", context.source.caption, kind)
+            found += islice(_sound(context, original, kind, order), task.options.per_caption)
+        made.negatives.extend(found)
+        if not found:
+            reasons = context.refused
+            reason = max(reasons, key=reasons.__getitem__) if reasons else NOTHING
+            made.refused[kind, reason] += 1
+        context.refused.clear()
+
+
+def _sound(
+    context: CaptionContext, original: Original, kind: str, edits: Iterable[Edit]
+) -> Iterator[Negative]:
+    """What edits make of a caption, where it passes the check that all negatives pass."""
+    source = context.source
+    for edit in edits:
+        text = changed(source.text, edit.changes)
+        if not context.doubts(problem_with(original, alike(text), kind)):
+            yield Negative(
+                source.caption, source.image, kind, source.text, text, edit.was, edit.now
+            )
+
+
+def drawn(edits: Sequence[Edit], *path: Any) -> Iterator[Edit]:
+    """Edits one after the other, each drawn among those left in proportion to its weight."""
+    left = list(edits)
+    while len(left) > 1:
+        reached = list(accumulate(edit.weight for edit in left))
+        point = seeds.unit(*path, len(left)) * reached[-1]
+        yield left.pop(min(bisect_right(reached, point), len(left) - 1))
+    yield from left

@@ -1,15 +1,106 @@
-"""Attributes that a thing does not have: one in the place of another, or one more."""
+"""Sorts of attributes: which words exclude one another, and which mean nearly the same.
+
+Whether a word goes before a given noun is learnt from the corpus (`lists.py`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, permutations, product
 
 from tellapart.mine.negatives.edit import Change, Edit
-from tellapart.mine.negatives.phrases import Phrase
-from tellapart.mine.negatives.rules.classes import CONTRARIES, COUNTS, SORT
-from tellapart.mine.negatives.rules.desk import Desk
-from tellapart.mine.negatives.words import NO_THINGS, PEOPLE, PRONOUNS
+from tellapart.mine.negatives.phrases import NO_THINGS, PEOPLE, PRONOUNS, Phrase
+from tellapart.mine.negatives.rules.context import CaptionContext
+
+CLOSE_COLOURS = {
+    "red": "orange pink brown purple maroon",
+    "orange": "red yellow brown gold golden tan",
+    "yellow": "orange white green brown gold golden tan beige",
+    "green": "blue yellow gray grey teal",
+    "blue": "green purple gray grey black teal",
+    "purple": "blue pink red maroon violet",
+    "pink": "red purple white orange tan",
+    "brown": "red orange black tan yellow gray grey gold golden beige maroon",
+    "black": "gray grey brown blue dark",
+    "white": "gray grey yellow tan pink silver beige cream light",
+    "gray": "white black silver blue brown green tan grey beige",
+    "tan": "brown white yellow gray grey orange beige gold golden pink",
+    "silver": "gray grey white",
+    "gold": "yellow orange brown golden tan",
+    "maroon": "red brown purple",
+}
+"""Colours that one person calls so and the next calls otherwise."""
+SPELLINGS = {"grey": "gray", "golden": "gold", "beige": "tan"}
+NEW_COLOURS = (
+    "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray",
+)  # fmt: skip
+"""Colours that everybody has a word for; only these replace another."""
+
+SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "size": (
+        ("small", "large"),
+        ("small little", "big"),
+        ("tiny", "huge giant"),
+        ("short", "tall"),
+        ("short", "long"),
+        ("narrow", "wide"),
+    ),
+    "age": (("young", "old older elderly"), ("old vintage antique rusty", "new modern")),
+    "filling": (("empty deserted quiet", "crowded busy"),),
+    "state": (
+        ("open", "closed"),
+        ("wet", "dry"),
+        ("clean neat tidy", "dirty messy cluttered"),
+        ("dark", "bright"),
+        ("calm", "rough choppy"),
+        ("raw", "cooked"),
+        ("lit", "unlit"),
+        ("flat", "steep"),
+    ),
+    "weather": (("cloudy overcast", "clear sunny"), ("sunny", "rainy", "snowy")),
+    "gender": (("male", "female"),),
+    "place": (("indoor", "outdoor"), ("urban", "rural")),
+    "material": (
+        ("wooden wood", "metal steel", "plastic", "glass", "brick", "leather", "paper", "stone"),
+    ),
+    "land": (("grassy", "snowy", "sandy", "rocky", "paved", "muddy"),),
+    "pattern": (("striped", "plaid", "checkered", "floral"),),
+    "shape": (("round circular", "square", "rectangular", "triangular"),),
+}
+"""Words of a sort in groups that exclude one another; words in one string mean the same."""
+
+COUNTS = ("two", "three", "four", "five", "six")
+"""Counts that people get right."""
+
+
+def _contraries() -> Iterator[tuple[str, str, str, str]]:
+    """(sort, word, a word that excludes it, what means nearly the same as that word)."""
+    for sort, rows in SORTS.items():
+        for here, there in chain.from_iterable(permutations(groups, 2) for groups in rows):
+            for word, other in product(here.split(), there.split()):
+                yield sort, word, other, there
+    for word in (*CLOSE_COLOURS, *SPELLINGS):
+        close = _close(SPELLINGS.get(word, word))
+        for other in NEW_COLOURS:
+            if other not in close:
+                yield "colour", word, other, " ".join(sorted(_close(other)))
+
+
+def _close(colour: str) -> set[str]:
+    """A colour and those that the table has it close to, whichever it is said of."""
+    named = {word for word, close in CLOSE_COLOURS.items() if colour in close.split()}
+    return named | {colour, *CLOSE_COLOURS[colour].split()}
+
+
+SORT: dict[str, str] = {}
+"""The sort of an attribute."""
+CONTRARIES: dict[str, dict[str, frozenset[str]]] = {}
+"""For an attribute those that exclude it, each with the words that mean nearly the same as it."""
+for _sort, _word, _other, _same in _contraries():
+    SORT.setdefault(_word, _sort)
+    CONTRARIES.setdefault(_word, {})[_other] = frozenset(_same.split()) | {_other}
+
 
 UNUSUAL = 0.02
 """Least use of an attribute with a noun, as a part of the most usual one's: no red snow."""
@@ -24,37 +115,39 @@ MEMBERS = frozenset("both each other another one pair couple all rest".split())
 """Words that speak of the members of a group, whose number must then stay."""
 
 
-def replace_attribute(desk: Desk) -> Iterator[Edit]:
+def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
     """An attribute gives way to one of its sort that excludes it and that the noun takes."""
-    for phrase in desk.reading.phrases:
+    for phrase in context.reading.phrases:
         if phrase.kernel in NO_THINGS:
             continue
         for token in phrase.attributes:
-            word = desk.word(token)
-            if token and desk.word(token - 1) in SHADES:
+            word = context.word(token)
+            if token and context.word(token - 1) in SHADES:
                 continue
-            others = _counts(desk, phrase, word) if word in COUNTS else _others(desk, phrase, word)
+            others = (
+                _counts(context, phrase, word) if word in COUNTS else _others(context, phrase, word)
+            )
             for other, weight in others:
-                yield Edit((desk.put(token, token, other),), word, other, weight)
+                yield Edit((context.put(token, token, other),), word, other, weight)
 
 
-def _others(desk: Desk, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
+def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
     """What excludes an attribute of a thing, and goes before its noun in the corpus."""
-    known = desk.lists.pairs.attributes.get(phrase.kernel)
-    if word not in SORT or not known or not is_settled(desk, phrase, SORT[word]):
+    known = context.lists.pairs.attributes.get(phrase.kernel)
+    if word not in SORT or not known or not is_settled(context, phrase, SORT[word]):
         return
     usual = max((n for other, n in known.items() if SORT.get(other) == SORT[word]), default=0)
     for other, close in CONTRARIES[word].items():
-        if known.get(other, 0) >= max(1, UNUSUAL * usual) and not is_said(desk, close):
+        if known.get(other, 0) >= max(1, UNUSUAL * usual) and not is_said(context, close):
             yield other, known[other] ** 0.5
 
 
-def is_said(desk: Desk, close: frozenset[str]) -> bool:
+def is_said(context: CaptionContext, close: frozenset[str]) -> bool:
     """Whether a caption has an attribute or one that means nearly the same, of whatever thing."""
-    return desk.doubts(None if close.isdisjoint(desk.facts.words) else "said elsewhere")
+    return context.doubts(None if close.isdisjoint(context.facts.words) else "said elsewhere")
 
 
-def is_settled(desk: Desk, phrase: Phrase, sort: str) -> bool:
+def is_settled(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
     """Whether it is clear which thing has an attribute, and that it has it."""
     if sort == "colour" and phrase.kernel in PEOPLE:
         return False
@@ -62,22 +155,22 @@ def is_settled(desk: Desk, phrase: Phrase, sort: str) -> bool:
         return False
     if sort == "age" and not AGES.isdisjoint(phrase.noun.split()):
         return False
-    if sort == "gender" and any(t.text.lower() in GENDERED for t in desk.source.parse.tokens):
+    if sort == "gender" and any(t.text.lower() in GENDERED for t in context.source.parse.tokens):
         return False
-    if phrase.plural != (phrase.kernel in desk.facts.several):
-        return not desk.doubts("may be several")
-    if not phrase.plural and not desk.is_one(phrase):
-        return not desk.doubts("may be several")
+    if phrase.plural != (phrase.kernel in context.facts.several):
+        return not context.doubts("may be several")
+    if not phrase.plural and not context.is_one(phrase):
+        return not context.doubts("may be several")
     if sort in OPINIONS or (sort == "colour" and phrase.plural):
-        said = desk.facts.attributes.get(phrase.kernel, Counter())
+        said = context.facts.attributes.get(phrase.kernel, Counter())
         return sum(n for other, n in said.items() if SORT.get(other) == sort) >= 2
     return True
 
 
-def _counts(desk: Desk, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
+def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
     """Another count, where two captions agree on it and none has another."""
-    facts = desk.facts
-    here = {token.text.lower() for token in desk.source.parse.tokens}
+    facts = context.facts
+    here = {token.text.lower() for token in context.source.parse.tokens}
     if not phrase.plural or not MEMBERS.isdisjoint(here):
         return
     people = PEOPLE | {"people"}
@@ -91,20 +184,20 @@ def _counts(desk: Desk, phrase: Phrase, word: str) -> Iterator[tuple[str, float]
             yield other, 0.5
 
 
-def add_attribute(desk: Desk) -> Iterator[Edit]:
+def add_attribute(context: CaptionContext) -> Iterator[Edit]:
     """An attribute that excludes what another caption says of the same thing."""
-    tokens = desk.source.parse.tokens
-    for phrase in desk.reading.phrases:
-        if phrase.noun not in PEOPLE and phrase.noun not in desk.lists.nouns.known:
+    tokens = context.source.parse.tokens
+    for phrase in context.reading.phrases:
+        if phrase.noun not in PEOPLE and phrase.noun not in context.lists.nouns.known:
             continue
-        elsewhere = [w for w in desk.facts.attributes.get(phrase.kernel, ()) if w in SORT]
-        if not elsewhere or phrase.attributes or not _is_bare(desk, phrase):
+        elsewhere = [w for w in context.facts.attributes.get(phrase.kernel, ()) if w in SORT]
+        if not elsewhere or phrase.attributes or not _is_bare(context, phrase):
             continue
-        told = _sorts_told_behind(desk)
+        told = _sorts_told_behind(context)
         for said in sorted(elsewhere):
             if SORT[said] in told:
                 continue
-            for other, weight in _others(desk, phrase, said):
+            for other, weight in _others(context, phrase, said):
                 first = tokens[phrase.core]
                 if phrase.core == 0:
                     change = Change(first.begin, first.end, f"{other} {first.text.lower()}")
@@ -113,22 +206,107 @@ def add_attribute(desk: Desk) -> Iterator[Edit]:
                 yield Edit((change,), "", other, weight)
 
 
-def _sorts_told_behind(desk: Desk) -> set[str]:
+def _sorts_told_behind(context: CaptionContext) -> set[str]:
     """Sorts of attributes that the caption speaks of other than before a noun: `painted red`."""
-    before = {k for phrase in desk.reading.phrases for k in phrase.attributes}
-    words = (desk.word(k) for k in range(len(desk.source.parse.tokens)) if k not in before)
+    before = {k for phrase in context.reading.phrases for k in phrase.attributes}
+    words = (context.word(k) for k in range(len(context.source.parse.tokens)) if k not in before)
     return {SORT[word] for word in words if word in SORT}
 
 
-def _is_bare(desk: Desk, phrase: Phrase) -> bool:
+def _is_bare(context: CaptionContext, phrase: Phrase) -> bool:
     """Whether nothing but an article stands before the noun."""
-    if any(desk.word(k) in SORT for k in range(phrase.core, phrase.head)):
+    if any(context.word(k) in SORT for k in range(phrase.core, phrase.head)):
         return False
     if phrase.core == 0:
         return True
-    before = desk.source.parse.tokens[phrase.core - 1]
+    before = context.source.parse.tokens[phrase.core - 1]
     if before.pos == "DET" or before.tag == "PRP$":
         return True
-    if not phrase.plural and not desk.lists.nouns.is_mass(phrase.noun):
+    if not phrase.plural and not context.lists.nouns.is_mass(phrase.noun):
         return False  # playing frisbee
     return phrase.start == phrase.core and before.pos in ("ADP", "VERB", "AUX")
+
+
+IMPROBABLE = 0.03
+"""Share of a noun's captions with an attribute, up to which a thing is unlikely to have it."""
+ACROSS = frozenset(("colour", "material", "pattern", "shape"))
+"""Sorts that may be exchanged with one another, not only within the sort."""
+WOODY = frozenset("brown tan beige gold golden".split())
+"""Colours that wooden things have."""
+
+
+def swap_attribute(context: CaptionContext) -> Iterator[Edit]:
+    """Two things exchange attributes, of which at least one then is wrong."""
+    phrases = context.reading.phrases
+    for place, first in enumerate(phrases):
+        for second in phrases[place + 1 :]:
+            if first.kernel == second.kernel:
+                continue
+            for one in first.attributes:
+                for two in second.attributes:
+                    if _may_exchange(context, (first, one), (second, two)):
+                        changes = (
+                            context.put(one, one, context.word(two)),
+                            context.put(two, two, context.word(one)),
+                        )
+                        yield Edit(changes, context.word(one), context.word(two))
+
+
+def _may_exchange(
+    context: CaptionContext, first: tuple[Phrase, int], second: tuple[Phrase, int]
+) -> bool:
+    (phrase, token), (other, other_token) = first, second
+    one, two = context.word(token), context.word(other_token)
+    if one == two or one not in SORT or two not in SORT:
+        return False
+    if SORT[one] != SORT[two] and not (_may_cross(one) and _may_cross(two)):
+        return False
+    if SORT[one] == SORT[two] and two not in CONTRARIES[one]:
+        return False
+    if not (_takes(context, phrase, token, two) and _takes(context, other, other_token, one)):
+        return False
+    wrong = _is_wrong(context, phrase, one, two) or _is_wrong(context, other, two, one)
+    return wrong or not context.doubts("may be true")
+
+
+def _may_cross(attribute: str) -> bool:
+    return SORT[attribute] in ACROSS and attribute not in WOODY
+
+
+def _takes(context: CaptionContext, phrase: Phrase, instead_of: int, attribute: str) -> bool:
+    """Whether a thing could have an attribute instead of its own, and no caption says it has."""
+    if phrase.kernel in NO_THINGS or not context.lists.pairs.takes(phrase.kernel, attribute):
+        return False
+    if instead_of and context.word(instead_of - 1) in SHADES:
+        return False
+    mass = context.lists.nouns.is_mass(phrase.noun)
+    if mass and SORT[context.word(instead_of)] == "size":  # a little water
+        return False
+    others = [context.word(k) for k in _listed(context, phrase) if k != instead_of]
+    if any(SORT.get(other) == SORT[attribute] for other in (*others, *phrase.noun.split())):
+        return False
+    said = attribute in context.facts.attributes.get(phrase.kernel, ())
+    return not context.doubts("said elsewhere" if said else None)
+
+
+def _listed(context: CaptionContext, phrase: Phrase) -> list[int]:
+    """A phrase's attributes, with those before it that a comma may have cut off."""
+    tokens = context.source.parse.tokens
+    first = phrase.start
+    while first and tokens[first - 1].pos in ("ADJ", "PUNCT", "CCONJ"):
+        first -= 1
+    return [*phrase.attributes, *range(first, phrase.start)]
+
+
+def _is_wrong(context: CaptionContext, phrase: Phrase, old: str, new: str) -> bool:
+    """Whether an attribute excludes the one that a thing has, or such things seldom have it."""
+    if phrase.plural != (phrase.kernel in context.facts.several):
+        return False
+    if not phrase.plural and not context.is_one(phrase):
+        return False
+    if new in CONTRARIES.get(old, {}):
+        return SORT[old] != "size"
+    if SORT[new] == "size" or SORT[new] == "age":
+        return False
+    number = context.lists.counts.attributes[new, phrase.kernel]
+    return number <= IMPROBABLE * context.lists.counts.nouns[phrase.kernel]

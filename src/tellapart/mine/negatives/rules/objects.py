@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tellapart.mine.negatives.edit import Change, Edit
-from tellapart.mine.negatives.phrases import Phrase
-from tellapart.mine.negatives.rules.classes import COUNTS
-from tellapart.mine.negatives.rules.counting import form_of
-from tellapart.mine.negatives.rules.desk import Desk
-from tellapart.mine.negatives.rules.others import Other
-from tellapart.mine.negatives.words import (
+from tellapart.mine.negatives.phrases import (
+    ANIMALS,
     FEMALE,
     GENDER_MARKS,
     MALE,
     OTHER_GENDER,
     PEOPLE,
     PRONOUNS,
+    SCENES,
+    WORN,
+    Phrase,
+    Relation,
 )
+from tellapart.mine.negatives.rules.alternatives import Alternative
+from tellapart.mine.negatives.rules.attributes import COUNTS
+from tellapart.mine.negatives.rules.context import CaptionContext
+from tellapart.mine.negatives.rules.usage import ATTESTED, FEWEST, form_of, names_a_thing
 from tellapart.text.inflect import article
 
 PLACES = frozenset(
@@ -38,107 +42,107 @@ UNCLEAR = frozenset(
 """Where one cannot see well whether somebody is a man or a woman."""
 
 
-def replace_object(desk: Desk) -> Iterator[Edit]:
+def replace_object(context: CaptionContext) -> Iterator[Edit]:
     """A thing gives way to another that is used alike and is not in the image."""
-    for place, phrase in enumerate(desk.reading.phrases):
+    for place, phrase in enumerate(context.reading.phrases):
         if phrase.kernel in OTHER_GENDER:
-            yield from _other_gender(desk, phrase)
+            yield from _other_gender(context, phrase)
         elif phrase.kernel not in PEOPLE:
-            yield from _other_thing(desk, place, phrase)
+            yield from _other_thing(context, place, phrase)
 
 
-def _other_thing(desk: Desk, place: int, phrase: Phrase) -> Iterator[Edit]:
-    lists = desk.lists
+def _other_thing(context: CaptionContext, place: int, phrase: Phrase) -> Iterator[Edit]:
+    lists = context.lists
     noun = phrase.noun if phrase.noun in lists.nouns.known else phrase.kernel
     if noun not in lists.nouns.known or phrase.determiner in ("another", "each", "both", "other"):
         return
     if noun == "glass" and phrase.plural:  # maybe spectacles
         return
-    form, attributes = form_of(phrase), [desk.word(k) for k in phrase.attributes]
-    where = desk.place(place)
+    form, attributes = form_of(phrase), [context.word(k) for k in phrase.attributes]
+    where = context.place(place)
     for other in lists.others.alternatives(noun):
-        if form not in other.forms or not desk.fits(where, other.noun, other.kernel):
+        if form not in other.forms or not context.fits(where, other.noun, other.kernel):
             continue
         if attributes and not all(lists.pairs.takes(other.kernel, one) for one in attributes):
             continue
-        if desk.absent(other.noun, noun):
+        if context.absent(other.noun, noun):
             written = lists.nouns.written(other.noun, phrase.plural)
-            change = desk.put(phrase.core, phrase.head, written)
+            change = context.put(phrase.core, phrase.head, written)
             yield Edit((change,), noun, other.noun, other.weight)
 
 
-def _other_gender(desk: Desk, phrase: Phrase) -> Iterator[Edit]:
+def _other_gender(context: CaptionContext, phrase: Phrase) -> Iterator[Edit]:
     """A man for a woman, where all captions speak of one person and agree on which."""
     own, others = (MALE, FEMALE) if phrase.kernel in MALE else (FEMALE, MALE)
-    words = desk.facts.words
-    told = sum(desk.facts.nouns.get(word, 0) for word in own)
-    if phrase.plural or not desk.facts.alone or told < 3 or not others.isdisjoint(words):
+    words = context.facts.words
+    told = sum(context.facts.nouns.get(word, 0) for word in own)
+    if phrase.plural or not context.facts.alone or told < 3 or not others.isdisjoint(words):
         return
     if not (GENDER_MARKS | UNCLEAR).isdisjoint(words) or phrase.core != phrase.head:
         return
-    changes = [desk.put(phrase.head, phrase.head, OTHER_GENDER[phrase.kernel])]
-    for token in desk.source.parse.tokens:
+    changes = [context.put(phrase.head, phrase.head, OTHER_GENDER[phrase.kernel])]
+    for token in context.source.parse.tokens:
         other = PRONOUNS.get((token.text.lower(), token.tag))
         if other:
-            changes.append(desk.put(token.place, token.place, other))
+            changes.append(context.put(token.place, token.place, other))
     yield Edit(tuple(changes), phrase.kernel, OTHER_GENDER[phrase.kernel], 0.2)
 
 
-def add_object(desk: Desk) -> Iterator[Edit]:
+def add_object(context: CaptionContext) -> Iterator[Edit]:
     """One thing more, joined by `and` to one that the corpus joins it to."""
-    lists = desk.lists
-    for place, phrase in enumerate(desk.reading.phrases):
-        same = _same_sort_wanted(desk, place)
+    lists = context.lists
+    for place, phrase in enumerate(context.reading.phrases):
+        same = _same_sort_wanted(context, place)
         if same is None or phrase.noun not in lists.nouns.known:
             continue
-        if not _may_be_joined(desk, phrase, same):
+        if not _may_be_joined(context, phrase, same):
             continue
-        where, end = desk.place(place), desk.source.parse.tokens[phrase.head].end
+        where, end = context.place(place), context.source.parse.tokens[phrase.head].end
         for other in lists.others.companions(phrase.noun):
             if same and not other.same_sort:
                 continue
-            added = _added(desk, phrase, other)
-            if not added or not desk.fits(where, other.noun, other.kernel):
+            added = _added(context, phrase, other)
+            if not added or not context.fits(where, other.noun, other.kernel):
                 continue
-            if desk.absent(other.noun, phrase.noun):
+            if context.absent(other.noun, phrase.noun):
                 yield Edit((Change(end, end, f" and {added}"),), "", added, other.weight)
 
 
-def _same_sort_wanted(desk: Desk, place: int) -> bool | None:
+def _same_sort_wanted(context: CaptionContext, place: int) -> bool | None:
     """Whether what is added must be of the phrase's own sort; None where nothing can be added.
 
     What stands somewhere has others of its sort beside it; what something is next to or has with
     it may have anything beside it that the corpus joins to it.
     """
     found: list[bool] = []
-    for relation in desk.reading.relations:
+    for relation in context.reading.relations:
         if relation.subject == place:
             if relation.name not in PLACES:
                 return None
             found.append(True)
         elif relation.object == place:
-            if desk.name(relation) not in LOOSE:
+            if context.name(relation) not in LOOSE:
                 return None
             found.append(False)
     return any(found) if found else None
 
 
-def _added(desk: Desk, phrase: Phrase, other: Other) -> str:
+def _added(context: CaptionContext, phrase: Phrase, other: Alternative) -> str:
     """A noun in the form in which it stands well beside a phrase, or nothing."""
     if phrase.plural:
         fits = not phrase.determiner and "plural" in other.forms
-        return desk.lists.nouns.written(other.noun, True) if fits else ""
-    written = desk.lists.nouns.written(other.noun, False)
+        return context.lists.nouns.written(other.noun, True) if fits else ""
+    written = context.lists.nouns.written(other.noun, False)
     if phrase.determiner:
         return f"{article(written)} {written}" if "a" in other.forms else ""
-    return written if desk.lists.nouns.is_mass(other.noun) else ""
+    return written if context.lists.nouns.is_mass(other.noun) else ""
 
 
-def _may_be_joined(desk: Desk, phrase: Phrase, subject: bool) -> bool:
+def _may_be_joined(context: CaptionContext, phrase: Phrase, subject: bool) -> bool:
     """Whether `and` may follow a phrase: it is in no list, and no verb would have to change."""
-    tokens = desk.source.parse.tokens
+    tokens = context.source.parse.tokens
     head = tokens[phrase.head]
-    if phrase.kernel in PEOPLE or any(desk.word(k) in NUMBERS for k in phrase.attributes):
+    if phrase.kernel in PEOPLE or any(context.word(k) in NUMBERS for k in phrase.attributes):
         return False
     if not subject and any(t.head == head.place and t.dep in BEHIND for t in tokens[head.place :]):
         return False
@@ -156,3 +160,214 @@ def _may_be_joined(desk: Desk, phrase: Phrase, subject: bool) -> bool:
     verb = tokens[head.head]
     helpers = [t for t in tokens if t.head == verb.place and t.dep in ("aux", "auxpass")]
     return not any(t.tag in ("VBZ", "VBP", "VBD") for t in (verb, *helpers))
+
+
+ONE_WAY = frozenset(
+    """on atop under underneath beneath below above over inside onto
+    holding holds carrying carries chasing chases following follows leading leads pulling pulls
+    pushing pushes licking licks feeding feeds""".split()
+) | {"on top of"}
+"""Relations that do not hold the other way round."""
+FACING = frozenset(("in front of",))
+"""Relations that hold the other way round where somebody faces a thing."""
+FACES = frozenset("doll toy statue mannequin camera".split()) | {
+    "teddy bear", "stuffed animal", "stuffed bear", "stuffed toy",
+}  # fmt: skip
+"""Things that face others."""
+BEFORE_NOUN = frozenset(("DET", "ADJ", "NUM", "NOUN", "PROPN", "SPACE"))
+"""What stands before a phrase that was not read whole."""
+ALIVE = PEOPLE | ANIMALS
+ANYBODY = frozenset("person people human individual someone adult figure animal friend".split())
+"""Words that may mean the other one as well."""
+CHILDREN = frozenset("kid child baby toddler youth".split())
+RIDDEN = frozenset(
+    """bike bicycle motorcycle skateboard surfboard snowboard ski horse scooter elephant bull
+    phone laptop""".split()
+)
+"""What one person is on, and not the next."""
+TELLING = frozenset(
+    f"{verb}{ending}"
+    for verb in "hold carry rid wear push pull feed throw catch kick swing driv pett".split()
+    for ending in ("ing", "s", "es")
+) | frozenset(("carries", "drives", "pets"))
+"""Deeds that one does, and not the next."""
+SEATS = frozenset("chair bench couch sofa bed boat floor".split())
+"""What two may be on together, unless each is on another."""
+
+
+def swap_object(context: CaptionContext) -> Iterator[Edit]:
+    """Two things change places in a relation that holds one way, or in what they do."""
+    for relation in context.reading.relations:
+        if relation.subject >= 0 and context.name(relation) in ONE_WAY | FACING:
+            yield from _turned_round(context, relation)
+    yield from _other_roles(context)
+
+
+def _turned_round(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
+    first = context.reading.phrases[relation.subject]
+    second = context.reading.phrases[relation.object]
+    if (first.kernel in ALIVE) != (second.kernel in ALIVE):
+        return
+    if context.name(relation) in FACING and {first.kernel, second.kernel} & (ALIVE | FACES):
+        return
+    if relation.last == relation.first and first.kernel not in ALIVE:
+        return
+    if (
+        not (_is_thing(context, first) and _is_thing(context, second))
+        or first.kernel == second.kernel
+    ):
+        return
+    if not _stands_free(context, first, second, relation):
+        return
+    if _is_attested(context, first, second, relation) and not _is_said(context, first, relation):
+        yield _exchange(context, first, second)
+
+
+def _is_thing(context: CaptionContext, phrase: Phrase) -> bool:
+    """Whether a phrase is whole and names a thing that the corpus knows."""
+    if phrase.kernel in SCENES or not names_a_thing(phrase.noun):
+        return False
+    if context.lists.counts.nouns[phrase.kernel] < FEWEST:
+        return False
+    if phrase.plural:
+        whole = phrase.determiner in ("the", "some", "")
+    else:
+        whole = phrase.determiner in ("a", "an", "the") or context.lists.nouns.is_mass(phrase.noun)
+    if not whole:
+        return False
+    if not phrase.start:
+        return True
+    before = context.source.parse.tokens[phrase.start - 1]
+    return before.pos not in BEFORE_NOUN and (before.pos != "CCONJ" or bool(phrase.determiner))
+
+
+def _stands_free(
+    context: CaptionContext, first: Phrase, second: Phrase, relation: Relation
+) -> bool:
+    """Whether the first is what the caption is about, and only the relation joins the two."""
+    tokens = context.source.parse.tokens
+    if first.head >= second.start or tokens[first.head].dep not in ("ROOT", "nsubj", "nsubjpass"):
+        return False
+    if first.start and tokens[first.start - 1].pos == "ADP":
+        return False
+    between = tokens[first.head + 1 : second.start]
+    if sum(token.pos == "VERB" for token in between) > 1:
+        return False
+    for token in between:
+        inside = relation.first <= token.place < relation.last
+        if not inside and token.pos not in ("VERB", "AUX", "ADV", "PART"):
+            return False
+        if token.tag in ("VBZ", "VBP", "VBD") and first.plural != second.plural:
+            return False
+    behind = tokens[second.head + 1 :]
+    if behind and not _may_follow(behind[0].text.lower(), behind[0].pos):
+        return False
+    heads = (first.head, second.head)
+    return not any(
+        (t.head in heads and t.dep in ("cc", "conj", "case", "appos", "poss"))
+        or (t.head == second.head and t.place > second.head and t.dep != "punct")
+        or t.tag in ("PRP", "PRP$")
+        for t in tokens
+    )
+
+
+def _may_follow(word: str, pos: str) -> bool:
+    """Whether a word may stand behind the second thing and still be right once it is the first."""
+    return pos in ("PUNCT", "SPACE") or (pos == "ADP" and word not in ("with", "of", "as", "like"))
+
+
+def _is_attested(
+    context: CaptionContext, first: Phrase, second: Phrase, relation: Relation
+) -> bool:
+    """Whether the corpus has each thing on the other side of the relation."""
+    counts, name = context.lists.counts, context.name(relation)
+    if (
+        counts.before[second.kernel, name] < ATTESTED
+        or counts.behind[name, first.kernel] < ATTESTED
+    ):
+        return False
+    return (
+        relation.verb < 0
+        or (second.kernel, context.word(relation.verb)) in context.lists.pairs.does
+    )
+
+
+def _is_said(context: CaptionContext, first: Phrase, relation: Relation) -> bool:
+    said = (context.name(relation), first.kernel) in context.facts.relations
+    return context.doubts("said elsewhere" if said else None)
+
+
+def _exchange(context: CaptionContext, first: Phrase, second: Phrase) -> Edit:
+    text, tokens = context.source.text, context.source.parse.tokens
+    one = text[tokens[first.start].begin : tokens[first.head].end]
+    two = text[tokens[second.start].begin : tokens[second.head].end]
+    if first.start == 0 and not text.isupper():
+        one = one[:1].lower() + one[1:]
+    changes = (
+        context.put(first.start, first.head, two),
+        context.put(second.start, second.head, one),
+    )
+    return Edit(changes, first.noun, second.noun)
+
+
+def _other_roles(context: CaptionContext) -> Iterator[Edit]:
+    """Two who do different things do what the other does.
+
+    `A man holding a bat next to a woman` says of the first alone what stands between the two, and
+    of the second alone what hangs on it behind.
+    """
+    places = [k for k, p in enumerate(context.reading.phrases) if p.kernel in ALIVE]
+    if len(places) != 2:
+        return
+    first, second = (context.reading.phrases[k] for k in places)
+    if first.kernel == second.kernel or first.plural != second.plural:
+        return
+    pair = {first.kernel, second.kernel}
+    if pair & ANYBODY or (pair & CHILDREN and pair <= CHILDREN | {"boy", "girl"}):
+        return
+    if any(r.name == "of" and r.object in places for r in context.reading.relations):
+        return
+    if not (_is_thing(context, first) and _is_thing(context, second)):
+        return
+    tokens = context.source.parse.tokens
+    if any(t.tag in ("PRP", "PRP$") or t.dep == "case" for t in tokens):
+        return
+    own = [relation for relation in context.reading.relations if _is_own(context, relation, places)]
+    if not own or not all(_other_may(context, relation, places) for relation in own):
+        return
+    things = {context.reading.phrases[relation.object].kernel for relation in own}
+    if not things <= SEATS or (len(things) == 2 and len({r.subject for r in own}) == 2):
+        yield _exchange(context, first, second)
+
+
+def _is_own(context: CaptionContext, relation: Relation, places: list[int]) -> bool:
+    """Whether a relation is said of one of the two alone, and not of the other."""
+    first, second = (context.reading.phrases[k] for k in places)
+    thing = context.reading.phrases[relation.object]
+    if relation.object in places or relation.subject not in places:
+        return False
+    if relation.last == relation.first and context.word(relation.verb) not in TELLING:
+        return False
+    if relation.subject == places[0]:
+        telling = relation.last == relation.first or thing.kernel in WORN | RIDDEN | SEATS
+        return telling and first.head < relation.first and thing.head < second.start
+    # Clothes belong to whoever is nearest; what else stands behind may be said of both.
+    telling = relation.last == relation.first or thing.kernel in WORN | SEATS
+    joined = any(set(pair) == set(places) for pair in context.reading.joined)
+    return telling and not joined and thing.start > second.head
+
+
+def _other_may(context: CaptionContext, relation: Relation, places: list[int]) -> bool:
+    """Whether the other one could do it, and no caption says that it does."""
+    other = context.reading.phrases[places[0] if relation.subject == places[1] else places[1]]
+    thing = context.reading.phrases[relation.object]
+    name = context.name(relation)
+    if (other.kernel, name) not in context.lists.pairs.before:
+        return False
+    if (
+        relation.verb >= 0
+        and (other.kernel, context.word(relation.verb)) not in context.lists.pairs.does
+    ):
+        return False
+    said = (other.kernel, name, thing.kernel) in context.facts.statements
+    return not context.doubts("said elsewhere" if said else None)

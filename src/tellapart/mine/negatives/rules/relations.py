@@ -1,15 +1,124 @@
-"""Relations that do not hold: another place, another posture, another deed."""
+"""Verbs of posture and of deed: their forms, and which exclude one another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tellapart.mine.negatives.edit import Edit
-from tellapart.mine.negatives.phrases import Relation
-from tellapart.mine.negatives.rules.desk import Desk
-from tellapart.mine.negatives.rules.nouns import names_a_thing
-from tellapart.mine.negatives.rules.verbs import DEEDS, FORMS, POSTURES, base_of, form_of_verb
-from tellapart.mine.negatives.words import ANIMALS, BIRDS, GROUPS, NO_THINGS, PEOPLE, SCENES, WORN
+from tellapart.mine.negatives.phrases import (
+    ANIMALS,
+    BIRDS,
+    GROUPS,
+    NO_THINGS,
+    PEOPLE,
+    SCENES,
+    WORN,
+    Relation,
+)
+from tellapart.mine.negatives.rules.context import CaptionContext
+from tellapart.mine.negatives.rules.usage import names_a_thing
+
+_FORMS = {
+    "sit": "sit sits sitting sat seated seat",
+    "stand": "stand stands standing stood",
+    "lie": "lie lies lying lay lays laying laid resting rests rest sleeping asleep",
+    "walk": "walk walks walking walked",
+    "run": "run runs running ran",
+    "sleep": "sleep sleeps sleeping slept asleep",
+    "jump": "jump jumps jumping jumped leaping leaps leap",
+    "fly": "fly flies flying flew",
+    "swim": "swim swims swimming swam",
+    "climb": "climb climbs climbing climbed",
+    "kneel": "kneel kneels kneeling knelt",
+    "eat": "eat eats eating ate grazing graze grazes",
+    "ride": "ride rides riding rode",
+    "push": "push pushes pushing pushed",
+    "pull": "pull pulls pulling pulled",
+    "carry": "carry carries carrying carried",
+    "wash": "wash washes washing washed",
+    "lead": "lead leads leading led",
+    "feed": "feed feeds feeding fed",
+    "pet": "pet pets petting petted",
+    "fix": "fix fixes fixing fixed",
+    "hold": "hold holds holding held",
+    "wear": "wear wears wearing wore",
+    "drive": "drive drives driving drove",
+    "kick": "kick kicks kicking kicked",
+    "throw": "throw throws throwing threw",
+    "hit": "hit hits hitting hit",
+    "catch": "catch catches catching caught",
+    "cut": "cut cuts cutting cut",
+    "make": "make makes making made",
+    "use": "use uses using used",
+}
+_SHAPES = ("base", "s", "ing")
+"""The places of the forms that rules put in: sit, sits, sitting."""
+
+FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
+"""All forms of a verb, and words that say nearly the same."""
+_SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
+_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()} | {
+    "laying": ("lie", "ing"),
+    "lays": ("lie", "s"),
+    "seated": ("sit", "ing"),
+}
+
+POSTURES = {
+    "sit": ("stand", "run", "walk", "jump"),
+    "stand": ("sit", "lie", "kneel", "jump"),
+    "lie": ("stand", "walk", "run", "jump"),
+    "walk": ("sit", "lie"),
+    "run": ("sit", "lie", "stand"),
+    "sleep": ("stand", "walk", "run", "jump", "eat"),
+    "jump": ("sit", "lie", "sleep"),
+    "fly": ("sit", "walk", "swim"),
+    "swim": ("fly", "walk", "stand"),
+    "climb": ("sit", "sleep", "lie"),
+    "kneel": ("stand", "run", "walk"),
+}
+"""What one who is in a posture is not doing."""
+
+DEEDS = {
+    "ride": ("push", "carry", "wash", "lead", "feed", "pet", "fix", "pull"),
+    "wear": ("hold", "carry"),
+    "drive": ("push", "wash", "fix"),
+    "hold": ("wear", "ride", "kick"),
+    "carry": ("ride", "wear", "throw"),
+    "push": ("pull", "ride", "carry"),
+    "pull": ("push", "ride", "carry"),
+    "eat": ("make", "throw"),
+    "throw": ("kick", "hit"),
+    "hit": ("kick", "catch"),
+    "kick": ("throw", "hit", "catch"),
+    "catch": ("kick",),
+    "feed": ("ride", "wash", "pet"),
+    "pet": ("ride", "wash", "feed"),
+    "lead": ("ride", "feed", "wash"),
+    "wash": ("ride", "drive", "carry"),
+    "fix": ("ride", "drive"),
+    "use": ("carry", "fix", "wash"),
+}
+"""What one who does something to a thing is not doing to it."""
+
+
+def base_of(form: str) -> str:
+    """The base form of a verb that the tables have, else nothing.
+
+    >>> base_of("sitting"), base_of("thinks")
+    ('sit', '')
+    """
+    return _BASE.get(form, ("", ""))[0]
+
+
+def form_of_verb(base: str, like: str) -> str:
+    """A verb in the form that another one has, or nothing where that form is not known.
+
+    >>> form_of_verb("stand", "sitting"), form_of_verb("stand", "sat")
+    ('standing', '')
+    """
+    shape = _BASE.get(like, ("", ""))[1]
+    return _SPELT[base].get(shape, "")
+
 
 SAME_PLACE = {
     "on": "on top of", "atop": "on top of", "upon": "on top of", "onto": "on top of",
@@ -50,32 +159,32 @@ COVERS = frozenset("tree umbrella canopy tent parasol".split())
 VIEWS = frozenset(("in front of", "behind", "inside"))
 
 
-def replace_relation(desk: Desk) -> Iterator[Edit]:
+def replace_relation(context: CaptionContext) -> Iterator[Edit]:
     """A relation gives way to one that excludes it and that the corpus has for such things."""
     verbs: set[int] = set()
-    for relation in desk.reading.relations:
+    for relation in context.reading.relations:
         if relation.last > relation.first:
-            yield from _other_place(desk, relation)
-        elif relation.subject >= 0 and _is_alive(desk, relation):
-            yield from _other_deed(desk, relation)
+            yield from _other_place(context, relation)
+        elif relation.subject >= 0 and _is_alive(context, relation):
+            yield from _other_deed(context, relation)
         if relation.verb >= 0 and relation.subject >= 0 and relation.verb not in verbs:
             verbs.add(relation.verb)
-            yield from _other_posture(desk, relation)
+            yield from _other_posture(context, relation)
 
 
-def _other_place(desk: Desk, relation: Relation) -> Iterator[Edit]:
-    phrases, pairs, facts = desk.reading.phrases, desk.lists.pairs, desk.facts
+def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
+    phrases, pairs, facts = context.reading.phrases, context.lists.pairs, context.facts
     thing = phrases[relation.object]
     if thing.kernel in SCENES or relation.subject < 0 or thing.kernel in facts.several:
         return
-    if not names_a_thing(thing.noun) or _has_parts(desk, relation.object):
+    if not names_a_thing(thing.noun) or _has_parts(context, relation.object):
         return
     if phrases[relation.subject].kernel in NO_THINGS - GROUPS:
         return
     if thing.kernel in USED and phrases[relation.subject].kernel in PEOPLE:
         return
     subject = phrases[relation.subject].kernel
-    verb = desk.word(relation.verb) if relation.verb >= 0 else ""
+    verb = context.word(relation.verb) if relation.verb >= 0 else ""
     if verb and base_of(verb) not in POSTURES and verb not in STAYING:
         return
     group = SAME_PLACE.get(relation.name, relation.name)
@@ -90,63 +199,65 @@ def _other_place(desk: Desk, relation: Relation) -> Iterator[Edit]:
             continue
         same = {other, *(name for name, one in SAME_PLACE.items() if one == other)}
         if any((name, thing.kernel) in facts.relations for name in same):
-            desk.doubts("said elsewhere")
+            context.doubts("said elsewhere")
             continue
-        change = desk.put(relation.first, relation.last - 1, other)
+        change = context.put(relation.first, relation.last - 1, other)
         number = pairs.counts.behind[other, thing.kernel]
         yield Edit((change,), relation.name, other, number**0.5)
 
 
-def _has_parts(desk: Desk, place: int) -> bool:
+def _has_parts(context: CaptionContext, place: int) -> bool:
     """Whether a phrase goes on with `of`: a bed of flowers is no bed."""
-    return any(r.subject == place and r.name == "of" for r in desk.reading.relations)
+    return any(r.subject == place and r.name == "of" for r in context.reading.relations)
 
 
-def _is_alive(desk: Desk, relation: Relation) -> bool:
+def _is_alive(context: CaptionContext, relation: Relation) -> bool:
     """Whether the one who does it is a person or an animal, or a group of them."""
-    phrases = desk.reading.phrases
+    phrases = context.reading.phrases
     subject = phrases[relation.subject]
     alive = PEOPLE | ANIMALS | {"people"}
     if subject.kernel in GROUPS and subject.kernel != "people":
         members = [
             phrases[r.object].kernel
-            for r in desk.reading.relations
+            for r in context.reading.relations
             if r.subject == relation.subject and r.name == "of"
         ]
         return subject.kernel == "couple" or any(kernel in alive for kernel in members)
     return subject.kernel in alive
 
 
-def _other_posture(desk: Desk, relation: Relation) -> Iterator[Edit]:
-    token = desk.source.parse.tokens[relation.verb]
+def _other_posture(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
+    token = context.source.parse.tokens[relation.verb]
     word = token.text.lower()
     base = base_of(word)
-    tokens, pairs = desk.source.parse.tokens, desk.lists.pairs
-    if base not in POSTURES or relation.last == relation.first or not _is_alive(desk, relation):
+    tokens, pairs = context.source.parse.tokens, context.lists.pairs
+    if base not in POSTURES or relation.last == relation.first or not _is_alive(context, relation):
         return
     if tokens[token.place + 1].place != relation.first:
         return
-    subject = desk.reading.phrases[relation.subject].kernel
-    thing = desk.reading.phrases[relation.object].kernel
+    subject = context.reading.phrases[relation.subject].kernel
+    thing = context.reading.phrases[relation.object].kernel
     for other in POSTURES[base]:
         if {base, other} == {"sit", "stand"} and subject in BIRDS:
             continue
         form = form_of_verb(other, word)
         if (subject, form) not in pairs.does or (form, relation.name, thing) not in pairs.acts:
             continue
-        if desk.doubts(None if FORMS[other].isdisjoint(desk.facts.words) else "said elsewhere"):
+        if context.doubts(
+            None if FORMS[other].isdisjoint(context.facts.words) else "said elsewhere"
+        ):
             continue
         number = pairs.counts.does[subject, form]
-        yield Edit((desk.put(token.place, token.place, form),), word, form, number**0.5)
+        yield Edit((context.put(token.place, token.place, form),), word, form, number**0.5)
 
 
-def _other_deed(desk: Desk, relation: Relation) -> Iterator[Edit]:
-    tokens = desk.source.parse.tokens
+def _other_deed(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
+    tokens = context.source.parse.tokens
     token = tokens[relation.verb]
     word = token.text.lower()
-    pairs, phrases = desk.lists.pairs, desk.reading.phrases
+    pairs, phrases = context.lists.pairs, context.reading.phrases
     kernel = phrases[relation.object].kernel
-    if phrases[relation.object].noun not in desk.lists.nouns.known:
+    if phrases[relation.object].noun not in context.lists.nouns.known:
         return
     for other in DEEDS.get(base_of(word), ()):
         if other == "wear" and kernel not in WORN:
@@ -158,7 +269,9 @@ def _other_deed(desk: Desk, relation: Relation) -> Iterator[Edit]:
             continue
         if (phrases[relation.subject].kernel, form) not in pairs.does:
             continue
-        if desk.doubts(None if FORMS[other].isdisjoint(desk.facts.words) else "said elsewhere"):
+        if context.doubts(
+            None if FORMS[other].isdisjoint(context.facts.words) else "said elsewhere"
+        ):
             continue
         number = pairs.counts.behind[form, kernel]
-        yield Edit((desk.put(token.place, token.place, form),), word, form, number**0.5)
+        yield Edit((context.put(token.place, token.place, form),), word, form, number**0.5)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tellapart.mine.negatives.differing import Difference, difference, is_one_swap
+from tellapart.mine.negatives.claims import ImageFacts, doubt_of
+from tellapart.mine.negatives.edit import SourceCaption, WordDifference, difference, is_one_swap
 from tellapart.text.parsing.parse import Parse
 from tellapart.text.words import spans, tokens
 
@@ -130,18 +131,18 @@ def _some(found: list[frozenset[str]], wanted: frozenset[str]) -> bool:
     return any(not known or known & wanted for known in found)
 
 
-def _replaces_object(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _replaces_object(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
     gone = tags[found.start : found.end]
     only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
     return only_things and _some(now[-1:], NOUNS)
 
 
-def _replaces_attribute(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _replaces_attribute(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
     gone = tags[found.start : found.end]
     return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
 
 
-def _replaces_relation(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _replaces_relation(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
     gone = [
         tag
         for tag, word in zip(tags[found.start : found.end], found.was, strict=True)
@@ -150,11 +151,11 @@ def _replaces_relation(found: Difference, tags: list[str], now: list[frozenset[s
     return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
 
 
-def _adds_object(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _adds_object(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
     return not found.was and _some(now, NOUNS) and len(found.now) > 1
 
 
-def _adds_attribute(found: Difference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _adds_attribute(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
     joined = {"with", "in", "on", "of", "at", "by"} & set(found.now)
     before_noun = found.end < len(tags) and tags[found.end] in NOUNS | {"ADJ", "NUM"}
     return not found.was and not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
@@ -169,7 +170,7 @@ _FITS = {
 }
 
 
-def _swap_problem(found: Difference, tags: list[str], kind: str) -> str | None:
+def _swap_problem(found: WordDifference, tags: list[str], kind: str) -> str | None:
     """A swap moves words and brings none; two runs of words change places, and no third."""
     if sorted(found.was) != sorted(found.now):
         return "other kind"
@@ -180,3 +181,16 @@ def _swap_problem(found: Difference, tags: list[str], kind: str) -> str | None:
     if kind == "swap-object":
         return None if first & NOUNS and second & NOUNS else "other kind"
     return None if first | second <= MODIFIERS | {"CCONJ"} else "other kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Knows the images' facts and which parts of speech the corpus's words take."""
+
+    facts: Callable[[str], ImageFacts]
+    parts_of_speech: PartsOfSpeech = anything
+
+    def problem(self, source: SourceCaption, negative: str, kind: str) -> str | None:
+        """Why a negative is refused: one of `REASONS` or of `DOUBTS`; None where it is good."""
+        wrong = problem_of(source.parse, negative, kind, self.parts_of_speech)
+        return wrong or doubt_of(source.parse, negative, kind, self.facts(source.image))

@@ -1,0 +1,237 @@
+"""The word lists of a corpus: its nouns, the words that go together, and the alternatives."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reading import read_corpus
+from tellapart.mine.categories import categories_for
+from tellapart.mine.negatives.claims import ImageFacts, Shows
+from tellapart.mine.negatives.edit import Change, SourceCaption
+from tellapart.mine.negatives.making import NegativesTask
+from tellapart.mine.negatives.phrases import WORN, Phrase, Reading, Relation, read
+from tellapart.mine.negatives.rules.alternatives import Alternatives
+from tellapart.mine.negatives.rules.usage import (
+    TELLING,
+    Collocations,
+    CorpusCounts,
+    Nouns,
+    count_image,
+)
+from tellapart.score.cache import default_folder
+from tellapart.text.parsing.parse import Parse, Parses, parse
+from tellapart.text.parsing.parsed import CODED, PLACES
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """What the rules ask of a corpus, learnt from it; `name` is the corpus's."""
+
+    name: str
+    counts: CorpusCounts
+    nouns: Nouns
+    pairs: Collocations
+    others: Alternatives
+
+    @classmethod
+    def of(cls, name: str, counts: CorpusCounts, sorts: Mapping[str, str]) -> WordLists:
+        """The lists that follow from counts; `sorts` is the supercategory of objects' names."""
+        nouns = Nouns(counts)
+        return cls(name, counts, nouns, Collocations(counts), Alternatives(nouns, sorts))
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the card says of the lists."""
+        net = self.others.wordnet
+        sorts = "a table of categories, else WordNet" if net else "a table of categories"
+        return {
+            "word lists from": f"{self.name}: {self.counts.pictures:,} images, "
+            f"{self.counts.described:,} of them with a list of objects",
+            "sorts of things by": f"{sorts}, else the words that they go with",
+        }
+
+
+Captions = list[tuple[int, Parse, Reading]]
+"""The captions of an image: each one's row, parse and reading."""
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Nothing here makes cycles, and looking for them among a corpus's words takes its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def lists_for(task: NegativesTask) -> WordLists:
+    """The word lists of the task's own captions, or of the corpus that its options name."""
+    own = task.options
+    if own.lists_from is None:
+        return learn(task.corpus, task.parses)
+    corpus = _knowing_objects(read_corpus(own.lists_from), task.corpus)
+    texts = corpus.captions["text"].to_list()
+    cache = own.cache or default_folder()
+    return learn(corpus, parse(texts, model=own.parser, cache=cache, progress=task.progress))
+
+
+def _knowing_objects(corpus: Corpus, other: Corpus) -> Corpus:
+    """A corpus with the objects that another one lists for the same images."""
+    known = other.images.select("id", known="objects")
+    images = corpus.images.join(known, on="id", how="left", maintain_order="left")
+    images = images.with_columns(pl.coalesce("objects", "known").alias("objects")).drop("known")
+    return replace(corpus, images=images)
+
+
+def learn(corpus: Corpus, parses: Parses) -> WordLists:
+    """The word lists of a corpus."""
+    counts = CorpusCounts()
+    with without_collecting():
+        for image, captions in read_images(corpus, parses):
+            count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
+    sorts = {
+        word: name.supercategory
+        for name in categories_for(corpus).names
+        for word in (name.word, name.category)
+    }
+    return WordLists.of(corpus.name, counts, sorts)
+
+
+def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, Captions]]:
+    """Each image with its captions read, in the order of the images' first captions."""
+    rows: dict[str, list[int]] = {}
+    for row, image in enumerate(corpus.captions["image"]):
+        rows.setdefault(image, []).append(row)
+    ordered = iter(_in_order(parses, [row for several in rows.values() for row in several]))
+    for image, several in rows.items():
+        yield (
+            image,
+            [(row, parse, read(parse)) for row, parse in zip(several, ordered, strict=False)],
+        )
+
+
+def _in_order(parses: Parses, rows: list[int]) -> Parses:
+    """The parses of some texts in another order: views are made fastest one after the other."""
+    columns, order = parses.columns, np.array(rows, np.int64)
+    lengths = np.diff(columns.starts)[order]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    moved = np.arange(starts[-1]) + np.repeat(columns.starts[order] - starts[:-1], lengths)
+    named = {name: getattr(columns, name)[moved] for name in (*PLACES, *CODED)}
+    return Parses([parses.texts[row] for row in rows], replace(columns, starts=starts, **named))
+
+
+SELDOM_TOGETHER = 0.1
+"""Most images of the rarer of two things that may show both, for them to be alternatives."""
+
+NONE: frozenset[str] = frozenset()
+
+
+class Place(NamedTuple):
+    """What a noun must go with to stand in a phrase's place, as the lists have it.
+
+    Names of relations to it, names of relations from it, verbs that it does, kernels that it is a
+    part of, nouns beside it.
+    """
+
+    behind: list[str]
+    before: list[str]
+    does: list[str]
+    parts: list[str]
+    beside: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionContext:
+    """One caption with everything that its rules ask; `refused` counts why edits were not made."""
+
+    source: SourceCaption
+    reading: Reading
+    facts: ImageFacts
+    lists: WordLists
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def word(self, token: int) -> str:
+        """A token as written, in lower case."""
+        return self.source.parse.tokens[token].text.lower()
+
+    def name(self, relation: Relation) -> str:
+        """The preposition, or the verb as written where there is none."""
+        return relation.name if relation.last > relation.first else self.word(relation.verb)
+
+    def put(self, first: int, last: int, text: str) -> Change:
+        """The change that puts a text in the place of tokens first to last."""
+        tokens = self.source.parse.tokens
+        return Change(tokens[first].begin, tokens[last].end, text)
+
+    def doubts(self, doubt: str | None) -> bool:
+        """Whether there is a doubt, which is counted."""
+        if doubt:
+            self.refused[doubt] += 1
+        return bool(doubt)
+
+    def absent(self, noun: str, beside: str) -> bool:
+        """Whether an image surely does not show a thing.
+
+        By its list of objects where the noun speaks of one; else where its captions would name
+        the thing if it were there, and it is seldom seen with what is there.
+        """
+        facts, nouns = self.facts, self.lists.nouns
+        if self.doubts(facts.doubt(Shows(noun))):
+            return False
+        if not nouns.same_things.get(noun, NONE).isdisjoint(facts.nouns):
+            return not self.doubts("mentioned")
+        if facts.objects is not None and noun in nouns.denotes:
+            return True
+        told = nouns.telling(noun) >= TELLING
+        apart = nouns.share_images(noun, beside) <= SELDOM_TOGETHER
+        return not self.doubts(None if told and apart else "may be there")
+
+    def is_one(self, phrase: Phrase) -> bool:
+        """Whether the image has one such thing, as far as its captions tell."""
+        if phrase.kernel in WORN and not self.facts.alone:
+            return False
+        return phrase.kernel not in self.facts.several
+
+    def place(self, number: int) -> Place:
+        """What a noun must go with to stand in the place of a phrase."""
+        phrases, found = self.reading.phrases, Place([], [], [], [], [])
+        for relation in self.reading.relations:
+            if relation.object == number:
+                found.behind.append(self.name(relation))
+                if relation.name == "of" and relation.subject >= 0:
+                    found.parts.append(phrases[relation.subject].kernel)
+            elif relation.subject == number:
+                found.before.append(self.name(relation))
+                if relation.verb >= 0:
+                    found.does.append(self.word(relation.verb))
+        known = self.lists.nouns.known
+        found.beside.extend(
+            phrase.noun for k, phrase in enumerate(phrases) if k != number and phrase.noun in known
+        )
+        return found
+
+    def fits(self, place: Place, noun: str, kernel: str) -> bool:
+        """Whether the corpus has a noun with all that it would stand with."""
+        pairs = self.lists.pairs
+        return (
+            all((name, kernel) in pairs.behind for name in place.behind)
+            and all((kernel, name) in pairs.before for name in place.before)
+            and all((kernel, verb) in pairs.does for verb in place.does)
+            and all((whole, kernel) in pairs.parts for whole in place.parts)
+            and all(
+                ((noun, other) if noun < other else (other, noun)) in pairs.beside
+                for other in place.beside
+            )
+        )

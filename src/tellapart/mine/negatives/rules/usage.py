@@ -1,0 +1,363 @@
+"""Counts over a corpus that the word lists are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+from tellapart.mine.negatives.phrases import (
+    ING_NOUNS,
+    NO_THINGS,
+    PEOPLE,
+    Phrase,
+    Reading,
+    kernel_of,
+)
+from tellapart.text.parsing.parse import Parse
+
+Pair = tuple[str, str]
+Read = tuple[Parse, Reading]
+
+
+def _counter() -> Counter[str]:
+    return Counter()
+
+
+def _pairs() -> Counter[Pair]:
+    return Counter()
+
+
+@dataclass(slots=True)
+class CorpusCounts:
+    """How often what was seen: in captions, or in images where it says so.
+
+    Nouns are in the singular with their compounds (`tennis racket`), kernels without (`racket`);
+    verbs, prepositions and attributes are as written, in lower case.
+    """
+
+    pictures: int = 0
+    described: int = 0
+    """images of which somebody said what they show"""
+    nouns: Counter[str] = field(default_factory=_counter)
+    written: Counter[tuple[str, bool, str]] = field(default_factory=Counter)
+    """(noun, is it plural, as written)"""
+    forms: Counter[Pair] = field(default_factory=_pairs)
+    """(noun, how it is used), see `form_of`"""
+    images: Counter[str] = field(default_factory=_counter)
+    """noun: images of which some caption has it"""
+    telling: Counter[str] = field(default_factory=_counter)
+    """noun: sum over images of the share of captions that have it, in thousandths"""
+    together: Counter[Pair] = field(default_factory=_pairs)
+    """(noun, noun) in order of the alphabet: images with both"""
+    shown: Counter[Pair] = field(default_factory=_pairs)
+    """(noun, object): images with a caption that has the noun, which show the object"""
+    speaking: Counter[str] = field(default_factory=_counter)
+    """noun: images with a caption that has it, among those that are described"""
+    objects: Counter[str] = field(default_factory=_counter)
+    """object: images that show it"""
+    beside: Counter[Pair] = field(default_factory=_pairs)
+    """(noun, noun) in order of the alphabet: captions with both"""
+    attributes: Counter[Pair] = field(default_factory=_pairs)
+    """(attribute, kernel)"""
+    before: Counter[Pair] = field(default_factory=_pairs)
+    """(kernel, preposition or verb): what stands in a relation"""
+    behind: Counter[Pair] = field(default_factory=_pairs)
+    """(preposition or verb, kernel): what it stands in relation to"""
+    verbs: Counter[Pair] = field(default_factory=_pairs)
+    """(verb, preposition)"""
+    does: Counter[Pair] = field(default_factory=_pairs)
+    """(kernel, verb)"""
+    acts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(verb, preposition, kernel)"""
+    parts: Counter[Pair] = field(default_factory=_pairs)
+    """(kernel, kernel) with `of` between"""
+    joined: Counter[Pair] = field(default_factory=_pairs)
+    """(noun, noun) with `and` between"""
+
+
+FORMS = ("a", "bare", "plural", "other")
+
+
+def form_of(phrase: Phrase) -> str:
+    """How a noun is used, as far as grammar cares: `a`, bare, plural, or anything else."""
+    if phrase.plural:
+        return "plural"
+    if phrase.determiner in ("a", "an"):
+        return "a"
+    return "other" if phrase.determiner else "bare"
+
+
+def count_image(
+    counts: CorpusCounts, captions: Sequence[Read], objects: Collection[str] | None
+) -> None:
+    """Count the captions of one image."""
+    counts.pictures += 1
+    told: Counter[str] = Counter()
+    for parse, reading in captions:
+        nouns = {phrase.noun for phrase in reading.phrases}
+        told.update(nouns)
+        counts.beside.update(combinations(sorted(nouns), 2))
+        _count_phrases(counts, parse, reading)
+        _count_relations(counts, parse, reading)
+    counts.images.update(told.keys())
+    for noun, captions_with in told.items():
+        counts.telling[noun] += 1000 * captions_with // len(captions)
+    counts.together.update(combinations(sorted(told), 2))
+    if objects is not None:
+        counts.described += 1
+        counts.objects.update(objects)
+        counts.speaking.update(told.keys())
+        counts.shown.update((noun, name) for noun in told for name in objects)
+
+
+def _count_phrases(counts: CorpusCounts, parse: Parse, reading: Reading) -> None:
+    tokens = parse.tokens
+    for phrase in reading.phrases:
+        counts.nouns[phrase.noun] += 1
+        counts.forms[phrase.noun, form_of(phrase)] += 1
+        text = parse.text[tokens[phrase.core].begin : tokens[phrase.head].end].lower()
+        counts.written[phrase.noun, phrase.plural, text] += 1
+        for place in phrase.attributes:
+            counts.attributes[tokens[place].text.lower(), phrase.kernel] += 1
+    for first, second in reading.joined:
+        counts.joined[reading.phrases[first].noun, reading.phrases[second].noun] += 1
+
+
+def _count_relations(counts: CorpusCounts, parse: Parse, reading: Reading) -> None:
+    seen: set[int] = set()
+    for relation in reading.relations:
+        verb = parse.tokens[relation.verb].text.lower() if relation.verb >= 0 else ""
+        name = relation.name if relation.last > relation.first else verb
+        kernel = reading.phrases[relation.object].kernel
+        counts.behind[name, kernel] += 1
+        if relation.subject >= 0:
+            subject = reading.phrases[relation.subject].kernel
+            counts.before[subject, name] += 1
+            if verb and relation.verb not in seen:
+                counts.does[subject, verb] += 1
+                seen.add(relation.verb)
+            if name == "of":
+                counts.parts[subject, kernel] += 1
+        if verb and name != verb:
+            counts.verbs[verb, name] += 1
+            counts.acts[verb, name, kernel] += 1
+
+
+FEWEST = 15
+"""Captions that a noun must be in to be put into another."""
+SINGULAR = 0.01
+"""Share of a noun's uses in the singular; what is never singular was misread (`zebra grazes`)."""
+USED, BARE, MASS = 0.05, 0.25, 0.5
+"""Share of a noun's uses in a form for it to look right there, bare, and for it to be a mass."""
+IMPLIES, LIFT = 0.85, 3.0
+"""Share of a noun's images that show an object for the noun to speak of it, and how much more."""
+TELLING = 0.4
+"""Mean share of captions that name a thing, over images where one does, for silence to tell."""
+SAME_IMAGES, ONE_CAPTION = 0.1, 0.35
+"""Share of the rarer noun's images with both nouns, and how many captions with both to an image."""
+USUAL = 0.1
+"""How often a noun must be used, as a part of the usual word for the same: not `lap top`."""
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """Nouns are in the singular, with their compounds."""
+
+    counts: CorpusCounts
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Nouns of things that are known well enough to be put into captions."""
+        numbers, forms = self.counts.nouns, self.counts.forms
+        known = [
+            noun
+            for noun, number in numbers.items()
+            if number >= FEWEST
+            and names_a_thing(noun)
+            and forms[noun, "plural"] <= (1 - SINGULAR) * number
+        ]
+        # One written plural belongs to one noun: `kites` to kite, not to what it was misread as.
+        owner: dict[str, str] = {}
+        for noun in sorted(known, key=lambda noun: (-numbers[noun], noun)):
+            owner.setdefault(self.written(noun, True), noun)
+        return frozenset(owner.values())
+
+    @cached_property
+    def by_kernel(self) -> Mapping[str, str]:
+        """The noun that is used most for each kernel."""
+        found: dict[str, str] = {}
+        for noun in sorted(self.known, key=lambda n: (-self.counts.nouns[n], n)):
+            found.setdefault(kernel_of(noun), noun)
+        return found
+
+    @cached_property
+    def _written(self) -> Mapping[tuple[str, bool], str]:
+        best: dict[tuple[str, bool], tuple[int, str]] = {}
+        for (noun, plural, text), number in sorted(self.counts.written.items()):
+            if number > best.get((noun, plural), (1, ""))[0]:
+                best[noun, plural] = (number, text)
+        return {key: text for key, (_, text) in best.items()}
+
+    def written(self, noun: str, plural: bool) -> str:
+        """A noun as the corpus writes it most often."""
+        return self._written.get((noun, plural), noun)
+
+    def forms(self, noun: str) -> frozenset[str]:
+        """The forms (`counting.form_of`) in which a noun is used often enough to look right."""
+        number, forms = self.counts.nouns[noun], self.counts.forms
+        return frozenset(
+            form
+            for form in FORMS
+            if forms[noun, form] >= max(FEWEST // 3, (BARE if form == "bare" else USED) * number)
+        )
+
+    def is_mass(self, noun: str) -> bool:
+        """Whether a noun mostly stands without an article and in the singular: rice, cheese."""
+        return self.counts.forms[noun, "bare"] > MASS * self.counts.nouns[noun]
+
+    @cached_property
+    def denotes(self) -> Mapping[str, frozenset[str]]:
+        """The objects that a noun speaks of, learnt from images that say what they show."""
+        counts = self.counts
+        found: dict[str, set[str]] = {noun: {noun} for noun in counts.objects}
+        for (noun, name), number in counts.shown.items():
+            images = counts.speaking[noun]
+            usual = counts.objects[name] / counts.described
+            if images >= FEWEST // 3 and number >= max(IMPLIES, LIFT * usual) * images:
+                found.setdefault(noun, set()).add(name)
+        return {noun: frozenset(names) for noun, names in found.items()}
+
+    def telling(self, noun: str) -> float:
+        """How many of the captions name a thing, where one of them does."""
+        images = self.counts.images[noun]
+        return self.counts.telling[noun] / 1000 / images if images else 0.0
+
+    @cached_property
+    def deniable(self) -> frozenset[str]:
+        """Nouns of which an image's objects or its captions tell that they are not there."""
+        denotes, numbers = self.denotes, self.counts.nouns
+        usual: dict[frozenset[str], int] = {}
+        for noun in self.known & denotes.keys():
+            usual[denotes[noun]] = max(usual.get(denotes[noun], 0), numbers[noun])
+        return frozenset(
+            noun
+            for noun in self.known
+            if kernel_of(noun) not in PEOPLE
+            and (
+                numbers[noun] >= USUAL * usual[denotes[noun]]
+                if noun in denotes
+                else self.telling(noun) >= TELLING
+            )
+        )
+
+    @cached_property
+    def same_things(self) -> Mapping[str, frozenset[str]]:
+        """For each noun those that people use for the same thing.
+
+        They share images (one says couch, the next says sofa) but seldom a caption, where two
+        things that are there together share captions as well.
+        """
+        found: dict[str, set[str]] = {}
+        for (one, other), images in self.counts.together.items():
+            if self.counts.beside[one, other] >= ONE_CAPTION * images:
+                continue
+            if one in self.known and self.share_images(one, other) >= SAME_IMAGES:
+                found.setdefault(one, set()).add(other)
+                found.setdefault(other, set()).add(one)
+        return {noun: frozenset(others) for noun, others in found.items()}
+
+    def share_images(self, one: str, other: str) -> float:
+        """The share of the images of the rarer of two things that have captions with both."""
+        rarer = min(self.counts.images[one], self.counts.images[other])
+        key = (one, other) if one < other else (other, one)
+        return self.counts.together[key] / rarer if rarer else 0.0
+
+
+def names_a_thing(noun: str) -> bool:
+    """Whether a noun names one sort of thing that can be seen."""
+    kernel = kernel_of(noun)
+    if kernel.endswith("ing") and kernel not in ING_NOUNS:
+        return False
+    return kernel not in NO_THINGS and noun not in NO_THINGS
+
+
+ATTESTED = 2
+"""Captions that must have two words together for the rules to put them together."""
+LEAST_LIFT, ATTRIBUTE_LIFT = 0.3, 0.1
+"""How often two words must be together, as a part of what chance would give."""
+
+
+@dataclass(frozen=True)
+class Collocations:
+    """Pairs as in `counting.CorpusCounts`, those alone that are attested."""
+
+    counts: CorpusCounts
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Mapping[str, int]]:
+        """For each kernel the attributes that it takes, with how often."""
+        found: dict[str, dict[str, int]] = {}
+        for attribute, kernel in sorted(attested(self.counts.attributes, ATTRIBUTE_LIFT)):
+            number = self.counts.attributes[attribute, kernel]
+            found.setdefault(kernel, {})[attribute] = number
+        return found
+
+    def takes(self, kernel: str, attribute: str) -> bool:
+        """Whether a kernel has an attribute somewhere."""
+        return attribute in self.attributes.get(kernel, ())
+
+    @cached_property
+    def behind(self) -> frozenset[Pair]:
+        """(preposition or verb, kernel)."""
+        return attested(self.counts.behind)
+
+    @cached_property
+    def before(self) -> frozenset[Pair]:
+        """(kernel, preposition or verb)."""
+        return attested(self.counts.before)
+
+    @cached_property
+    def does(self) -> frozenset[Pair]:
+        """(kernel, verb)."""
+        return attested(self.counts.does)
+
+    @cached_property
+    def verbs(self) -> frozenset[Pair]:
+        """(verb, preposition)."""
+        return attested(self.counts.verbs)
+
+    @cached_property
+    def parts(self) -> frozenset[Pair]:
+        """(kernel, kernel) with `of` between."""
+        return attested(self.counts.parts)
+
+    @cached_property
+    def acts(self) -> frozenset[tuple[str, str, str]]:
+        """(verb, preposition, kernel)."""
+        return frozenset(act for act, number in self.counts.acts.items() if number >= ATTESTED)
+
+    @cached_property
+    def beside(self) -> frozenset[Pair]:
+        """(noun, noun), in order of the alphabet, that share captions."""
+        return frozenset(pair for pair, number in self.counts.beside.items() if number >= ATTESTED)
+
+
+def attested(pairs: Counter[Pair], lift: float = LEAST_LIFT) -> frozenset[Pair]:
+    """Pairs seen more than once, and not much more seldom than chance would have it.
+
+    What the parser gets wrong, it gets wrong seldom: frequent words meet by mistake, too.
+    """
+    first: Counter[str] = Counter()
+    second: Counter[str] = Counter()
+    for (one, other), number in pairs.items():
+        first[one] += number
+        second[other] += number
+    least = lift / max(1, first.total())
+    return frozenset(
+        (one, other)
+        for (one, other), number in pairs.items()
+        if number >= ATTESTED and number >= least * first[one] * second[other]
+    )

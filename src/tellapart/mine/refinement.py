@@ -1,0 +1,410 @@
+"""Scores between 0 and 1, so that two of them can be added and their gaps be put into bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.stats import rankdata
+
+from tellapart import seeds
+from tellapart.errors import BadInput, UnknownName
+from tellapart.mine.negative_scores import SCORES, TEXTS, Bools, Floats, Ints, ScoredNegatives
+from tellapart.text.aligned import aligned
+
+SCALES = ("rank", "given")
+
+
+def scaled(scores: ScoredNegatives, scale: str) -> Floats:
+    """The scores between 0 and 1, in the same shape.
+
+    `rank` takes a caption's place among all captions of its kind, originals and negatives alike
+    (equal scores share their middle place): the unit of a score does not matter, and a classifier
+    that says 0.999 to nearly everything still fills all bins. `given` leaves probabilities as they
+    are.
+    """
+    if scale == "given":
+        _check_range(scores)
+        return scores.scores
+    placed = np.empty_like(scores.scores)
+    for rows in rows_by_kind(scores.kind, len(scores.kinds)):
+        for own, values in zip(placed, scores.scores, strict=True):
+            ranks = rankdata(values[rows].ravel())
+            own[rows] = ((ranks - 0.5) / len(ranks)).reshape(-1, 2)
+    return placed
+
+
+def rows_by_kind(kind: Ints, kinds: int) -> list[Ints]:
+    """The rows of each kind, in their order."""
+    order = np.argsort(kind, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(kind, minlength=kinds))[:-1])
+
+
+def _check_range(scores: ScoredNegatives) -> None:
+    for name, values in zip(SCORES, scores.scores, strict=True):
+        low, high = float(values.min()), float(values.max())
+        if low < 0 or high > 1:
+            raise BadInput(
+                f"scores of {name} lie between {low:g} and {high:g}",
+                allowed="numbers between 0 and 1 where the scale is the given one",
+                todo="scale by rank instead: --scale rank (scale='rank')",
+            )
+
+
+QUESTION, NO_MARK, SAME, DUPLICATE = (
+    "question",
+    "no final mark",
+    "same as its original",
+    "duplicate",
+)
+FAULTS = (QUESTION, NO_MARK, SAME, DUPLICATE)
+MARKS = r"[.!?][\"'”’)]*$"
+
+
+def best(scaled: Floats, kind: Ints, kinds: int, keep: float) -> Bools:
+    """The share `keep` of each kind whose negatives have the highest combined score.
+
+    Combined is the mean of the two scaled scores of the negative; of equal ones those whose ids
+    come first are taken.
+    """
+    combined = scaled[:, :, 1].mean(axis=0)
+    chosen = np.zeros(len(kind), np.bool_)
+    for rows in rows_by_kind(kind, kinds):
+        number = math.ceil(round(keep * len(rows), 9))
+        chosen[rows[np.argsort(-combined[rows], kind="stable")[:number]]] = True
+    return chosen
+
+
+def faults(captions: pl.Series, negatives: pl.Series) -> Sequence[str | None]:
+    """What is wrong with each negative, None where nothing is; of equal ones the first is good.
+
+    A final mark is missed where the original has one. Negatives are the same if nothing but
+    capitals, white space and final marks sets them apart.
+    """
+    original, negative = pl.col("original").str.strip_chars(), pl.col("negative").str.strip_chars()
+    plain = (pl.col("negative"), pl.col("original"))
+    bare, bare_original = (_bare(one) for one in plain)
+    own = (
+        pl.when(negative.str.ends_with("?"))
+        .then(pl.lit(QUESTION))
+        .when(original.str.contains(MARKS) & ~negative.str.contains(MARKS))
+        .then(pl.lit(NO_MARK))
+        .when(bare == bare_original)
+        .then(pl.lit(SAME))
+    )
+    table = pl.DataFrame({"original": captions, "negative": negatives})
+    table = table.select(own.alias("fault"), bare.alias("bare"))
+    first = pl.col("bare").is_first_distinct().over(pl.col("fault").is_null())
+    repeated = pl.when(pl.col("fault").is_null() & ~first).then(pl.lit(DUPLICATE))
+    return table.select(pl.coalesce("fault", repeated)).to_series().to_list()
+
+
+def _bare(text: pl.Expr) -> pl.Expr:
+    small = text.str.to_lowercase().str.replace_all(r"\s+", " ")
+    return small.str.strip_chars(" .!?\"'“”‘’")
+
+
+TICKS = 1 << 32
+"""Parts that a chance of 1 is counted in: whole numbers add up without error."""
+
+
+@dataclass(frozen=True, slots=True)
+class GapCells:
+    """The cell of each row and the one opposite to it; `count` is how many there can be.
+
+    `side` are rows of one kind whose gaps have the same signs.
+    """
+
+    cell: Ints
+    opposite: Ints
+    side: Ints
+    count: int
+
+
+def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> GapCells:
+    """The cells of gaps, shape (2, n), by kind: a grid of `bins` times `bins` from -1 to 1.
+
+    A bin is closed on the side away from 0 and open on the other, and a gap of exactly 0 has a
+    place of its own, so that the opposite of a gap always lies in the opposite cell. What lies
+    outside goes into the outermost bins.
+    """
+    half = bins // 2
+    steps = np.minimum(np.ceil(np.abs(gaps) * half), half).astype(np.int64)
+    across, down = half + np.where(gaps < 0, -steps, steps)
+    width = bins + 1
+    own, last = across * width + down, width**2 - 1
+    signs = np.sign(gaps).astype(np.int64) + 1
+    return GapCells(
+        kind * width**2 + own,
+        kind * width**2 + last - own,
+        kind * 9 + signs[0] * 3 + signs[1],
+        kinds * width**2,
+    )
+
+
+def balanced(grid: GapCells, fold: Ints, seed: int) -> Bools:
+    """Which rows to keep: of two opposite cells as many from one as from the other.
+
+    With one fold cells are made equal exactly. With several the rows of a fold are held out: what
+    becomes of them follows from the counts of the other folds. A row with n others in its cell and
+    m in the opposite one is kept with probability min(n + 1, m) / (n + 1): as often as such rows
+    are, were it among them. That leaves opposite cells equal in the mean, however few rows they
+    have: if the other folds hold N rows of one cell and M of the other, each row there by chance,
+    the n of a row left out is distributed as N - 1 weighted by N, so that what all rows of a cell
+    keep is in proportion to E[N min(N, M) / N] = E[min(N, M)], the same on both sides.
+    """
+    draws = seeds.rng(seed, "refine", "draws").random(len(fold))
+    folds = int(fold.max(initial=0)) + 1
+    counts = np.bincount(fold * grid.count + grid.cell, minlength=folds * grid.count)
+    counts = counts.reshape(folds, grid.count)
+    total = counts.sum(axis=0)
+    if folds == 1:
+        return np.asarray(_place_in_cell(grid.cell, draws) < total[grid.opposite])
+    here = (total - counts)[fold, grid.cell]
+    there = (total - counts)[fold, grid.opposite]
+    chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
+    return _drawn(chance, np.lexsort((draws, grid.side)), seed)
+
+
+def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
+    """How many rows of a row's cell come before it in the order of their draws."""
+    order = np.lexsort((draws, cell))
+    ordered = cell[order]
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(cell) else order
+    sizes = np.diff(np.r_[begins, len(cell)])
+    places = np.empty(len(cell), np.int64)
+    places[order] = np.arange(len(cell)) - np.repeat(begins, sizes)
+    return places
+
+
+def _drawn(chance: Floats, order: Ints, seed: int) -> Bools:
+    """A systematic sample: each row with its own chance, neighbours in `order` seldom together.
+
+    Rows are laid end to end, each as long as its chance, and those are kept on which a ruler with
+    a step of 1 has a mark (Madow 1949). So rows that stand together are kept as often as their
+    chances add up to, give or take one: luck does not add to what the counts say.
+    """
+    lengths = np.round(chance[order] * TICKS).astype(np.int64)
+    ends = np.cumsum(lengths) + int(seeds.rng(seed, "refine", "start").integers(TICKS))
+    kept = np.empty(len(chance), np.bool_)
+    kept[order] = ends // TICKS > (ends - lengths) // TICKS
+    return kept
+
+
+def folds_of(group: Ints, folds: int, seed: int) -> Ints:
+    """The fold of each row: groups stay whole, and folds have as many of them as can be."""
+    groups = int(group.max(initial=-1)) + 1
+    drawn = seeds.rng(seed, "refine", "folds").permutation(groups)
+    return np.asarray((drawn % max(1, min(folds, groups)))[group])
+
+
+KEPT, NOT_BEST, REFINED_AWAY = "kept", "not among the best", "refined away"
+OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
+"""What becomes of a negative, in the order of the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefineRecipe:
+    """How to refine: the share of each kind to choose, and the grid of gaps.
+
+    `scale` says how scores come to lie between 0 and 1 (see `scaling.scaled`); groups (images) are
+    held out in so many `folds`, and with one fold nothing is (see `balancing.balanced`).
+    """
+
+    keep: float = 0.35
+    bins: int = 50
+    scale: str = "rank"
+    folds: int = 10
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise where a number makes no sense."""
+        if not 0 < self.keep <= 1:
+            raise BadInput(f"a share of {self.keep:g} cannot be kept", allowed="above 0, at most 1")
+        if self.bins < 2 or self.bins % 2:
+            raise BadInput(
+                f"{self.bins} bins cannot lie evenly around 0", allowed="2, 4, 6, ... bins"
+            )
+        if self.scale not in SCALES:
+            raise UnknownName("scale", self.scale, SCALES)
+        if self.folds < 1:
+            raise BadInput(f"{self.folds} folds are none", allowed="1 or more")
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedNegatives:
+    """What became of each row of `scores`, as a place in `OUTCOMES`, and which fold it was in."""
+
+    scores: ScoredNegatives
+    recipe: RefineRecipe
+    outcome: npt.NDArray[np.int8]
+    fold: Ints
+
+    @property
+    def chosen(self) -> Bools:
+        """The rows that came to the last step."""
+        return np.isin(self.outcome, [OUTCOMES.index(KEPT), OUTCOMES.index(REFINED_AWAY)])
+
+    @property
+    def kept(self) -> Bools:
+        """The rows that are left in the end."""
+        return np.asarray(self.outcome == OUTCOMES.index(KEPT))
+
+    def table(self) -> pl.DataFrame:
+        """All rows with what became of them, in the order of their ids."""
+        names = np.array(OUTCOMES, object)
+        return self.scores.table.with_columns(
+            pl.Series("outcome", names[self.outcome], pl.String),
+            pl.Series("fold", self.fold),
+        )
+
+
+def refined(scores: ScoredNegatives, recipe: RefineRecipe) -> RefinedNegatives:
+    """Choose the best of each kind, leave out what is malformed, make opposite gaps equal."""
+    recipe.check()
+    outcome = np.zeros(len(scores), np.int8)
+    between = scaled(scores, recipe.scale)
+    fold = folds_of(scores.group, recipe.folds, recipe.seed)
+    outcome[~best(between, scores.kind, len(scores.kinds), recipe.keep)] = OUTCOMES.index(NOT_BEST)
+    if scores.has_texts:
+        _clean(scores, outcome)
+    rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
+    gaps = between[:, rows, 0] - between[:, rows, 1]
+    grid = cells(gaps, scores.kind[rows], len(scores.kinds), recipe.bins)
+    kept = balanced(grid, fold[rows], recipe.seed)
+    outcome[rows[~kept]] = OUTCOMES.index(REFINED_AWAY)
+    return RefinedNegatives(scores, recipe, outcome, fold)
+
+
+def _clean(scores: ScoredNegatives, outcome: npt.NDArray[np.int8]) -> None:
+    """Note what is malformed among the rows that are still in."""
+    rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
+    table = scores.table[rows]
+    found = faults(table["caption"], table["negative_caption"])
+    outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in found]
+
+
+SHORTER = "fewer characters"
+ALL = "all"
+FEW = 0.1
+"""A kind of which less than this share of the chosen is left gets a remark."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementLine:
+    """One kind after one step: how many there are, and how often a guess is right.
+
+    `guesses` are shares of the items whose original has the higher score (or fewer characters),
+    ties counted as one half; 0.5 says nothing of which caption is the negative.
+    """
+
+    kind: str
+    step: str
+    items: int
+    guesses: Mapping[str, float]
+
+    @property
+    def by_chance(self) -> float:
+        """How far from one half a coin comes in 95 of 100 cases, with so many items."""
+        return 0.98 / math.sqrt(self.items) if self.items else 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """The report of a refinement; prints itself."""
+
+    of: str
+    recipe: RefineRecipe
+    scores: Mapping[str, str]
+    lines: tuple[RefinementLine, ...]
+    left_out: Mapping[str, int]
+
+    def line(self, kind: str, step: str) -> RefinementLine:
+        """One kind (or "all") after one step: "given", "chosen" or "refined"."""
+        return next(line for line in self.lines if (line.kind, line.step) == (kind, step))
+
+    def remarks(self) -> list[str]:
+        """What a reader should know beside the figures."""
+        few = []
+        for line in self.lines:
+            chosen = self.line(line.kind, "chosen").items
+            if line.step == "refined" and line.kind != ALL and line.items < FEW * chosen:
+                few.append(line.kind)
+        if not few:
+            return []
+        return [
+            f"little is left of {', '.join(few)}: cells of gaps seldom have an opposite; fewer "
+            f"bins than {self.recipe.bins} (--bins) or more negatives keep more"
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json` and the card."""
+        return {
+            "of": self.of,
+            **asdict(self.recipe),
+            "scores": dict(self.scores),
+            "left_out": dict(self.left_out),
+            "lines": [asdict(line) for line in self.lines],
+            "remarks": self.remarks(),
+        }
+
+    def __str__(self) -> str:
+        cues = list(self.lines[0].guesses) or list(SCORES)
+        heads = ("kind", "step", "items", *cues, "chance")
+        rows = [heads, *(_row(line, cues) for line in self.lines)]
+        gone = ", ".join(f"{count:,} {why}" for why, count in self.left_out.items() if count)
+        return "\n".join(
+            [
+                aligned(rows, {0, 1}),
+                "",
+                f"left out: {gone or 'nothing'}",
+                "Guesses take the caption with the higher score, or the shorter one; ties halved.",
+                "50.0 tells nothing; chance is how far from it a coin comes in 95 of 100 cases.",
+                "What was refined was held out from the counts that decided on it."
+                if self.recipe.folds > 1
+                else "What was refined decided on itself: its scores are at 50.0 by construction.",
+                *self.remarks(),
+            ]
+        )
+
+
+def _row(line: RefinementLine, cues: list[str]) -> tuple[str, ...]:
+    shares = (line.guesses.get(cue) for cue in cues)
+    guesses = ("-" if share is None else f"{100 * share:.1f}" for share in shares)
+    kind = line.kind if line.step == "given" else ""
+    return kind, line.step, f"{line.items:,}", *guesses, f"±{100 * line.by_chance:.1f}"
+
+
+def report(done: RefinedNegatives, of: str, scores: Mapping[str, str]) -> Refinement:
+    """Count and measure a refinement; `scores` says where the two scores come from."""
+    counts = np.bincount(done.outcome, minlength=len(OUTCOMES))
+    left_out = {why: int(n) for why, n in zip(OUTCOMES, counts, strict=True) if why != KEPT and n}
+    return Refinement(of, done.recipe, dict(scores), tuple(_lines(done)), left_out)
+
+
+def _lines(done: RefinedNegatives) -> Iterator[RefinementLine]:
+    own = done.scores
+    gaps = dict(zip(SCORES, own.scores[:, :, 0] - own.scores[:, :, 1], strict=True))
+    if own.has_texts:
+        original, negative = (own.table[name].str.len_chars() for name in TEXTS)
+        gaps[SHORTER] = (negative.cast(pl.Int64) - original).to_numpy()
+    steps = {"given": np.ones(len(own), np.bool_), "chosen": done.chosen, "refined": done.kept}
+    for code, kind in (*enumerate(own.kinds), (-1, ALL)):
+        of_kind = own.kind == code if code >= 0 else steps["given"]
+        if code < 0 and len(own.kinds) == 1:
+            return
+        for step, there in steps.items():
+            rows = there & of_kind
+            yield RefinementLine(kind, step, int(rows.sum()), _guesses(gaps, rows))
+
+
+def _guesses(gaps: Mapping[str, Floats], rows: Bools) -> dict[str, float]:
+    """How often the original is ahead; nothing where there are no rows."""
+    if not rows.any():
+        return {}
+    return {name: float(((np.sign(gap[rows]) + 1) / 2).mean()) for name, gap in gaps.items()}
