@@ -19,7 +19,6 @@ from tellapart.mine.building import Progress
 from tellapart.mine.categories import Categories, Name, categories_for
 from tellapart.mine.foil.mentions import (
     Binding,
-    Bools,
     Mentions,
     Words,
     judge,
@@ -34,6 +33,7 @@ from tellapart.score.cache import default_folder
 from tellapart.text.inflect import plural, put
 from tellapart.text.parsing.parse import parse
 from tellapart.text.parsing.parsed import Ints, Parses
+from tellapart.types import Bools
 
 SORTS = 3
 """An adjective that goes with words of so many supercategories goes with all."""
