@@ -67,7 +67,7 @@ def raw_captions() -> list[list[str]]:
             by_image[row["image_id"]].append(row["caption"])
         return list(by_image.values())
     from tellapart.corpus.world.compose import captions
-    from tellapart.corpus.world.drawing import StorybookPainter
+    from tellapart.corpus.world.painter import StorybookPainter
     from tellapart.corpus.world.world import random_scenes
 
     scenes = random_scenes(CANDIDATES, 0, StorybookPainter())

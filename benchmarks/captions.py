@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import tellapart as ta
-from tellapart.models.reference.corpus import Draw, References, references_of
+from tellapart.models.reference import Draw, References, references_of
 from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material
 

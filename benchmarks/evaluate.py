@@ -27,7 +27,7 @@ import numpy as np
 import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
 from tellapart.items import Image, Item, Origin
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 
 IMAGES = 100
 PARTS = 4
@@ -106,7 +106,7 @@ def bare(model: Any, pixels: Any, tokens: list[Any], batch: int) -> None:
     """Forward passes over distinct inputs that are ready as tensors; texts sorted by length."""
     import torch
 
-    from tellapart.models.open_clip.text import encode_text
+    from tellapart.models.open_clip import encode_text
 
     with torch.inference_mode():
         for k in range(0, len(pixels), batch):
@@ -128,7 +128,7 @@ def inputs(model: Any, benchmark: Benchmark) -> tuple[Any, list[Any]]:
 class Trivial:
     """A dual encoder that costs nothing, with rows of 512 numbers."""
 
-    facts = Facts("trivial", weights="none", dtype="float32")
+    facts = ModelInfo("trivial", weights="none", dtype="float32")
 
     def embed_images(self, pictures: Any) -> Any:
         """The picture's mean, many times."""

@@ -25,7 +25,7 @@ import polars as pl
 
 import tellapart as ta
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.items import KINDS
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.foil import FoilOptions
@@ -36,8 +36,8 @@ from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.rules import make
 from tellapart.mine.negatives.rules.context import lists_for
 from tellapart.mine.refine import refine
-from tellapart.score.cache import default_folder
 from tellapart.seeds import rng
+from tellapart.store.cache import default_folder
 from tellapart.text.parsing.by_spacy import DEFAULT, find_pipeline, load_pipeline
 from tellapart.text.parsing.parse import parse
 

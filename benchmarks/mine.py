@@ -30,7 +30,7 @@ import numpy as np
 
 import tellapart as ta
 from tellapart.corpus.corpus import make_corpus
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.mine.bison import BisonOptions
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import rng

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tellapart.corpus.world.drawing import StorybookPainter
+from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.world import random_scenes, world
 
 SCENES = 2_000

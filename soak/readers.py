@@ -19,7 +19,7 @@ from soak import excerpts
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.score.importing import import_scores
 from tellapart.tables import suffix
 

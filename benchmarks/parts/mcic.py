@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import tellapart as ta
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.mine.building import Verifier
 from tellapart.mine.captions import Captions
 from tellapart.mine.mcic import McicOptions

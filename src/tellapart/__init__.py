@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tellapart.benchmark.showing import show
     from tellapart.benchmark.validating import validate
     from tellapart.corpus.corpus import Corpus
-    from tellapart.corpus.reading import ReadOptions, read_corpus
+    from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.corpus.world.world import world
     from tellapart.demonstration import demo
     from tellapart.errors import TellapartError
@@ -72,7 +72,7 @@ _WHERE = {
     "Item": "items",
     "McicOptions": "mine.mcic.options",
     "NegativesOptions": "mine.negatives.options",
-    "ReadOptions": "corpus.reading",
+    "ReadOptions": "corpus.reader",
     "RefineOptions": "mine.refine",
     "RetrievalOptions": "measures.retrieval",
     "Run": "score.run",
@@ -93,7 +93,7 @@ _WHERE = {
     "load_run": "score.run",
     "measure": "measures.scores",
     "merge": "benchmark.handling",
-    "read_corpus": "corpus.reading",
+    "read_corpus": "corpus.reader",
     "refine": "mine.refine",
     "report": "reports.report",
     "retrieve": "measures.retrieval",

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import TellapartError
 
 Put = Callable[..., Path]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import BadImage
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 
 LINES = "b.jpg#0\tA dog.\nb.jpg#1\tOne dog .\n\na #2.jpg#0\tA cat\twith a tab.\n"
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import BadImage
 
 

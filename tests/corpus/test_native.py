@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tellapart.corpus.corpus import make_corpus, save_corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 
 
 @pytest.fixture

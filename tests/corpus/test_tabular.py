@@ -14,7 +14,7 @@ from PIL import Image
 from tellapart.corpus import tabular
 from tellapart.corpus.corpus import save_corpus
 from tellapart.corpus.native import load_corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import BadImage
 
 ROWS = [

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import seeds
 from tellapart.corpus.world.compose import captions, part_of, random_scene
-from tellapart.corpus.world.drawing import StorybookPainter, drawn_categories
-from tellapart.corpus.world.edits import EDITS, Desk, near_miss
-from tellapart.corpus.world.geometry import holds, place_pair
-from tellapart.corpus.world.grammar import Style, sentence
+from tellapart.corpus.world.edits import EDITS, EditContext, near_miss
+from tellapart.corpus.world.grammar import Style, sentence, understand
 from tellapart.corpus.world.lexicon import (
     BACKGROUNDS,
     CATEGORIES,
@@ -24,9 +22,17 @@ from tellapart.corpus.world.lexicon import (
     SIZES,
     SYMMETRIC,
 )  # fmt: skip
-from tellapart.corpus.world.reading import understand
-from tellapart.corpus.world.scene import Scene, Thing
-from tellapart.corpus.world.statement import Mention, OnlyClause, Statement, is_true
+from tellapart.corpus.world.painter import StorybookPainter, drawn_categories
+from tellapart.corpus.world.scene import (
+    Mention,
+    OnlyClause,
+    Scene,
+    Statement,
+    Thing,
+    holds,
+    is_true,
+    place_pair,
+)
 from tellapart.corpus.world.world import random_scenes, scene_of
 from tellapart.errors import BadInput
 from tellapart.items import KINDS
@@ -86,7 +92,7 @@ def test_the_scene_in_the_picture_file_reads_back(world):
 def test_an_edit_changes_scene_and_caption_so_that_each_fits_its_own_alone(kind):
     made = 0
     for index, scene in enumerate(random_scenes(40, 5, PAINTER)):
-        desk = Desk(scene, seeds.rng(5, kind, index), PAINTER, drawn_categories())
+        desk = EditContext(scene, seeds.rng(5, kind, index), PAINTER, drawn_categories())
         miss = near_miss(kind, desk)
         if miss is None:
             continue
@@ -105,7 +111,9 @@ def words(text: str) -> Counter[str]:
 @pytest.mark.parametrize("kind", [k for k in KINDS if k.startswith("swap")])
 def test_swaps_keep_all_words(kind):
     for index, scene in enumerate(random_scenes(30, 6, PAINTER)):
-        miss = near_miss(kind, Desk(scene, seeds.rng(6, kind, index), PAINTER, drawn_categories()))
+        miss = near_miss(
+            kind, EditContext(scene, seeds.rng(6, kind, index), PAINTER, drawn_categories())
+        )
         if miss is not None and kind == "swap-object":
             before, after = words(miss.caption), words(miss.negative_caption)
             verbs = Counter({"is": 1, "are": 1, "a": 2, "an": 2})

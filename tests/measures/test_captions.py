@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from tellapart.cli import captioning
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, TellapartError
 from tellapart.measures.captioning.captions import captions
 from tellapart.measures.captioning.fewer import Fewer

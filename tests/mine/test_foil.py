@@ -25,7 +25,7 @@ from tellapart.mine.foil.foils import make_foils
 from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
 from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 from tellapart.text.language.ngrams import NGramModel
 from tellapart.text.language.trigrams import END, START, UNKNOWN, Trigrams
 from tellapart.text.parsing.by_spacy import find_pipeline
@@ -422,7 +422,7 @@ class Prefers:
     """A pair scorer that likes one word."""
 
     def __init__(self, word: str) -> None:
-        self.facts = Facts(f"prefers {word}")
+        self.facts = ModelInfo(f"prefers {word}")
         self.word = word
 
     def score_pairs(self, pictures, texts):

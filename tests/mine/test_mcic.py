@@ -21,7 +21,6 @@ from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.building import Verifier
 from tellapart.mine.captions import Captions, bag_of_words
-from tellapart.mine.keeping import Kept, make_room
 from tellapart.mine.mcic import McicOptions, decoys
 from tellapart.mine.mcic import vectors as vectors_module
 from tellapart.mine.mcic.decoys import Mine, pair_bleu
@@ -33,6 +32,8 @@ from tellapart.mine.mcic.telling import Said, Vocabulary, stem
 from tellapart.mine.mcic.tuning import Development, Tuning, mgs_rank, wmgs_rank
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Search
+from tellapart.store.arrays import ArrayShelf
+from tellapart.store.cache import make_room
 from tellapart.text.words import FUNCTION_WORDS, tokens
 
 SEED = 5
@@ -559,11 +560,11 @@ def test_pitfall_21_damaged_and_other_blocks_are_computed_anew(tmp_path, monkeyp
 
 def test_the_cache_keeps_within_its_size(tmp_path, monkeypatch):
     monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path))
-    folders = [Kept.on(k) for k in range(3)]
+    folders = [ArrayShelf.on(k) for k in range(3)]
     for k, kept in enumerate(folders):
         kept.write("numbers", values=np.zeros(1000))
         os.utime(kept.folder, (k, k))
-    make_room(tmp_path / "mined", 20_000, spare=folders[0].folder)
+    make_room(tmp_path, 20_000, spare=(folders[0].folder,))
     assert [kept.read("numbers") is not None for kept in folders] == [True, False, True]
 
 

@@ -26,8 +26,8 @@ from tellapart.mine.negatives.checks import REASONS, problem_of
 from tellapart.mine.negatives.llm import LlmOptions, edited, has_what_it_takes, read_reply
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
-from tellapart.models.language.writing import Talk, Written, writer_of
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
+from tellapart.models.writer import Talk, Written, writer_of
 from tellapart.text.formatting import formed_like
 from tellapart.text.parsing.parse import parse
 
@@ -57,7 +57,7 @@ def corpus(tmp_path_factory) -> Corpus:
 class Scripted:
     """A writer that answers by a function of the caption asked about and the attempt."""
 
-    facts = Facts("scripted", weights="none")
+    facts = ModelInfo("scripted", weights="none")
 
     def __init__(self, answer: Callable[[str, int], str | Written]) -> None:
         self.answer = answer

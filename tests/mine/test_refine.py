@@ -36,8 +36,8 @@ from tellapart.mine.refinement import (
     report,
     scaled,
 )
-from tellapart.models.constant import ConstantChooser
-from tellapart.models.model import Facts
+from tellapart.models.baselines import ConstantChooser
+from tellapart.models.model import ModelInfo
 from tellapart.seeds import rng
 
 NOWHERE = Path("scores.csv")
@@ -293,7 +293,7 @@ class Letters:
 
     def __init__(self, letter: str) -> None:
         self.letter, self.asked = letter, 0
-        self.facts = Facts(f"letters-{letter}")
+        self.facts = ModelInfo(f"letters-{letter}")
 
     def score_texts(self, texts: list[str]) -> Any:
         self.asked += len(texts)

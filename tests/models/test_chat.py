@@ -20,9 +20,7 @@ import tellapart as ta
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Image, Item, Origin, Slot, Word
 from tellapart.measures.scores import measure
-from tellapart.models.chat.data_urls import data_url
-from tellapart.models.chat.prompts import Prompt, prompt_of
-from tellapart.models.chat.replies import likeliest, position
+from tellapart.models.chat import Prompt, data_url, likeliest, position, prompt_of
 from tellapart.models.model import Asked, Chooser
 from tellapart.models.names import load
 from tellapart.pictures import Picture

@@ -14,11 +14,10 @@ from tests.models.small import CAPTIONS, bert_tokenizer, causal_folder, library,
 import tellapart as ta
 from tellapart.errors import BadInput, TellapartError
 from tellapart.measures.scores import measure
-from tellapart.models.language.classifiers import Vera, cola, vera
-from tellapart.models.language.model import TextScorer
+from tellapart.models.language import TextScorer, Vera, cola, vera
 from tellapart.models.model import PairScorer
 from tellapart.models.names import load
-from tellapart.score.texts import score_texts
+from tellapart.score.encoder import score_texts
 
 transformers = library("transformers")
 import torch  # noqa: E402

@@ -124,7 +124,7 @@ def test_pitfall_1_a_bare_checkpoint_must_state_its_activation(open_clip, checkp
 
 
 def test_pitfall_1_every_published_tag_gets_the_activation_it_was_trained_with(open_clip):
-    from tellapart.models.open_clip.source import source_of
+    from tellapart.models.open_clip import source_of
 
     for arch, tag in open_clip.list_pretrained():
         if open_clip.get_model_config(arch) is None:
@@ -138,7 +138,7 @@ def test_texts_are_trimmed_and_nothing_changes(open_clip, tagged):
     """The adapter's trimmed text tower against the library's own call at full length."""
     import torch
 
-    from tellapart.models.open_clip.text import encode_text, longest, trims
+    from tellapart.models.open_clip import encode_text, longest, trims
 
     model = open_clip.create_model("tiny", pretrained="other").eval()
     tokens = open_clip.get_tokenizer("tiny")([*CAPTIONS, "a " * 100])
@@ -157,7 +157,7 @@ def test_texts_are_trimmed_and_nothing_changes(open_clip, tagged):
 def test_custom_text_towers_are_trimmed_too(open_clip, tagged):
     import torch
 
-    from tellapart.models.open_clip.text import encode_text, trims
+    from tellapart.models.open_clip import encode_text, trims
 
     model = open_clip.create_model("tiny", force_custom_text=True).eval()
     tokens = open_clip.get_tokenizer("tiny")(CAPTIONS)

@@ -14,7 +14,7 @@ from tellapart.errors import BadImage, BadInput, TellapartError, UnknownName
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.scores import measure
 from tellapart.models.names import load
-from tellapart.models.reference.corpus import Draw, References
+from tellapart.models.reference import Draw, References
 from tellapart.pictures import Picture
 from tellapart.score.evaluate import EvaluateOptions, evaluate
 from tellapart.text.overlap.bleu import bleu

@@ -9,7 +9,7 @@ import pytest
 
 from tellapart.errors import BadInput, TellapartError
 from tellapart.models.sentence_vectors import SentenceModel
-from tellapart.models.torch_fixes import mend_torchvision
+from tellapart.models.torch_tools import mend_torchvision
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

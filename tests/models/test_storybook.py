@@ -10,11 +10,11 @@ import pytest
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.world.compose import part_of
-from tellapart.corpus.world.drawing import StorybookPainter, drawn_categories
+from tellapart.corpus.world.painter import StorybookPainter, drawn_categories
 from tellapart.corpus.world.world import random_scenes, scene_of, world
 from tellapart.models.model import DualEncoder
 from tellapart.models.storybook import FILES, Storybook, fingerprint
-from tellapart.training.examples import SHARES, Example, example, vocabulary
+from tellapart.training.examples import SHARES, NearMissExample, example, vocabulary
 
 SCENES = 40
 
@@ -30,7 +30,7 @@ def model() -> Storybook:
 
 
 @pytest.fixture(scope="module")
-def examples() -> list[Example]:
+def examples() -> list[NearMissExample]:
     painter, categories = StorybookPainter(), drawn_categories()
     return [example(0, index, painter, categories) for index in range(150)]
 
@@ -91,23 +91,27 @@ def test_finds_the_picture_of_a_detailed_caption(model: Storybook, corpus: Corpu
     assert above.mean() > 0.9
 
 
-def test_training_keeps_to_its_half_of_all_scenes(examples: list[Example], corpus: Corpus) -> None:
+def test_training_keeps_to_its_half_of_all_scenes(
+    examples: list[NearMissExample], corpus: Corpus
+) -> None:
     used = [scene for one in examples for scene in one.scenes]
     assert {part_of(scene) for scene in used} == {"train"}
     tested = {scene_of(corpus.picture(image)).what() for image in corpus.images["id"]}  # type: ignore[union-attr]
     assert not tested & {scene.what() for scene in used}
 
 
-def test_training_draws_other_scenes_than_a_world_of_the_same_seed(examples: list[Example]) -> None:
+def test_training_draws_other_scenes_than_a_world_of_the_same_seed(
+    examples: list[NearMissExample],
+) -> None:
     drawn = {scene.what() for scene in random_scenes(150, 0, StorybookPainter(), "train")}
     shared = drawn & {one.scenes[0].what() for one in examples}
     # A lone thing can come up twice; a stream of the same numbers would give all of them.
     assert all(len(what) == 2 for what in shared)
 
 
-def test_examples_are_true_of_their_own_scene_alone(examples: list[Example]) -> None:
-    from tellapart.corpus.world.reading import understand
-    from tellapart.corpus.world.statement import is_true
+def test_examples_are_true_of_their_own_scene_alone(examples: list[NearMissExample]) -> None:
+    from tellapart.corpus.world.grammar import understand
+    from tellapart.corpus.world.scene import is_true
 
     for one in examples:
         for s, texts in enumerate(one.texts):
@@ -119,7 +123,7 @@ def test_examples_are_true_of_their_own_scene_alone(examples: list[Example]) -> 
     assert {one.kind for one in examples} == set(SHARES)
 
 
-def test_vocabulary_knows_every_word_of_the_captions(examples: list[Example]) -> None:
+def test_vocabulary_knows_every_word_of_the_captions(examples: list[NearMissExample]) -> None:
     from tellapart.text.words import tokens
 
     known = set(vocabulary())
@@ -131,15 +135,14 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
     pytest.importorskip("onnx")
     import onnxruntime
 
-    from tellapart.training.data import draw_examples
-    from tellapart.training.export import export
+    from tellapart.training.examples import draw_examples
     from tellapart.training.loop import Loop, Schedule
-    from tellapart.training.storybook import Plan, stream
-    from tellapart.training.task import MatchTask
-    from tellapart.training.towers import Shape, Towers
+    from tellapart.training.losses import MatchTask
+    from tellapart.training.storybook import TrainingPlan, stream
+    from tellapart.training.towers import Shape, Towers, export
 
     torch.set_num_threads(1)  # two that wait for each other are slow on a busy machine
-    plan = Plan(examples=16, held_out=0, epochs=12, pairs_a_batch=8)
+    plan = TrainingPlan(examples=16, held_out=0, epochs=12, pairs_a_batch=8)
     drawn = draw_examples(tmp_path, plan.examples, plan.seed, 1, lambda done, total: None)
     torch.manual_seed(0)
     shape = Shape(channels=(8, 16, 24), width=32, dimensions=16, text_layers=1)

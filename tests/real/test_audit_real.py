@@ -8,7 +8,7 @@ from tellapart.audits.audit import AuditOptions, audit
 from tellapart.audits.guesses import guessable
 from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 
 QUICK = AuditOptions(ngrams=False, resamples=50)
 

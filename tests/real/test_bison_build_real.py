@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tellapart import seeds
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.mine.bison import BisonOptions, build
 from tellapart.mine.bison.pairs import Nearest
 from tellapart.mine.bison.telling import Telling

@@ -9,7 +9,7 @@ from tests.text.coco_scripts import needs_java
 
 import tellapart as ta
 from tellapart.benchmark.published.importer import get
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.measures.captioning.captions import captions
 from tellapart.measures.captioning.fewer import Fewer
 from tellapart.measures.captioning.judging import Effort

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 
 
 def test_coco_val2014_is_read_whole_with_its_objects(real_data):

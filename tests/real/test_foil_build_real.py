@@ -15,7 +15,7 @@ import pytest
 
 from tellapart.audits.findings import foil_rules
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import TellapartError
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.categories import coco_categories

@@ -9,7 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.corpus.corpus import make_corpus
-from tellapart.corpus.reading import ReadOptions
+from tellapart.corpus.reader import ReadOptions
 from tellapart.mine.building import Verifier
 from tellapart.mine.captions import Captions
 from tellapart.mine.mcic import McicOptions

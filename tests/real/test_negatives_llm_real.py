@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from tests.models.small import library
 
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.mine.negatives.llm import LlmOptions, make
 from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.models.language.writing import writer_of
+from tellapart.models.writer import writer_of
 from tellapart.text.parsing.parse import parse
 
 KINDS = ("replace-object",)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.items import KINDS
 from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions

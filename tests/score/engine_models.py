@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellapart.models.model import Facts, Reply
+from tellapart.models.model import ModelInfo, Reply
 
 
 def vector(data: bytes, width: int = 8) -> np.ndarray:
@@ -26,7 +26,7 @@ class Dual:
     """A dual encoder."""
 
     def __init__(self, name="dual", weights="", dtype="float32", delay=0.0, **more):
-        self.facts = Facts(name, weights=weights, dtype=dtype, **more)
+        self.facts = ModelInfo(name, weights=weights, dtype=dtype, **more)
         self.delay = delay
         self.images: list[str] = []
         self.texts: list[str] = []
@@ -53,7 +53,7 @@ class Pairs:
     """A pair scorer that knows the pictures of a batch by their ids, as real ones do."""
 
     def __init__(self, name="pairs", weights="", delay=0.0):
-        self.facts = Facts(name, weights=weights)
+        self.facts = ModelInfo(name, weights=weights)
         self.delay = delay
         self.asked: list[tuple[str, str]] = []
 
@@ -69,7 +69,7 @@ class Picks:
     """A chooser."""
 
     def __init__(self, name="picks", delay=0.0):
-        self.facts = Facts(name)
+        self.facts = ModelInfo(name)
         self.delay = delay
         self.asked: list[str] = []
 

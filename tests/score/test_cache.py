@@ -15,10 +15,10 @@ import pytest
 from tests.score.engine_models import Dual, Pairs
 
 import tellapart as ta
-from tellapart.score import cache as caching
+from tellapart.models import model as models
 from tellapart.score.plan import text_keys
-from tellapart.score.records import HEAD, DiskFull
-from tellapart.score.store import SUFFIX, Damaged, Store
+from tellapart.store.records import HEAD, SUFFIX, DiskFull
+from tellapart.store.rows import Damaged, RowStore
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_pitfall_21_rows_of_an_older_format_are_not_read(
     benchmarks, tmp_path, options, monkeypatch
 ):
     ta.evaluate([Dual(weights="w")], benchmarks["bison"], tmp_path / "runs", options)
-    monkeypatch.setattr(caching, "FORMAT", caching.FORMAT + 1)
+    monkeypatch.setattr(models, "CACHE_FORMAT", models.CACHE_FORMAT + 1)
     model = Dual(weights="w")
     ta.evaluate([model], benchmarks["bison"], tmp_path / "runs", options)
     assert model.images and model.texts
@@ -195,12 +195,12 @@ def test_the_least_recently_used_goes_first(benchmarks, tmp_path, options):
     small = replace(options, cache_gb=sum(p.stat().st_size for p in every) * 0.7 / 1e9)
     ta.evaluate([Dual("c", weights="c")], benchmarks["bison"], tmp_path / "runs", small)
     left = {p.parent.parent.name for p in segments(tmp_path / "cache")}
-    names = {n: caching.fingerprint(Dual(n, weights=n).facts)[:32] for n in "abc"}
+    names = {n: Dual(n, weights=n).facts.fingerprint[:32] for n in "abc"}
     assert left == {names["a"], names["c"]}
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
-    store = Store(tmp_path / "s")
+    store = RowStore(tmp_path / "s")
     keys = text_keys([f"t{k}" for k in range(20)])
     rows = np.arange(80, dtype=np.float32).reshape(20, 4)
     store.add(keys[:10], rows[:10])
@@ -221,7 +221,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
     store._writer._file = real
     store.add(keys[10:15], rows[10:15])
     store.close()
-    store = Store(tmp_path / "s")
+    store = RowStore(tmp_path / "s")
     found = store.read(keys)
     store.close()
     assert [row is not None for row in found] == [True] * 15 + [False] * 5
@@ -229,7 +229,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_stops_a_job_which_goes_on_later(benchmarks, tmp_path, options, monkeypatch):
-    from tellapart.score import records
+    from tellapart.store import records
 
     real, written = records.write_all, []
 

@@ -17,10 +17,10 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.errors import BadImage
 from tellapart.items import Image, Item, Origin
-from tellapart.models.model import Facts, Reply
+from tellapart.models.model import ModelInfo, Reply
 from tellapart.pictures import Picture
+from tellapart.score.batches import ModelFailed
 from tellapart.score.cells import cells
-from tellapart.score.computing import ModelFailed
 from tellapart.score.evaluate import asks_of
 from tellapart.score.precision import Imprecise
 
@@ -259,7 +259,7 @@ def test_a_chooser_whose_server_goes_away_is_asked_again_only_what_failed(benchm
 
 def test_a_chooser_that_goes_wrong_is_named(benchmarks, tmp_path):
     class Odd:
-        facts = Facts("odd")
+        facts = ModelInfo("odd")
 
         def choose(self, asked):
             return [Reply(shown=99) for _ in asked]
@@ -334,7 +334,7 @@ from pathlib import Path
 import numpy as np
 from tellapart.benchmark.benchmark import Benchmark, Card
 from tellapart.items import Image, Item, Origin, Slot
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 from tellapart.questions import Ask
 from tellapart.score.engine import Settings, run_model
 
@@ -348,7 +348,7 @@ items = tuple(
 )
 
 class Wide:
-    facts = Facts("wide", dtype="float32")
+    facts = ModelInfo("wide", dtype="float32")
     seen = 0
     def embed_images(self, pictures):
         return np.ones((len(pictures), 768), np.float32)

@@ -18,7 +18,7 @@ import tellapart as ta
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.models.model import Reply
-from tellapart.score.computing import ModelFailed
+from tellapart.score.batches import ModelFailed
 
 SCRIPT = Path(__file__).with_name("engine_models.py")
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
@@ -207,9 +207,9 @@ def test_pitfall_21_a_model_that_was_mended_is_another(benchmarks, tmp_path):
     module = tmp_path / "mine.py"
     code = """
 import numpy as np
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 class Mine:
-    facts = Facts("mine")
+    facts = ModelInfo("mine")
     def score_pairs(self, pictures, texts):
         if FAILS and texts[0] != LAST: raise ValueError("bug")
         return np.full(len(texts), VALUE)

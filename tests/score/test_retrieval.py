@@ -18,15 +18,15 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.measures import ranking, retrieval
 from tellapart.measures.ranking import Collection, rank_both
 from tellapart.measures.retrieval import RetrievalOptions, retrieve
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 from tellapart.models.names import load
-from tellapart.score.computing import ModelFailed
+from tellapart.score.batches import ModelFailed
 
 
 class Whole:
     """Small whole numbers, so that inner products are exact and ties are many."""
 
-    facts = Facts("whole")
+    facts = ModelInfo("whole")
 
     def embed_images(self, pictures):
         sums = [int(np.asarray(p.open(), np.int64).sum()) for p in pictures]

@@ -13,7 +13,7 @@ import pytest
 import tellapart as ta
 from tellapart.errors import BadImage, BadInput, UnknownName
 from tellapart.measures.scores import measure
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -45,7 +45,7 @@ class Pictures:
     """Really opens the pictures: mean brightness, or NaN for one image."""
 
     def __init__(self, broken: str = "") -> None:
-        self.facts = Facts("pictures")
+        self.facts = ModelInfo("pictures")
         self.broken = broken
         self.opened: list[str] = []
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from tellapart.annotate.questions.question import Answer, Form, Matter
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.world.world import scene_of
-from tellapart.models.oracle import Oracle
+from tellapart.models.baselines import Oracle
 
 SURE = 0.5
 ASSUMED = ("verify", "ambiguity")

@@ -14,8 +14,8 @@ from tellapart.annotate.plan import Plan, Stage
 from tellapart.annotate.questions.question import Example, Matter, Scenery, Truth
 from tellapart.annotate.questions.words import word_spans
 from tellapart.corpus.world.compose import arrange
-from tellapart.corpus.world.drawing import StorybookPainter
 from tellapart.corpus.world.lexicon import COUNTS, SIZES
+from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.scene import Scene, Thing
 from tellapart.errors import BadInput
 from tellapart.tables import read_json, write_json

@@ -18,7 +18,7 @@ from tellapart.audits.guessers import capital_first, edge_space, final_stop
 from tellapart.audits.regression import caption_options
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Item
 from tellapart.tables import read_json

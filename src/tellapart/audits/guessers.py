@@ -18,10 +18,10 @@ from tellapart.audits.regression import caption_pairs, crossfitted
 from tellapart.audits.sheet import FOLDS, GuessSheet
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import TellapartError
-from tellapart.models.blind import Blind
+from tellapart.models.baselines import Blind
 from tellapart.models.names import load
+from tellapart.score.encoder import score_texts
 from tellapart.score.engine import Settings, run_model
-from tellapart.score.texts import score_texts
 from tellapart.text.central import nearness_to_others
 from tellapart.text.words import tokens
 from tellapart.types import Floats, Progress, silent

@@ -43,7 +43,7 @@ def audit(
     from tellapart.audits.audit import AuditOptions
     from tellapart.audits.audit import audit as find
     from tellapart.audits.findings import open_other, read_synonyms
-    from tellapart.corpus.reading import ReadOptions, read_corpus
+    from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.errors import BadInput
 
     if corpus is None and (objects is not None or synonyms is not None):

@@ -64,14 +64,14 @@ def captions(
 
     Several systems are put side by side, every two with a paired test.
     """
-    from tellapart.corpus.reading import ReadOptions
+    from tellapart.corpus.reader import ReadOptions
     from tellapart.measures.captioning.captions import captions as judge
     from tellapart.measures.captioning.fewer import Fewer
     from tellapart.measures.captioning.judging import Effort
     from tellapart.measures.captioning.options import NATIVE, CaptionOptions
     from tellapart.measures.captioning.results import check_table_name, write_per_image
     from tellapart.measures.captioning.systems import Columns
-    from tellapart.score.cache import default_folder
+    from tellapart.store.cache import default_folder
 
     if per_image is not None:
         check_table_name(per_image)

@@ -44,11 +44,11 @@ def retrieve(
     as_json: Json = False,
 ) -> None:
     """Find images by their captions and captions by their images: recall@1/5/10, ranks."""
-    from tellapart.corpus.reading import ReadOptions, read_corpus
+    from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.measures.retrieval import RetrievalOptions
     from tellapart.measures.retrieval import retrieve as rank
     from tellapart.models.names import load
-    from tellapart.score.cache import default_folder
+    from tellapart.store.cache import default_folder
 
     options = RetrievalOptions(
         sizes=_numbers(sizes),

@@ -1,12 +1,10 @@
-"""COCO captions, and the files that say which objects an image shows.
-
-The captions file is a JSON object with `images` (id, file_name) and `annotations` (id, image_id,
-caption); ids become text as COCO writes them (`139`, not `000000000139`).
-"""
+"""Finding picture files in a folder, COCO's under each of the names that its releases use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,56 @@ from typing import Any
 import polars as pl
 
 from tellapart.corpus.corpus import Corpus, make_corpus
-from tellapart.corpus.finding import find, listing
-from tellapart.corpus.reading import ReadOptions, head, name_of, picture_folder
+from tellapart.corpus.reader import ReadOptions, file_head, name_of, picture_folder
 from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_json, suffix
+
+USUAL_NAMES = ("{:012d}.jpg", "COCO_val2014_{:012d}.jpg", "COCO_train2014_{:012d}.jpg")
+"""What COCO's picture files are called, by image id, in its releases."""
+
+LONGEST_ID = 18
+"""Digits of an image id; COCO's have six."""
+
+COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg", re.IGNORECASE)
+
+
+def listing(folder: Path) -> dict[str, str]:
+    """Where each file of a folder and of its subfolders lies, by its name and by its path."""
+    found: dict[str, str] = {}
+    inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    found.update((entry.name, entry.name) for entry in inside if not entry.is_dir())
+    for subfolder in (entry for entry in inside if entry.is_dir()):
+        for name in sorted(entry.name for entry in os.scandir(subfolder)):
+            path = f"{subfolder.name}/{name}"
+            found[path] = path
+            found.setdefault(name, path)
+    return found
+
+
+def coco_id(file_name: str) -> str | None:
+    """The id of the COCO picture that a file name is one of the usual names of.
+
+    >>> coco_id("val2014/COCO_val2014_000000000139.jpg"), coco_id("000000000139.jpg"), coco_id("a")
+    ('139', '139', None)
+    """
+    match = COCO_NAME.fullmatch(file_name.rpartition("/")[2])
+    return str(int(match.group(1))) if match else None
+
+
+def usual_names(file_name: str, image_id: str) -> Iterable[str]:
+    """What the file of an image may be called: as its source has it, or as COCO does."""
+    yield file_name
+    yield file_name.rpartition("/")[2]
+    if image_id.isdecimal() and len(image_id) <= LONGEST_ID:
+        number = int(image_id)
+        yield from (name.format(number) for name in (*USUAL_NAMES, "{}.jpg"))
+
+
+def find(file_name: str, image_id: str, found: Mapping[str, str]) -> str | None:
+    """Where the file of an image lies in a `listing`; None where it is not there."""
+    return next((found[name] for name in usual_names(file_name, image_id) if name in found), None)
+
 
 LARGEST_SIDE = 2**31 - 1
 
@@ -37,7 +80,7 @@ class CocoReader:
         """Whether this is a JSON object that begins with COCO's keys."""
         if suffix(path) != "json" or not path.is_file():
             return False
-        start = head(path).lstrip()
+        start = file_head(path).lstrip()
         return start.startswith("{") and ('"annotations"' in start or '"images"' in start)
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
@@ -51,15 +94,15 @@ class CocoReader:
         corpus = make_corpus(
             name_of(path),
             root,
-            [_image(row, where, found) for where, row in images.good(problems)],
-            (_caption(row, where) for where, row in annotations.good(problems)),
+            [_image_row(row, where, found) for where, row in images.good(problems)],
+            (_caption_row(row, where) for where, row in annotations.good(problems)),
             problems=problems,
             about={"format": "coco", "file": path.name},
         )
         return with_objects(corpus, options.objects)
 
 
-def _image(row: Mapping[str, Any], where: str, found: Mapping[str, str]) -> dict[str, Any]:
+def _image_row(row: Mapping[str, Any], where: str, found: Mapping[str, str]) -> dict[str, Any]:
     file_name, image_id = row["file_name"], str(row["id"])
     return {
         "id": image_id,
@@ -70,7 +113,7 @@ def _image(row: Mapping[str, Any], where: str, found: Mapping[str, str]) -> dict
     }
 
 
-def _caption(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _caption_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {
         "id": str(row["id"]),
         "image": str(row["image_id"]),

@@ -9,7 +9,7 @@ from typing import Any
 
 from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
-from tellapart.corpus.reading import ReadOptions, head, name_of, picture_folder
+from tellapart.corpus.reader import ReadOptions, file_head, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_text, suffix
 
@@ -27,7 +27,7 @@ class FlickrReader:
         """Whether the first line that is not blank is a token file's."""
         if suffix(path) not in ("token", "txt") or not path.is_file():
             return False
-        first = next((line for line in head(path).split("\n") if line.strip()), "")
+        first = next((line for line in file_head(path).split("\n") if line.strip()), "")
         return LINE.match(first) is not None
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
-from tellapart.corpus.reading import ReadOptions, name_of
+from tellapart.corpus.reader import ReadOptions, name_of
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_text
 

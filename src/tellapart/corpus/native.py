@@ -10,7 +10,7 @@ import polars as pl
 
 from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import CAPTION_COLUMNS, IMAGE_COLUMNS, SCHEMA, Corpus
-from tellapart.corpus.reading import ReadOptions, head
+from tellapart.corpus.reader import ReadOptions, file_head
 from tellapart.decoding import fields_of
 from tellapart.errors import BadInput
 from tellapart.parquet import typed
@@ -28,7 +28,7 @@ class NativeReader:
     def fits(self, path: Path) -> bool:
         """Whether this is a corpus folder or its card."""
         if path.name == CARD and path.is_file():
-            return '"tellapart-corpus-' in head(path)
+            return '"tellapart-corpus-' in file_head(path)
         return (path / CARD).is_file()
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:

@@ -20,12 +20,12 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.measures.ranking import Collection, Ranks, rank_both
-from tellapart.models.model import DualEncoder, PairScorer
+from tellapart.models.model import DualEncoder, PairScorer, is_cacheable
 from tellapart.pictures import Picture
-from tellapart.score.cache import SIZE_GB, is_cacheable, open_shelf
-from tellapart.score.computing import Limits, ModelFailed
-from tellapart.score.encoding import Encoder
+from tellapart.score.batches import Limits, ModelFailed
+from tellapart.score.encoder import Encoder, open_shelf
 from tellapart.score.plan import content_hash, distinct_images, pair_keys, text_keys
+from tellapart.store.cache import SIZE_GB
 
 Ints = npt.NDArray[np.int64]
 

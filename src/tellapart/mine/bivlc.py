@@ -20,8 +20,8 @@ from tellapart.benchmark.benchmark import (
     write_benchmark,
 )  # fmt: skip
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.world.drawing import SIDE, png_bytes
-from tellapart.corpus.world.edits import Desk, NearMiss, near_miss
+from tellapart.corpus.world.edits import EditContext, NearMiss, near_miss
+from tellapart.corpus.world.painter import SIDE, png_bytes
 from tellapart.corpus.world.scene import Scene
 from tellapart.corpus.world.world import painter_of, scene_of
 from tellapart.errors import BadInput, UnknownName
@@ -98,7 +98,7 @@ def _near_misses(
         scene = _scene(corpus, image_id)
         for kind in sorted(kinds, key=lambda k: (made[k], kinds.index(k))):
             rng = seeds.rng(options.seed, "bivlc", image_id, kind)
-            miss = near_miss(kind, Desk(scene, rng, painter, categories))
+            miss = near_miss(kind, EditContext(scene, rng, painter, categories))
             if miss is not None:
                 made[kind] += 1
                 yield image_id, miss

@@ -7,7 +7,7 @@ from pathlib import Path
 from tellapart import registry
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import ReadOptions, read_corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import BadInput
 from tellapart.mine.building import BuildOptions
 from tellapart.tables import check_free

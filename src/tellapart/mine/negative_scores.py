@@ -24,13 +24,13 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput
 from tellapart.items import Item
-from tellapart.models.language.model import TextScorer
+from tellapart.models.language import TextScorer
 from tellapart.models.model import kind_of
 from tellapart.models.names import load
 from tellapart.questions import Ask
+from tellapart.score.encoder import BATCH, score_texts
 from tellapart.score.engine import Settings, run_model
 from tellapart.score.run import Run, load_run
-from tellapart.score.texts import BATCH, score_texts
 from tellapart.tables import require_columns
 
 Floats = npt.NDArray[np.floating[Any]]

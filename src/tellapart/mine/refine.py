@@ -33,8 +33,8 @@ from tellapart.mine.negative_scores import (
 )
 from tellapart.mine.refinement import KEPT, Refinement, RefineRecipe, refined, report
 from tellapart.models.names import ModelName
-from tellapart.score.cache import default_folder
-from tellapart.score.texts import BATCH
+from tellapart.score.encoder import BATCH
+from tellapart.store.cache import default_folder
 from tellapart.tables import (
     TABLE_KINDS,
     read_table,

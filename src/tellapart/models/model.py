@@ -17,14 +17,17 @@ import numpy.typing as npt
 from tellapart.items import Item
 from tellapart.pictures import Picture
 from tellapart.questions import Question
+from tellapart.seeds import digest
 
 Floats = npt.NDArray[np.floating[Any]]
+CACHE_FORMAT = 1
+"""Raised whenever the meaning of cached rows changes: older ones are then never read."""
 ModelKind = Literal["scorer", "chooser"]
 """Scorers give numbers to cells; choosers pick options. The chance level depends on which."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ModelInfo:
     """What a run records of a model, so that the same answers can be had again."""
 
     name: str
@@ -33,12 +36,18 @@ class Facts:
     preprocessing: str = ""
     dtype: str = "float64"
 
+    @property
+    def fingerprint(self) -> str:
+        """The hash of all that a score depends on beside what is scored."""
+        parts = (self.name, self.weights, self.preprocessing, self.dtype)
+        return digest("cache", CACHE_FORMAT, *parts)
+
 
 class Model(Protocol):
     """What every model has."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelInfo:
         """Name in full (it builds the model again) and fingerprints."""
         ...
 
@@ -48,7 +57,7 @@ class DualEncoder(Protocol):
     """Embeds both sides; a score is the inner product of two rows."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelInfo:
         """Name in full and fingerprints."""
         ...
 
@@ -66,7 +75,7 @@ class PairScorer(Protocol):
     """Scores pairs; higher means that the text fits the picture better."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelInfo:
         """Name in full and fingerprints."""
         ...
 
@@ -104,7 +113,7 @@ class Chooser(Protocol):
     """Is shown questions and picks."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelInfo:
         """Name in full and fingerprints."""
         ...
 
@@ -137,3 +146,12 @@ def kind_of(model: object) -> ModelKind:
     if isinstance(model, DualEncoder | PairScorer):
         return "scorer"
     raise TypeError(f"{model!r} is neither a dual encoder, a pair scorer nor a chooser")
+
+
+def is_cacheable(model: Any) -> bool:
+    """Whether rows outlive the job: the weights are known, or the model says `cacheable`.
+
+    A model that is fitted to each benchmark (it has `prepare`) must say so itself.
+    """
+    known = bool(model.facts.weights) and not hasattr(model, "prepare")
+    return bool(getattr(model, "cacheable", known))

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
-from tellapart.models.model import Facts
+from tellapart.models.model import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ def canonical(
     return str(ModelName(scheme, rest, tuple(sorted((k, _spell(v)) for k, v in told.items()))))
 
 
-def facts(scheme: str, **options: Any) -> Facts:
+def facts(scheme: str, **options: Any) -> ModelInfo:
     """What a model without weights says of itself."""
-    return Facts(canonical(scheme, options), options)
+    return ModelInfo(canonical(scheme, options), options)
 
 
 def _parameters(factory: Callable[..., Any]) -> tuple[list[str], dict[str, inspect.Parameter]]:

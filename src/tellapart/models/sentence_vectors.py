@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.models.torch_fixes import mend_torchvision
+from tellapart.models.torch_tools import mend_torchvision
 from tellapart.text.needing import need
 from tellapart.text.vectors.words import Floats, Progress
 

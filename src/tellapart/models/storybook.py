@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
-from tellapart.models.model import Facts, Floats
+from tellapart.models.model import Floats, ModelInfo
 from tellapart.pictures import Picture
 from tellapart.text.words import tokens
 
@@ -69,7 +69,7 @@ class Storybook:
     def __init__(self) -> None:
         self._image, self._text = _session("image.onnx"), _session("text.onnx")
         self._vocabulary: list[str] = json.loads(_bytes("vocabulary.json"))
-        self.facts = Facts(
+        self.facts = ModelInfo(
             "storybook",
             weights=fingerprint(),
             preprocessing=seeds.digest(PREPROCESSING),

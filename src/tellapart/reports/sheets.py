@@ -16,7 +16,7 @@ from tellapart.measures.comparison import Pair
 from tellapart.measures.estimate import Estimate, estimates
 from tellapart.measures.outcomes import Measure
 from tellapart.measures.ties import TieRule
-from tellapart.models.blind import Blind
+from tellapart.models.baselines import Blind
 from tellapart.questions import Ask
 from tellapart.reports.options import Steps
 from tellapart.score.cells import GRID_ASKS

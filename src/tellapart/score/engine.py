@@ -22,18 +22,18 @@ from tellapart import seeds
 from tellapart._version import __version__
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.items import Item
-from tellapart.models.model import DualEncoder, Shown, kind_of
+from tellapart.models.model import DualEncoder, Shown, is_cacheable, kind_of
 from tellapart.questions import Ask
-from tellapart.score.asking import Way, ask_all
-from tellapart.score.cache import SIZE_GB, Shelf, is_cacheable, open_shelf
+from tellapart.score.batches import Limits
 from tellapart.score.cells import GRID_ASKS, cells
-from tellapart.score.computing import Limits
-from tellapart.score.encoding import Encoder, Report
+from tellapart.score.chooser import Way, ask_all
+from tellapart.score.encoder import Encoder, Report, Scored, open_shelf, score_plan
 from tellapart.score.plan import Plan, Task, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
-from tellapart.score.scoring import Scored, score_plan
-from tellapart.score.work import Desk
+from tellapart.score.unfinished import ModelWork
+from tellapart.store.cache import SIZE_GB
+from tellapart.store.rows import Shelf
 
 Progress = Callable[[int, int], None]
 
@@ -86,7 +86,7 @@ def run_tasks(
     tasks: Sequence[Task],
     settings: Settings,
     report: Report,
-    desk: Desk | None = None,
+    desk: ModelWork | None = None,
     kept: Sequence[Run | None] = (),
 ) -> Iterator[Run]:
     """Put one model through several tasks; what they share is computed once.
@@ -164,7 +164,12 @@ def _card(model: Any, task: Task, settings: Settings, **notes: Any) -> RunCard:
 
 
 def _asked(
-    model: Any, task: Task, settings: Settings, report: Report, desk: Desk | None, run: Run | None
+    model: Any,
+    task: Task,
+    settings: Settings,
+    report: Report,
+    desk: ModelWork | None,
+    run: Run | None,
 ) -> Run:
     """A chooser's run."""
     journal = desk.journal(_name(task)) if desk else None
@@ -188,7 +193,7 @@ def _scored(
     tasks: Sequence[Task],
     settings: Settings,
     report: Report,
-    desk: Desk | None,
+    desk: ModelWork | None,
     part: str = "all",
 ) -> Iterator[Run]:
     """A scorer's runs."""

@@ -16,12 +16,12 @@ from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.errors import BadInput, UnknownName
 from tellapart.models.names import ModelName, load
 from tellapart.questions import Ask
-from tellapart.score.cache import SIZE_GB, default_folder
 from tellapart.score.engine import Settings, run_tasks, sample
 from tellapart.score.plan import Task
 from tellapart.score.precision import Imprecise
 from tellapart.score.run import Run, load_run, save_run
-from tellapart.score.work import Desk, work_on
+from tellapart.score.unfinished import ModelWork, work_on
+from tellapart.store.cache import SIZE_GB, default_folder
 
 Report = Callable[[str, int, int], None]
 
@@ -111,7 +111,7 @@ def _evaluate_one(
     out: Path,
     options: EvaluateOptions,
     progress: Report,
-    desk: Desk,
+    desk: ModelWork,
 ) -> list[Run]:
     """One model on all benchmarks; runs are written as they are ready."""
     name = model.facts.name

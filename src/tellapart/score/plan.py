@@ -21,9 +21,10 @@ from tellapart.errors import BadImage
 from tellapart.items import Item
 from tellapart.pictures import Picture, crop_box, split_uri
 from tellapart.questions import Ask
-from tellapart.score.ahead import ahead
 from tellapart.score.cells import CellText, cells
-from tellapart.score.store import Ints, Keys
+from tellapart.score.feed import ahead
+from tellapart.store.rows import Keys
+from tellapart.types import Ints
 
 Progress = Callable[[int, int], None]
 Ints32 = npt.NDArray[np.int32]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.corpus.world import lexicon
 from tellapart.corpus.world.compose import captions, random_scene
-from tellapart.corpus.world.drawing import Painter
-from tellapart.corpus.world.edits import Desk, near_miss
-from tellapart.corpus.world.grammar import PICTURES
-from tellapart.corpus.world.reading import understand
-from tellapart.corpus.world.scene import Scene
-from tellapart.corpus.world.statement import is_true
+from tellapart.corpus.world.edits import EditContext, near_miss
+from tellapart.corpus.world.grammar import PICTURES, understand
+from tellapart.corpus.world.painter import Painter, StorybookPainter, drawn_categories
+from tellapart.corpus.world.scene import Scene, is_true
+from tellapart.models.storybook import MOST_WORDS, PAD, SIDE, pixels, word_ids
 from tellapart.text.inflect import plural
 from tellapart.text.words import tokens
 
@@ -37,7 +42,7 @@ FRAME = "a an the is are there can be seen of in at on to and with just only"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class NearMissExample:
     """Two scenes that differ by a detail.
 
     `texts[s][0]` is true of scene s and false of the other; the rest of `texts[s]` are plain
@@ -50,13 +55,13 @@ class Example:
     shared: tuple[tuple[bool, ...], tuple[bool, ...]]
 
 
-def example(seed: int, index: int, painter: Painter, categories: Sequence[str]) -> Example:
+def example(seed: int, index: int, painter: Painter, categories: Sequence[str]) -> NearMissExample:
     """The example of a number under a seed; both of its scenes are of the part `train`."""
     rng = seeds.rng(seed, "training", index)
     kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
     while True:  # not every scene allows every kind
         scene = random_scene(rng, painter, categories, PART)
-        miss = near_miss(kind, Desk(scene, rng, painter, categories))
+        miss = near_miss(kind, EditContext(scene, rng, painter, categories))
         if miss is None:
             continue
         scenes = scene, miss.negative_scene
@@ -64,7 +69,7 @@ def example(seed: int, index: int, painter: Painter, categories: Sequence[str]) 
         plain = [_plain_captions(one, rng) for one in scenes]
         texts = (telling[0], *plain[0]), (telling[1], *plain[1])
         shared = _true_of(texts[0], scenes[1]), _true_of(texts[1], scenes[0])
-        return Example(kind, scenes, texts, shared)
+        return NearMissExample(kind, scenes, texts, shared)
 
 
 def _plain_captions(scene: Scene, rng: np.random.Generator) -> list[str]:
@@ -86,3 +91,153 @@ def vocabulary() -> list[str]:
     wordings = [wording for table in tables for options in table.values() for wording in options]
     phrases = [FRAME, *nouns, *map(plural, nouns), *lexicon.COLOURS, *wordings, *PICTURES]
     return sorted({word for phrase in phrases for word in tokens(phrase)})
+
+
+CHUNK = 100
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class ExampleArrays:
+    """ExampleArrays as arrays; n examples of two scenes (s) with 1 + `PLAIN` captions (k) each.
+
+    `images` (n, s, SIDE, SIDE, 3) uint8; `words` (n, s, k, MOST_WORDS) ids, the telling caption
+    first; `shared` (n, s, k) says that a caption is true of both scenes; `kinds` (n,) names.
+    """
+
+    images: npt.NDArray[np.uint8]
+    words: npt.NDArray[np.int64]
+    shared: npt.NDArray[np.bool_]
+    kinds: npt.NDArray[np.str_]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def part(self, where: slice) -> ExampleArrays:
+        """Some of the examples."""
+        return ExampleArrays(
+            self.images[where], self.words[where], self.shared[where], self.kinds[where]
+        )
+
+
+@dataclass(frozen=True)
+class TrainingBatch:
+    """Scenes 2i and 2i + 1 are near misses of one another; row i of all arrays is scene i.
+
+    `telling` and `plain` are captions as ids; `shared` says that a plain caption is also true of
+    the scene's near miss.
+    """
+
+    images: npt.NDArray[np.uint8]
+    telling: npt.NDArray[np.int64]
+    plain: npt.NDArray[np.int64]
+    shared: npt.NDArray[np.bool_]
+
+
+def draw_examples(
+    folder: Path, number: int, seed: int, workers: int, progress: Progress
+) -> ExampleArrays:
+    """Draw examples into a folder; the same ones for a seed, whatever the number of workers."""
+    images = np.lib.format.open_memmap(
+        folder / "images.npy", mode="w+", dtype=np.uint8, shape=(number, 2, SIDE, SIDE, 3)
+    )
+    words = np.full((number, 2, 1 + PLAIN, MOST_WORDS), PAD, np.int64)
+    shared = np.zeros((number, 2, 1 + PLAIN), np.bool_)
+    kinds: list[str] = []
+    jobs = [(seed, k, min(k + CHUNK, number)) for k in range(0, number, CHUNK)]
+    # Fresh processes: what the parent has loaded may hold threads, which a fork would break.
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        for (_, start, end), (drawn, made) in zip(jobs, pool.imap(_drawn, jobs), strict=True):
+            images[start:end] = drawn
+            for k, one in enumerate(made, start):
+                for s in (0, 1):
+                    ids = word_ids(one.texts[s], vocabulary())
+                    words[k, s, :, : ids.shape[1]] = ids
+                    shared[k, s] = one.shared[s]
+                kinds.append(one.kind)
+            progress(end, number)
+    images.flush()
+    return ExampleArrays(images, words, shared, np.array(kinds))
+
+
+def _drawn(job: tuple[int, int, int]) -> tuple[npt.NDArray[np.uint8], list[NearMissExample]]:
+    seed, start, end = job
+    painter, categories = StorybookPainter(), drawn_categories()
+    made = [example(seed, index, painter, categories) for index in range(start, end)]
+    images = np.stack([[pixels(painter.paint(scene)) for scene in one.scenes] for one in made])
+    return images, made
+
+
+def save_texts(folder: Path, examples: ExampleArrays) -> None:
+    """Keep what belongs to the pictures in a folder, so that they can be used again."""
+    np.savez(
+        folder / "texts.npz", words=examples.words, shared=examples.shared, kinds=examples.kinds
+    )
+
+
+def load_examples(folder: Path) -> ExampleArrays:
+    """ExampleArrays that were drawn before."""
+    images = np.load(folder / "images.npy", mmap_mode="r")
+    texts = np.load(folder / "texts.npz")
+    return ExampleArrays(images, texts["words"], texts["shared"], texts["kinds"])
+
+
+def batches(
+    examples: ExampleArrays, size: int, rng: np.random.Generator, leave_out: float = 0.0
+) -> Iterator[TrainingBatch]:
+    """All examples once, in random order, `size` pairs a batch; the rest that fills none is left.
+
+    Each scene comes with its telling caption and one plain caption at random; from a share
+    `leave_out` of the plain captions one word is taken away (so that the text tower knows
+    captions with a word missing, as FOIL's T2 asks about).
+    """
+    order = rng.permutation(len(examples))
+    for k in range(0, len(order) - size + 1, size):
+        rows = np.sort(order[k : k + size])  # sorted: a memory-mapped file is read forwards
+        yield batch_of(examples, rows, rng.integers(1, 1 + PLAIN, (size, 2)), rng, leave_out)
+
+
+def batch_of(
+    examples: ExampleArrays,
+    rows: npt.NDArray[np.integer[Any]],
+    chosen: npt.NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    leave_out: float = 0.0,
+) -> TrainingBatch:
+    """The batch of some examples, with the plain captions of the chosen numbers (n, 2)."""
+    pair, scene = np.repeat(rows, 2), np.tile([0, 1], len(rows))
+    number = chosen.reshape(-1)
+    plain = examples.words[pair, scene, number]
+    shared = examples.shared[pair, scene, number]
+    for row in np.flatnonzero(rng.random(len(plain)) < leave_out):
+        plain[row], shared[row] = _without_a_word(plain[row], rng), True
+    return TrainingBatch(
+        images=examples.images[rows].reshape(-1, SIDE, SIDE, 3),
+        telling=_trimmed(examples.words[pair, scene, 0]),
+        plain=_trimmed(plain),
+        shared=shared,
+    )
+
+
+def _without_a_word(
+    words: npt.NDArray[np.int64], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Ids with one word taken out; what it said is open now, so nothing is known to be false."""
+    length = int((words != PAD).sum())
+    if length < 2:
+        return words
+    return np.append(np.delete(words, rng.integers(length)), PAD)
+
+
+def _trimmed(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return words[:, : int((words != PAD).sum(axis=1).max())]
+
+
+def available_workers() -> int:
+    """How many processes can draw at once."""
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+
+
+def save_vocabulary(folder: Path, words: Sequence[str]) -> None:
+    """Write the vocabulary beside the towers."""
+    (folder / "vocabulary.json").write_text(json.dumps(list(words), indent=0) + "\n", "utf-8")

@@ -15,7 +15,7 @@ B = TypeVar("B")
 B_contra = TypeVar("B_contra", contravariant=True)
 
 
-class Task(Protocol[B_contra]):
+class TrainingTask(Protocol[B_contra]):
     """A model joined with its loss: all that the loop needs to know."""
 
     @property
@@ -48,7 +48,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrainingStep:
     """What is told of a step as it is done."""
 
     number: int
@@ -60,9 +60,9 @@ class Step:
 class Loop(Generic[B]):
     """Training under a schedule; `tell` hears of every step."""
 
-    task: Task[B]
+    task: TrainingTask[B]
     schedule: Schedule
-    tell: Callable[[Step], None] = lambda step: None
+    tell: Callable[[TrainingStep], None] = lambda step: None
 
     def run(self, batches: Iterable[B]) -> list[float]:
         """Train until the schedule or the batches end; the losses of all steps."""
@@ -81,7 +81,7 @@ class Loop(Generic[B]):
             nn.utils.clip_grad_norm_(self.task.model.parameters(), self.schedule.clip)
             optimiser.step()
             losses.append(loss.item())
-            self.tell(Step(number, losses[-1], time.perf_counter() - began))
+            self.tell(TrainingStep(number, losses[-1], time.perf_counter() - began))
         self.task.model.eval()
         return losses
 

@@ -17,16 +17,22 @@ import torch
 
 from tellapart import seeds
 from tellapart.tables import whole_folder, write_json
-from tellapart.training.data import Batch, Examples, batches, draw_examples, save_vocabulary
-from tellapart.training.examples import SHARES, vocabulary
-from tellapart.training.export import export
-from tellapart.training.loop import Loop, Schedule, Step
-from tellapart.training.task import MatchTask, group_scores
-from tellapart.training.towers import Shape, Towers
+from tellapart.training.examples import (
+    SHARES,
+    ExampleArrays,
+    TrainingBatch,
+    batches,
+    draw_examples,
+    save_vocabulary,
+    vocabulary,
+)
+from tellapart.training.loop import Loop, Schedule, TrainingStep
+from tellapart.training.losses import MatchTask, group_scores
+from tellapart.training.towers import Shape, Towers, export
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """Everything that the trained model depends on."""
 
     seed: int = 0
@@ -46,7 +52,7 @@ class Plan:
         return (self.examples - self.held_out) // self.pairs_a_batch
 
 
-def train(plan: Plan, out: Path, *, overwrite: bool = False) -> dict[str, float]:
+def train(plan: TrainingPlan, out: Path, *, overwrite: bool = False) -> dict[str, float]:
     """Train and write the model's files into a folder; scores on the examples held out."""
     began = time.perf_counter()
     torch.set_num_threads(plan.threads)
@@ -70,13 +76,13 @@ def train(plan: Plan, out: Path, *, overwrite: bool = False) -> dict[str, float]
     return scores
 
 
-def fit(plan: Plan, examples: Examples, held_out: Examples) -> Towers:
+def fit(plan: TrainingPlan, examples: ExampleArrays, held_out: ExampleArrays) -> Towers:
     """Train new towers on some examples; after each epoch tell how well others are told apart."""
     torch.manual_seed(plan.seed)
     towers = Towers(plan.shape, 2 + len(vocabulary()))
     schedule = Schedule(plan.steps_an_epoch * plan.epochs, rate=plan.rate, bfloat16=plan.bfloat16)
 
-    def tell(step: Step) -> None:
+    def tell(step: TrainingStep) -> None:
         if (step.number + 1) % 100 == 0:
             print(f"step {step.number + 1:,} of {schedule.steps:,}: loss {step.loss:.3f}, "
                   f"{step.seconds:.0f} s", flush=True)  # fmt: skip
@@ -87,7 +93,7 @@ def fit(plan: Plan, examples: Examples, held_out: Examples) -> Towers:
     return towers
 
 
-def stream(plan: Plan, examples: Examples) -> Iterator[Batch]:
+def stream(plan: TrainingPlan, examples: ExampleArrays) -> Iterator[TrainingBatch]:
     """The batches of all epochs."""
     for epoch in range(plan.epochs):
         rng = seeds.rng(plan.seed, "batches", epoch)
@@ -109,12 +115,14 @@ def main() -> None:
     """Read the command line, train, print the scores."""
     parser = argparse.ArgumentParser(description="Train the model that comes with the package.")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model's files")
-    parser.add_argument("--seed", type=int, default=Plan.seed)
-    parser.add_argument("--examples", type=int, default=Plan.examples, help="pairs of scenes")
-    parser.add_argument("--epochs", type=int, default=Plan.epochs)
+    parser.add_argument("--seed", type=int, default=TrainingPlan.seed)
+    parser.add_argument(
+        "--examples", type=int, default=TrainingPlan.examples, help="pairs of scenes"
+    )
+    parser.add_argument("--epochs", type=int, default=TrainingPlan.epochs)
     parser.add_argument("--overwrite", action="store_true", help="replace what is in the folder")
     given = parser.parse_args()
-    plan = Plan(seed=given.seed, examples=given.examples, epochs=given.epochs)
+    plan = TrainingPlan(seed=given.seed, examples=given.examples, epochs=given.epochs)
     print(_table(train(plan, given.out, overwrite=given.overwrite)))
 
 

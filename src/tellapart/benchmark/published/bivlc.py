@@ -14,7 +14,7 @@ from tellapart.benchmark.published.fields import Row, slug
 from tellapart.benchmark.published.gathering import Gathering
 from tellapart.benchmark.published.importer import Importer
 from tellapart.benchmark.published.options import GetOptions, Imported
-from tellapart.corpus.reading import name_of
+from tellapart.corpus.reader import name_of
 from tellapart.errors import UnknownName
 from tellapart.items import KINDS
 from tellapart.tables import TABLE_KINDS

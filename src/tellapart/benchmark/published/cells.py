@@ -12,7 +12,7 @@ import polars as pl
 
 from tellapart.benchmark.published.fields import Row, kind_of
 from tellapart.benchmark.published.gathering import Gathering
-from tellapart.corpus.finding import coco_id
+from tellapart.corpus.coco import coco_id
 from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput
 from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tellapart.errors import TellapartError
+from tellapart.store.cache import SIZE_GB, default_folder, make_room, mark_used
 
 CHUNK = 1 << 18
 TIMEOUT = 30.0
@@ -35,18 +36,15 @@ class Source:
         return self.url.rpartition("/")[2]
 
 
-def cache() -> Path:
-    """Where downloads are kept: `TELLAPART_CACHE`, else `~/.cache/tellapart`."""
-    return Path(os.environ.get("TELLAPART_CACHE", "~/.cache/tellapart")).expanduser()
-
-
 def fetch(source: Source, progress: Progress = lambda name, done, total: None) -> Path:
     """The file, from the cache or from its address.
 
     What has come in so far stays beside it as `NAME.part`, from where the next call goes on.
     """
-    path = cache() / "downloads" / source.sha256[:16] / source.name
+    downloads = default_folder() / "downloads"
+    path = downloads / source.sha256[:16] / source.name
     if path.is_file() and _sha256(path) == source.sha256:
+        mark_used(path.parent)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
@@ -63,6 +61,9 @@ def fetch(source: Source, progress: Progress = lambda name, done, total: None) -
             "what is new, and give it with --from",
         )
     os.replace(partial, path)
+    mark_used(path.parent)
+    # All downloads stay here: the importer may need several of them at once.
+    make_room(downloads.parent, int(SIZE_GB * 1e9), spare=(downloads,))
     return path
 
 

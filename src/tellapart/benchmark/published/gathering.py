@@ -11,8 +11,8 @@ from typing import Any
 
 from tellapart import seeds
 from tellapart.benchmark.published.options import GetOptions, Imported
-from tellapart.corpus.finding import coco_id, find, listing
-from tellapart.corpus.reading import ReadOptions, picture_folder
+from tellapart.corpus.coco import coco_id, find, listing
+from tellapart.corpus.reader import ReadOptions, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.items import Cell, Image, Item, Origin, Slot, check_item
 

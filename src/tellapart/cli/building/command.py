@@ -111,7 +111,7 @@ def _build(
     **reading: Any,
 ) -> None:
     from tellapart.benchmark.benchmark import card_json
-    from tellapart.corpus.reading import ReadOptions
+    from tellapart.corpus.reader import ReadOptions
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
 

@@ -7,12 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellapart import seeds
-from tellapart.corpus.world.drawing import Painter
-from tellapart.corpus.world.geometry import holds, place_beside_all, place_pair, place_single
 from tellapart.corpus.world.grammar import Style, sentence
 from tellapart.corpus.world.lexicon import BACKGROUNDS, RELATIONS
-from tellapart.corpus.world.scene import Scene, Thing, group_size
-from tellapart.corpus.world.statement import Mention, Statement, is_true
+from tellapart.corpus.world.painter import Painter
+from tellapart.corpus.world.scene import (
+    Mention,
+    Scene,
+    Statement,
+    Thing,
+    group_size,
+    holds,
+    is_true,
+    place_beside_all,
+    place_pair,
+    place_single,
+)
 
 SIZE_SHARES = {"small": 0.34, "medium": 0.38, "big": 0.28}
 COUNT_SHARES = {1: 0.7, 2: 0.15, 3: 0.09, 4: 0.06}

@@ -15,13 +15,22 @@ from typing import TypeVar
 import numpy as np
 
 from tellapart.corpus.world.compose import arrange, part_of, true_relations
-from tellapart.corpus.world.drawing import Painter
-from tellapart.corpus.world.geometry import EDGE, holds, place_beside_all
-from tellapart.corpus.world.grammar import Style, sentence
+from tellapart.corpus.world.grammar import Style, sentence, understand
 from tellapart.corpus.world.lexicon import RELATIONS, SIZES, SYMMETRIC
-from tellapart.corpus.world.reading import understand
-from tellapart.corpus.world.scene import Scene, Thing, group_size
-from tellapart.corpus.world.statement import Mention, OnlyClause, Relation, Statement, is_true
+from tellapart.corpus.world.painter import Painter
+from tellapart.corpus.world.scene import (
+    EDGE,
+    Mention,
+    OnlyClause,
+    Relation,
+    Scene,
+    Statement,
+    Thing,
+    group_size,
+    holds,
+    is_true,
+    place_beside_all,
+)
 
 ATTEMPTS = 60
 T = TypeVar("T")
@@ -40,7 +49,7 @@ class NearMiss:
 
 
 @dataclass(frozen=True)
-class Desk:
+class EditContext:
     """What an edit works with: a scene, chance, and the means to draw another scene."""
 
     scene: Scene
@@ -112,90 +121,94 @@ def _with_mention(statement: Statement, index: int, mention: Mention) -> Stateme
     return replace(statement, mentions=tuple(mentions))
 
 
-def replace_object(desk: Desk) -> Edited | None:
+def replace_object(context: EditContext) -> Edited | None:
     """Another sort of thing in the place of one."""
-    before = desk.statement()
-    index = int(desk.rng.integers(len(before.mentions)))
+    before = context.statement()
+    index = int(context.rng.integers(len(before.mentions)))
     mention = before.mentions[index]
-    category = desk.new_category(mention.category)
+    category = context.new_category(mention.category)
     if category is None:
         return None
-    k = desk.index_of(mention)
-    old = desk.scene.things[k]
-    new = desk.in_place_of(replace(old, category=category), old)
+    k = context.index_of(mention)
+    old = context.scene.things[k]
+    new = context.in_place_of(replace(old, category=category), old)
     after = _with_mention(before, index, replace(mention, category=category))
-    return before, after, desk.with_things({k: new})
+    return before, after, context.with_things({k: new})
 
 
-def replace_attribute(desk: Desk) -> Edited | None:
+def replace_attribute(context: EditContext) -> Edited | None:
     """Another colour or size."""
-    by_size = bool(desk.rng.random() < 0.3) or not desk.coloured
-    before = desk.statement(colours=not by_size, sizes=by_size)
-    index = int(desk.rng.integers(len(before.mentions)))
+    by_size = bool(context.rng.random() < 0.3) or not context.coloured
+    before = context.statement(colours=not by_size, sizes=by_size)
+    index = int(context.rng.integers(len(before.mentions)))
     mention = before.mentions[index]
-    k = desk.index_of(mention)
-    old = desk.scene.things[k]
+    k = context.index_of(mention)
+    old = context.scene.things[k]
     if by_size:
         size = {"small": "big", "big": "small"}.get(old.size)
         if size is None:  # medium against big is no clear difference
             return None
-        new = desk.in_place_of(replace(old, size=size), old)
+        new = context.in_place_of(replace(old, size=size), old)
         return (
             before,
             _with_mention(before, index, replace(mention, size=size)),
-            (desk.with_things({k: new})),
+            (context.with_things({k: new})),
         )
-    colour = desk.others(desk.painter.colours, old.colour)
+    colour = context.others(context.painter.colours, old.colour)
     after = _with_mention(before, index, replace(mention, colour=colour))
-    return before, after, desk.with_things({k: replace(old, colour=colour or old.colour)})
+    return before, after, context.with_things({k: replace(old, colour=colour or old.colour)})
 
 
-def replace_relation(desk: Desk) -> Edited | None:
+def replace_relation(context: EditContext) -> Edited | None:
     """The same things, arranged in another way."""
-    before = desk.statement()
+    before = context.statement()
     if not before.relations:
         return None
-    a, b = (desk.index_of(mention) for mention in before.mentions)
-    things = desk.scene.things
+    a, b = (context.index_of(mention) for mention in before.mentions)
+    things = context.scene.things
     boxes = things[a].box, things[b].box
     false = [name for name in RELATIONS if not holds(name, *boxes, a_in_front=a > b)]
-    relation = desk.choice(false)
+    relation = context.choice(false)
     rest = [thing for k, thing in enumerate(things) if k not in (a, b)]
     scene = arrange(
-        desk.scene.background, [things[a], things[b], *rest], relation, desk.rng, desk.painter
+        context.scene.background,
+        [things[a], things[b], *rest],
+        relation,
+        context.rng,
+        context.painter,
     )
     if scene is None:
         return None
     return before, replace(before, relations=((0, relation, 1),)), scene
 
 
-def swap_object(desk: Desk) -> Edited | None:
+def swap_object(context: EditContext) -> Edited | None:
     """Two things change places."""
-    before = desk.statement()
+    before = context.statement()
     if not before.relations or before.relations[0][1] in SYMMETRIC:
         return None
-    a, b = (desk.index_of(mention) for mention in before.mentions)
-    first, second = desk.scene.things[a], desk.scene.things[b]
-    changed = {a: desk.in_place_of(second, first), b: desk.in_place_of(first, second)}
+    a, b = (context.index_of(mention) for mention in before.mentions)
+    first, second = context.scene.things[a], context.scene.things[b]
+    changed = {a: context.in_place_of(second, first), b: context.in_place_of(first, second)}
     after = replace(before, mentions=before.mentions[::-1])
-    return before, after, desk.with_things(changed)
+    return before, after, context.with_things(changed)
 
 
-def swap_attribute(desk: Desk) -> Edited | None:
+def swap_attribute(context: EditContext) -> Edited | None:
     """Two things exchange their colours, or their sizes."""
-    by_size = bool(desk.rng.random() < 0.25) or not desk.coloured
-    before = desk.statement(colours=not by_size, sizes=by_size)
+    by_size = bool(context.rng.random() < 0.25) or not context.coloured
+    before = context.statement(colours=not by_size, sizes=by_size)
     if len(before.mentions) < 2:
         return None
     m, n = before.mentions
-    a, b = desk.index_of(m), desk.index_of(n)
-    first, second = desk.scene.things[a], desk.scene.things[b]
+    a, b = context.index_of(m), context.index_of(n)
+    first, second = context.scene.things[a], context.scene.things[b]
     if by_size:
         if {first.size, second.size} != {"small", "big"}:
             return None
         changed = {
-            a: desk.in_place_of(replace(first, size=second.size), first),
-            b: desk.in_place_of(replace(second, size=first.size), second),
+            a: context.in_place_of(replace(first, size=second.size), first),
+            b: context.in_place_of(replace(second, size=first.size), second),
         }
         swapped = replace(m, size=n.size), replace(n, size=m.size)
     else:
@@ -203,36 +216,39 @@ def swap_attribute(desk: Desk) -> Edited | None:
             return None
         changed = {a: replace(first, colour=second.colour), b: replace(second, colour=first.colour)}
         swapped = replace(m, colour=n.colour), replace(n, colour=m.colour)
-    return before, replace(before, mentions=swapped), desk.with_things(changed)
+    return before, replace(before, mentions=swapped), context.with_things(changed)
 
 
-def add_object(desk: Desk) -> Edited | None:
+def add_object(context: EditContext) -> Edited | None:
     """One thing more, where the caption said that there is nothing else."""
-    if len(desk.scene.things) > 2:
+    if len(context.scene.things) > 2:
         return None
-    before = replace(desk.statement(), exhaustive=True)
-    category = desk.new_category()
+    before = replace(context.statement(), exhaustive=True)
+    category = context.new_category()
     if category is None:
         return None
-    new = Thing(category, desk.choice(desk.painter.colours), desk.choice(list(SIZES)), 1)
-    size = group_size(new.size, 1, desk.painter.extent(category))
-    box = place_beside_all(size, [thing.box for thing in desk.scene.things], desk.rng)
+    new = Thing(category, context.choice(context.painter.colours), context.choice(list(SIZES)), 1)
+    size = group_size(new.size, 1, context.painter.extent(category))
+    box = place_beside_all(size, [thing.box for thing in context.scene.things], context.rng)
     if box is None:
         return None
     colour = new.colour if before.mentions[0].colour else ""
     after = replace(before, mentions=(*before.mentions, Mention(category, 1, colour or None)))
-    return before, after, desk.with_things({}, new.at(box))
+    return before, after, context.with_things({}, new.at(box))
 
 
-def add_attribute(desk: Desk) -> Edited | None:
+def add_attribute(context: EditContext) -> Edited | None:
     """A colour (or size) that only one thing had is now another's too."""
-    before = desk.statement()
+    before = context.statement()
     if len(before.mentions) < 2:
         return None
-    has, gets = (int(k) for k in desk.rng.permutation(2))
-    k = desk.index_of(before.mentions[gets])
-    model, old = desk.scene.things[desk.index_of(before.mentions[has])], desk.scene.things[k]
-    if desk.coloured:
+    has, gets = (int(k) for k in context.rng.permutation(2))
+    k = context.index_of(before.mentions[gets])
+    model, old = (
+        context.scene.things[context.index_of(before.mentions[has])],
+        context.scene.things[k],
+    )
+    if context.coloured:
         bare = tuple(replace(mention, colour=None) for mention in before.mentions)
         clause, new = OnlyClause("colour", model.colour, (has,)), replace(old, colour=model.colour)
     else:
@@ -240,13 +256,13 @@ def add_attribute(desk: Desk) -> Edited | None:
             return None
         bare = tuple(replace(mention, size=None) for mention in before.mentions)
         clause = OnlyClause("size", model.size, (has,))
-        new = desk.in_place_of(replace(old, size=model.size), old)
+        new = context.in_place_of(replace(old, size=model.size), old)
     before = replace(before, mentions=bare, only=clause)
     after = replace(before, only=replace(clause, mentions=(0, 1)))
-    return before, after, desk.with_things({k: new})
+    return before, after, context.with_things({k: new})
 
 
-EDITS: dict[str, Callable[[Desk], Edited | None]] = {
+EDITS: dict[str, Callable[[EditContext], Edited | None]] = {
     "replace-object": replace_object,
     "replace-attribute": replace_attribute,
     "replace-relation": replace_relation,
@@ -257,16 +273,16 @@ EDITS: dict[str, Callable[[Desk], Edited | None]] = {
 }
 
 
-def near_miss(kind: str, desk: Desk) -> NearMiss | None:
+def near_miss(kind: str, context: EditContext) -> NearMiss | None:
     """A near miss of one kind, or None where the scene does not allow any."""
     for _ in range(ATTEMPTS):
-        edited = EDITS[kind](desk)
+        edited = EDITS[kind](context)
         if edited is None:
             continue
         before, after, scene = edited
-        style = Style.draw(desk.rng)
+        style = Style.draw(context.rng)
         texts = sentence(before, style), sentence(after, style)
-        if part_of(scene) == part_of(desk.scene) and _tells_apart(texts, (desk.scene, scene)):
+        if part_of(scene) == part_of(context.scene) and _tells_apart(texts, (context.scene, scene)):
             return NearMiss(kind, *texts, scene)
     return None
 

@@ -12,15 +12,15 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus, make_corpus, write_corpus
 from tellapart.corpus.native import load_corpus
 from tellapart.corpus.world.compose import captions, random_scene
-from tellapart.corpus.world.drawing import (
+from tellapart.corpus.world.painter import (
     SCENE_KEY,
     SIDE,
     Painter,
+    SpritePainter,
     StorybookPainter,
     png_bytes,
 )  # fmt: skip
 from tellapart.corpus.world.scene import Scene
-from tellapart.corpus.world.sprites import SpritePainter
 from tellapart.errors import BadInput
 from tellapart.pictures import Picture
 from tellapart.tables import whole_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput
 from tellapart.measures.captioning.fewer import with_fewer
 from tellapart.measures.captioning.judging import Drawn, Progress, Table, judge, pairs_of, scores_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tellapart.corpus.coco import coco_id
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.finding import coco_id
 from tellapart.errors import BadInput
 from tellapart.measures.captioning.systems import Written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tellapart.corpus.reading import DEFAULTS, ReadOptions
+from tellapart.corpus.reader import DEFAULTS, ReadOptions
 from tellapart.errors import BadInput
 from tellapart.measures.captioning.fewer import Fewer
 from tellapart.measures.captioning.judging import Effort

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tellapart.corpus.reading import name_of
+from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_json, read_table, require_columns, suffix
 

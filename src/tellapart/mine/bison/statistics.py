@@ -13,7 +13,7 @@ from tellapart.errors import TellapartError
 from tellapart.mine.bison.choosing import Asked
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.captions import Captions
-from tellapart.score.cache import default_folder
+from tellapart.store.cache import default_folder
 from tellapart.text.aligned import aligned
 from tellapart.text.parsing.by_spacy import DEFAULT, find_pipeline
 from tellapart.text.parsing.parse import parse

@@ -16,10 +16,10 @@ from scipy.sparse import csr_matrix, issparse
 
 from tellapart.errors import BadInput
 from tellapart.mine.captions import Captions
-from tellapart.mine.keeping import Kept
 from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
+from tellapart.store.arrays import ArrayShelf
 from tellapart.text.vectors.files import FORMS, read_vectors
 from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
 from tellapart.text.vectors.tfidf import tfidf_of_words
@@ -155,7 +155,7 @@ def _kept(
 ) -> dict[str, Any]:
     """What was made before from the same captions in the same way, or what is made now."""
     by = version("gensim") if find_spec("gensim") else ""
-    kept = Kept.on(what, options, by, digest(captions.texts, captions.image_of.tolist()))
+    kept = ArrayShelf.on(what, options, by, digest(captions.texts, captions.image_of.tolist()))
     found = kept.read("vectors")
     if found is None:
         found = make()

@@ -29,7 +29,7 @@ from tellapart.mine.foil.mentions import (
 )
 from tellapart.mine.foil.options import FoilOptions
 from tellapart.mine.foil.pairs import FoilPairs, pairs_for
-from tellapart.score.cache import default_folder
+from tellapart.store.cache import default_folder
 from tellapart.text.inflect import plural, put
 from tellapart.text.parsing.parse import parse
 from tellapart.text.parsing.parsed import Ints, Parses

@@ -17,12 +17,12 @@ from tellapart.errors import BadInput
 from tellapart.mine.foil.foils import Foils
 from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.options import LANGUAGE, RANDOM
-from tellapart.models.model import PairScorer
+from tellapart.models.model import PairScorer, is_cacheable
 from tellapart.models.names import load
-from tellapart.score.cache import default_folder, is_cacheable, open_shelf
-from tellapart.score.computing import Asker, Limits, ModelFailed
-from tellapart.score.encoding import Encoder
+from tellapart.score.batches import Asker, Limits, ModelFailed
+from tellapart.score.encoder import Encoder, open_shelf
 from tellapart.score.plan import content_hash, pair_keys, text_keys
+from tellapart.store.cache import default_folder
 from tellapart.text.inflect import article
 from tellapart.text.language.trigrams import END, START, UNKNOWN, Floats, Trigrams
 from tellapart.text.parsing.parsed import Ints

@@ -16,12 +16,12 @@ import numpy as np
 from tellapart import seeds
 from tellapart.mine.building import Verifier
 from tellapart.mine.captions import Captions, Ints, numbered
-from tellapart.mine.keeping import Kept
 from tellapart.mine.mcic.options import McicOptions
 from tellapart.mine.mcic.score import Candidates, Choice, Chosen, choose
 from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours
+from tellapart.store.arrays import ArrayShelf
 from tellapart.text.overlap.pair_bleu import PairBleu
 from tellapart.text.overlap.sentences import Sentences
 
@@ -83,9 +83,9 @@ class Mine:
             progress(start + len(part), len(targets))
         return joined(blocks) if enough is None else first_complete(joined(blocks), enough)
 
-    def _kept(self, targets: Ints, size: int) -> Kept:
+    def _kept(self, targets: Ints, size: int) -> ArrayShelf:
         captions = self.captions
-        return Kept.on(
+        return ArrayShelf.on(
             "decoys",
             self.vectors.sha256,
             hashlib.sha256(self._said.vocabulary.agreement.tobytes()).hexdigest(),

@@ -15,11 +15,11 @@ from scipy.sparse import issparse
 
 from tellapart.errors import BadInput
 from tellapart.mine.captions import Captions
-from tellapart.mine.keeping import Kept
 from tellapart.mine.mcic.vectors_given import given_vectors
 from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
+from tellapart.store.arrays import ArrayShelf
 from tellapart.text.vectors.files import FORMS, read_vectors
 from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
 from tellapart.text.vectors.tfidf import tfidf_of_words
@@ -70,7 +70,7 @@ def paragraph_vectors(
         return train_paragraph_vectors(captions.words, options, progress)
 
     by = version("gensim") if find_spec("gensim") else ""
-    kept = Kept.on("paragraphs", asdict(options), by, digest(captions.texts))
+    kept = ArrayShelf.on("paragraphs", asdict(options), by, digest(captions.texts))
     return CaptionVectors(name, _kept(kept, train))
 
 
@@ -80,7 +80,7 @@ def other_vectors(captions: Captions, spec: str, progress: Progress) -> CaptionV
         return CaptionVectors(TFIDF, tfidf_of_words(captions.words))
     if spec.startswith(SENTENCES):
         model = SentenceModel(spec.removeprefix(SENTENCES))
-        kept = Kept.on("sentences", model.fingerprint, digest(captions.texts))
+        kept = ArrayShelf.on("sentences", model.fingerprint, digest(captions.texts))
         rows = _kept(kept, lambda: model.vectors(captions.texts, progress))
         return CaptionVectors(f"sentence vectors by {model.name}", rows)
     path = Path(spec)
@@ -97,7 +97,7 @@ def other_vectors(captions: Captions, spec: str, progress: Progress) -> CaptionV
     )
 
 
-def _kept(kept: Kept, make: Callable[[], Vectors]) -> Vectors:
+def _kept(kept: ArrayShelf, make: Callable[[], Vectors]) -> Vectors:
     """What was made before, or what is made now."""
     found = kept.read("vectors")
     if found is not None:

@@ -20,7 +20,7 @@ from tellapart.mine.building import BuildOptions, Verifier, finish, own_options
 from tellapart.mine.negatives.edit import Negative
 from tellapart.mine.negatives.making import NegativeMaker, NegativeSet, NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.score.cache import default_folder
+from tellapart.store.cache import default_folder
 from tellapart.tables import write_parquet
 from tellapart.text.formatting import alike
 from tellapart.text.parsing.parse import parse

@@ -19,10 +19,10 @@ from tellapart.errors import BadInput, TellapartError
 from tellapart.mine.negatives.edit import Negative, SourceCaption, difference, is_one_swap
 from tellapart.mine.negatives.making import NegativeSet, NegativesTask
 from tellapart.mine.negatives.prompts import MARK, NONE, again, another, lesson, opening, wording
-from tellapart.models.language.writing import Talk, Writer, Written, writer_of
-from tellapart.models.model import Facts
-from tellapart.score.cache import default_folder, fingerprint
-from tellapart.score.work import Journal
+from tellapart.models.model import ModelInfo
+from tellapart.models.writer import Talk, Writer, Written, writer_of
+from tellapart.store.cache import default_folder
+from tellapart.store.records import Journal
 from tellapart.tables import read_table, require_columns
 from tellapart.text.formatting import alike, formed_like
 from tellapart.text.needing import need
@@ -133,7 +133,7 @@ class Replies:
 
     def __enter__(self) -> Replies:
         if self.cache is not None:
-            folder = self.cache / "replies" / fingerprint(self.writer.facts)[:32]
+            folder = self.cache / "replies" / self.writer.facts.fingerprint[:32]
             self._journal = Journal(folder)
         return self
 
@@ -184,7 +184,7 @@ class KeptReplies:
             _key((*lesson(kind), *json.loads(talk))): reply
             for kind, talk, reply in answered.select("kind", "talk", "reply").iter_rows()
         }
-        self.facts = Facts(made["model"], weights=made["model weights"])
+        self.facts = ModelInfo(made["model"], weights=made["model weights"])
 
     def write(self, talks: Sequence[Talk]) -> list[Written]:
         """What was said before."""

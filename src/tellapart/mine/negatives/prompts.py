@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tellapart import seeds
-from tellapart.models.language.writing import Talk, Turn
+from tellapart.models.writer import Talk, Turn
 
 MARK, NONE = "NEW:", "NONE"
 """How a reply begins, and what it is where a caption has nothing to change."""

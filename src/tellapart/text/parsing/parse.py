@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tellapart.errors import BadInput
+from tellapart.store.arrays import ArraySegments
 from tellapart.text.parsing.by_spacy import DEFAULT, Pipeline, find_pipeline, parse_columns
-from tellapart.text.parsing.cache import Segments, key_of
+from tellapart.text.parsing.cache import from_arrays, key_of, open_segments, to_arrays
 from tellapart.text.parsing.parsed import CODED, PLACES, Columns, Ints, Parse, Parses, Token
 from tellapart.text.parsing.workers import parse_in_processes
 
@@ -47,7 +48,7 @@ def parse(
     keys = [key_of(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     gathered = _Gathered(dict.fromkeys(distinct))
-    segments = Segments.open(cache, pipeline.fingerprint) if cache else None
+    segments = open_segments(cache, pipeline.fingerprint) if cache else None
     if segments:
         _read(segments, gathered)
     missing = [key for key in distinct if gathered.rows[key] is None]
@@ -55,10 +56,12 @@ def parse(
     progress(done, len(distinct))
     for part, columns in _parsed(pipeline, distinct, missing, processes):
         if segments:
-            segments.add(part, columns)
+            segments.add(part, to_arrays(columns))
         gathered.add(part, columns)
         done += len(part)
         progress(done, len(distinct))
+    if segments and missing:
+        segments.make_room()
     return Parses(texts, gathered.columns(keys))
 
 
@@ -71,12 +74,12 @@ def _check(texts: Sequence[str]) -> None:
             )
 
 
-def _read(segments: Segments, gathered: _Gathered) -> None:
+def _read(segments: ArraySegments, gathered: _Gathered) -> None:
     for path, keys in segments.every():
         if any(gathered.rows.get(key, True) is None for key in keys):
-            columns = segments.read(path)
-            if columns is not None:
-                gathered.add(keys, columns)
+            arrays = segments.read(path)
+            if arrays is not None:
+                gathered.add(keys, from_arrays(arrays))
 
 
 def _parsed(

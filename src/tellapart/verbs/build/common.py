@@ -87,7 +87,7 @@ def _own(function: Callable[..., Benchmark], options: BuildOptions) -> BuildOpti
 def open_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOptions) -> Corpus:
     """The corpus to build from, after a check that the benchmark can be written."""
     from tellapart.corpus.corpus import Corpus
-    from tellapart.corpus.reading import ReadOptions, read_corpus
+    from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.tables import check_free
 
     if options.items is not None and options.items < 1:

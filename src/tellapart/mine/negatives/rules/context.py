@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reading import read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.mine.categories import categories_for
 from tellapart.mine.negatives.claims import ImageFacts, Shows
 from tellapart.mine.negatives.edit import Change, SourceCaption
@@ -27,7 +27,7 @@ from tellapart.mine.negatives.rules.usage import (
     Nouns,
     count_image,
 )
-from tellapart.score.cache import default_folder
+from tellapart.store.cache import default_folder
 from tellapart.text.parsing.parse import Parse, Parses, parse
 from tellapart.text.parsing.parsed import CODED, PLACES
 

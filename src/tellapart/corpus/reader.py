@@ -1,0 +1,137 @@
+"""Reading a corpus, whatever form it has: the options, what a reader is, and which one fits.
+
+A plugin adds a form with one object that has `about`, `fits` and `read`, named under
+`tellapart.readers` among its package's entry points.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
+from tellapart.registry import readers
+from tellapart.tables import read_bytes, read_json, suffix
+
+ORDER = ("corpus", "coco", "flickr", "table", "folder")
+"""The built-in readers in the order in which they are tried; plugins come after them."""
+
+HEAD = 65_536
+"""How many bytes of a file are looked at to tell its form."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a reader may be told beside the path.
+
+    `images` is the folder in which the picture files lie, `objects` a file that says which
+    objects each image shows; the two columns are for tables.
+    """
+
+    images: Path | None = None
+    objects: Path | None = None
+    image_column: str = "image"
+    caption_column: str = "caption"
+    skip_bad: bool = False
+
+
+DEFAULTS = ReadOptions()
+
+
+class Reader(Protocol):
+    """Reads one form of corpus."""
+
+    about: str
+    """One line that says which form it reads."""
+
+    def fits(self, path: Path) -> bool:
+        """Whether the path looks like this form: by its name and its first bytes only."""
+
+    def read(self, path: Path, options: ReadOptions) -> Corpus:
+        """The corpus at a path; no picture is opened."""
+
+
+def read_corpus(
+    path: Path | str, options: ReadOptions = DEFAULTS, format: str | None = None
+) -> Corpus:
+    """Read a corpus with the named reader, or with the first one that fits."""
+    path = Path(path)
+    if not path.exists():
+        raise BadInput(
+            f"there is no file or folder {path.name or path}",
+            where=str(path.absolute()),
+            allowed=_forms(),
+            todo="check the path",
+        )
+    reader: Reader
+    if format is not None:
+        reader = readers.get(format)
+        return reader.read(path, options)
+    for name in _names():
+        reader = readers.get(name)
+        if reader.fits(path):
+            return reader.read(path, options)
+    if suffix(path) == "json":
+        read_json(path)  # a file that is not JSON at all has a clearer error than the one below
+    raise BadInput(
+        f"{path.name} does not look like any form of corpus that can be read",
+        where=str(path),
+        allowed=_forms(),
+        todo="name its form with --format (format=...), or bring it into one of these",
+    )
+
+
+def _names() -> list[str]:
+    installed = readers.names()
+    return [name for name in ORDER if name in installed] + [
+        name for name in installed if name not in ORDER
+    ]
+
+
+def _forms() -> str:
+    return "; ".join(f"{name} = {readers.describe(name)}" for name in _names())
+
+
+def file_head(path: Path) -> str:
+    """The beginning of a file as text, unpacked; bytes that are not UTF-8 are replaced."""
+    try:
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            data = file.read(HEAD)
+    except (OSError, EOFError, zlib.error):
+        data = read_bytes(path)[:HEAD]  # raises the error that says what is wrong
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def name_of(path: Path) -> str:
+    """A corpus's name, from its file or folder.
+
+    >>> name_of(Path("flickr/captions.token.txt.gz"))
+    'captions'
+    """
+    if path.is_dir():
+        return path.resolve().name
+    stem = Path(path.name[:-3] if path.name.lower().endswith(".gz") else path.name).stem
+    return stem.removesuffix(".token")
+
+
+def picture_folder(path: Path, options: ReadOptions, *beside: str) -> Path:
+    """The folder that holds the pictures of the corpus in a file.
+
+    It is the one that the user named, else the first of `beside` that lies beside the file,
+    else the file's own.
+    """
+    if options.images is None:
+        there = (path.parent / name for name in beside)
+        return next((folder for folder in there if folder.is_dir()), path.parent)
+    if not options.images.is_dir():
+        raise BadInput(
+            f"there is no folder {options.images.name or options.images} with images",
+            where=str(options.images.absolute()),
+            allowed="a folder that holds the picture files",
+            todo="check what --images (images=...) names",
+        )
+    return options.images

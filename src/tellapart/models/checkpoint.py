@@ -1,0 +1,172 @@
+"""Loading from the Hugging Face hub, its cache or a folder, with errors that say what to do.
+
+`HF_HOME` and `HF_HUB_OFFLINE` are honoured as the library does; code from a repository is never
+run (`trust_remote_code` stays off).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tellapart import seeds
+from tellapart.errors import BadInput, TellapartError
+from tellapart.models.needing import need
+from tellapart.models.torch_tools import chunks, dtype_of, torch_library
+from tellapart.pictures import Picture
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a model string asks for: a name on the hub or a folder, and how to hold its weights."""
+
+    name: str
+    dtype: str
+    device: str
+    revision: str
+
+    @property
+    def place(self) -> str:
+        """The name as the library takes it; of a GGUF file its folder or repository."""
+        if self.name.startswith((".", "/", "~")):
+            folder = Path(self.name).expanduser()
+            if self.is_gguf and folder.is_file():
+                return str(folder.parent)
+            if not folder.is_dir():
+                raise BadInput(
+                    f"there is no such {'file' if self.is_gguf else 'folder'}",
+                    where=str(folder),
+                    allowed="a folder with config.json, weights and the processor's files, or a "
+                    ".gguf file",
+                )
+            return str(folder)
+        return self.name.rpartition("/")[0] if self.is_gguf else self.name
+
+    @property
+    def is_gguf(self) -> bool:
+        """Whether all of the model is one quantised file."""
+        return self.name.endswith(".gguf")
+
+
+def transformers_library() -> Any:
+    """The transformers library."""
+    return torch_library("transformers")
+
+
+def fetch(load: Callable[..., Any], wanted: Wanted, **more: Any) -> Any:
+    """Call one of the library's `from_pretrained`; what it cannot find or read is explained."""
+    if wanted.revision:
+        more["revision"] = wanted.revision
+    if wanted.is_gguf:
+        for package in ("gguf", "accelerate"):
+            need(package, "gguf")
+        more["gguf_file"] = Path(wanted.name).name
+    try:
+        return load(wanted.place, **more)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
+        home = os.environ.get("HF_HOME", "~/.cache/huggingface")
+        raise TellapartError(
+            f"the model {wanted.name!r} cannot be loaded: {_first_line(error)}",
+            where=f"{home}, without the network (HF_HUB_OFFLINE is set)" if offline else "",
+            allowed="a name on the hub such as openai/clip-vit-base-patch32, or a folder "
+            "(./folder) with config.json, weights and the processor's files",
+            todo="download it where there is a network, with: hf download ORG/NAME"
+            if offline
+            else "check the name and the network; HF_TOKEN is needed for gated models",
+        ) from error
+
+
+def weights_of(kind: Any, wanted: Wanted) -> Any:
+    """The model with its weights, ready to run; a head that would be random is refused."""
+    told = transformers_library().__version__
+    version = tuple(int(part) for part in told.split(".")[:2])
+    dtype = {"dtype" if version >= (4, 56) else "torch_dtype": dtype_of(wanted.dtype)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, info = fetch(kind.from_pretrained, wanted, output_loading_info=True, **dtype)
+    missing = sorted(k for k in info["missing_keys"] if not k.endswith("position_ids"))
+    if missing:
+        raise TellapartError(
+            f"{wanted.name!r} has no weights for {len(missing)} parts of {kind.__name__}: "
+            f"{', '.join(missing[:3])}; the library would make them up at random",
+            allowed="a checkpoint that was trained with this head",
+            todo="choose another head= or another checkpoint",
+        )
+    return model.to(wanted.device).eval()
+
+
+def described(*parts: Any) -> str:
+    """The hash of what processors do: their classes and settings, without paths and caches."""
+    return seeds.digest([_settings(part) for part in parts])
+
+
+def _settings(part: Any) -> Any:
+    if isinstance(part, str | int | float | list | tuple | dict):
+        return part
+    if hasattr(part, "get_vocab"):
+        vocabulary = sorted(part.get_vocab().items())
+        sides = [part.padding_side, part.truncation_side, list(part.model_input_names)]
+        return [type(part).__name__, seeds.digest(vocabulary), sides]
+    told = part.to_dict() if hasattr(part, "to_dict") else {}
+    kept = {k: v for k, v in told.items() if k not in ("name_or_path", "_commit_hash")}
+    return [type(part).__name__, json.loads(json.dumps(kept, default=_plain, sort_keys=True))]
+
+
+def _plain(value: Any) -> Any:
+    return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__
+
+
+IMAGES, PAIRS = 16, 32
+
+
+def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
+    """Places with equal keys together, `size` at most: texts of one length need no padding.
+
+    >>> list(alike([3, 2, 3, 3], size=2))
+    [[0, 2], [3], [1]]
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        groups.setdefault(key, []).append(place)
+    for group in groups.values():
+        for part in chunks(len(group), size):
+            yield [group[k] for k in part]
+
+
+def seen_once(
+    pictures: Sequence[Picture], image_processor: Any, see: Callable[[Any], torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """What the vision tower makes of each distinct picture, by id."""
+    distinct = list({picture.id: picture for picture in pictures}.values())
+    seen: dict[str, torch.Tensor] = {}
+    for part in chunks(len(distinct), IMAGES):
+        some = [distinct[k] for k in part]
+        pixels = image_processor(images=[p.open() for p in some], return_tensors="pt").pixel_values
+        seen |= dict(zip([p.id for p in some], see(pixels), strict=True))
+    return seen
+
+
+def token_ids(tokenizer: Any, texts: Sequence[str], length: int) -> list[list[int]]:
+    """The tokens of each text with the tokenizer's own marks of beginning and end, cut short."""
+    read = tokenizer(list(texts), truncation=True, max_length=length) if texts else None
+    return [list(ids) for ids in read.input_ids] if read is not None else []
+
+
+def log_probabilities(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The log-probability of each target token, shape (n, tokens); float64, as sums saturate."""
+    chosen = logits.double().log_softmax(dim=-1).gather(-1, targets.unsqueeze(-1))
+    return chosen.squeeze(-1)

@@ -1,0 +1,447 @@
+"""CLIP, SigLIP and SigLIP 2 through transformers: dual encoders.
+
+Texts are padded as each was trained: CLIP to the longest (its causal tower reads nothing behind
+the end token), SigLIP and SigLIP 2 always to their full length of 64, canonicalised (pitfall 11).
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tellapart.errors import BadInput
+from tellapart.models.checkpoint import (
+    IMAGES,
+    PAIRS,
+    Wanted,
+    alike,
+    described,
+    fetch,
+    log_probabilities,
+    seen_once,
+    token_ids,
+    transformers_library,
+    weights_of,
+)
+from tellapart.models.language import CausalModel, TextClassifier
+from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.names import canonical
+from tellapart.models.torch_tools import (
+    chunks,
+    device_of,
+    dtype_of,
+    fingerprint,
+    put_back,
+    unit_rows,
+)
+from tellapart.pictures import Picture
+
+if TYPE_CHECKING:
+    import torch
+
+
+PADDING = {"clip": "longest", "siglip": "max_length", "siglip2": "max_length"}
+"""The families that are known, and how their texts are padded."""
+DUAL_IMAGES, DUAL_TEXTS = 32, 64
+
+
+class HFDualEncoder:
+    """A model with `get_image_features` and `get_text_features`, behind its own processor."""
+
+    def __init__(self, transformers: Any, family: str, wanted: Wanted, facts: ModelInfo) -> None:
+        self._family, self._wanted = family, wanted
+        self._model = weights_of(transformers.AutoModel, wanted)
+        self._processor = fetch(transformers.AutoProcessor.from_pretrained, wanted)
+        self._length = text_length(self._model.config, self._processor.tokenizer)
+        self.facts = ModelInfo(
+            facts.name,
+            facts.options,
+            weights=fingerprint(self._model),
+            preprocessing=described(
+                self._processor.image_processor,
+                self._processor.tokenizer,
+                [PADDING[family], self._length, "canonical" if family != "clip" else "as is"],
+            ),
+            dtype=wanted.dtype,
+        )
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+        """One row of unit length a picture."""
+        rows = []
+        for part in chunks(len(pictures), DUAL_IMAGES):
+            opened = [pictures[k].open() for k in part]
+            seen = self._processor(images=opened, return_tensors="pt")
+            rows.append(self._features(self._model.get_image_features, seen))
+        return put_back(rows, range(len(pictures)))
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        """One row of unit length a text."""
+        ready = [canonical_text(self._family, text, self._processor.tokenizer) for text in texts]
+        order = sorted(range(len(ready)), key=lambda k: len(ready[k]))
+        rows = []
+        for part in chunks(len(order), DUAL_TEXTS):
+            read = self._processor(
+                text=[ready[order[k]] for k in part],
+                padding=PADDING[self._family],
+                truncation=True,
+                max_length=self._length,
+                return_tensors="pt",
+            )
+            rows.append(self._features(self._model.get_text_features, read))
+        return put_back(rows, order)
+
+    def _features(self, tower: Any, inputs: Any) -> Floats:
+        import torch
+
+        ready = to_device(inputs, self._wanted)
+        with torch.inference_mode():
+            out = tower(**ready)
+        # transformers 5 returns an output object, 4 the tensor itself
+        return unit_rows(out if isinstance(out, torch.Tensor) else out.pooler_output)
+
+
+def to_device(inputs: Any, wanted: Wanted) -> dict[str, torch.Tensor]:
+    """Inputs on the model's device, pixels in its dtype."""
+    dtype = dtype_of(wanted.dtype)
+    return {
+        name: value.to(wanted.device, dtype)
+        if value.is_floating_point()
+        else value.to(wanted.device)
+        for name, value in inputs.items()
+    }
+
+
+def text_length(config: Any, tokenizer: Any) -> int:
+    """How many tokens the text tower takes; tokenizers saved without it claim 10 ** 30."""
+    text = getattr(config, "text_config", config)
+    return int(min(text.max_position_embeddings, tokenizer.model_max_length))
+
+
+def canonical_text(family: str, text: str, tokenizer: Any = None) -> str:
+    """A caption as the family's training saw captions.
+
+    SigLIP: lower case, no punctuation, single spaces; SigLIP 2: lower case; CLIP: as it is (its
+    tokenizer lower-cases). Tokenizers that do this themselves are left to do so. SigLIP 2 of one
+    resolution calls itself `siglip`, but its tokenizer is Gemma's.
+
+    >>> canonical_text("siglip", "A dog,  on the left."), canonical_text("siglip2", "A dog.")
+    ('a dog on the left', 'a dog.')
+    """
+    second = family == "siglip2" or type(tokenizer).__name__.startswith(("Gemma", "Siglip2"))
+    if family == "siglip" and not second and not hasattr(tokenizer, "canonicalize_text"):
+        bare = text.lower().translate(str.maketrans("", "", string.punctuation))
+        return " ".join(bare.split())
+    return text.lower() if second else text
+
+
+class _Blip:
+    """The weights and the processor, and the vision tower that both heads look through."""
+
+    def __init__(self, transformers: Any, wanted: Wanted, facts: ModelInfo) -> None:
+        self._wanted = wanted
+        self._model = weights_of(transformers.BlipForImageTextRetrieval, wanted)
+        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, wanted)
+        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, wanted)
+        self._length = text_length(self._model.config, self._tokenizer)
+        self.facts = ModelInfo(
+            facts.name,
+            facts.options,
+            weights=fingerprint(self._model),
+            preprocessing=described(self._images, self._tokenizer, [self._length]),
+            dtype=wanted.dtype,
+        )
+
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        with torch.inference_mode():
+            ready = pixels.to(self._wanted.device, dtype_of(self._wanted.dtype))
+            seen: torch.Tensor = self._model.vision_model(pixel_values=ready)[0]
+        return seen
+
+    def _read(self, ids: list[list[int]], **more: Any) -> torch.Tensor:
+        """What the text tower makes of texts of one length, at their first token."""
+        import torch
+
+        tokens = torch.tensor(ids, device=self._wanted.device)
+        with torch.inference_mode():
+            out = self._model.text_encoder(
+                input_ids=tokens, attention_mask=torch.ones_like(tokens), **more
+            )
+        first: torch.Tensor = out[0][:, 0, :]
+        return first
+
+
+class BlipMatching(_Blip):
+    """BLIP's image-text matching head: a score is the log-odds of "match"."""
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+        """One log-odds a pair (probabilities near 1 would tie in float32)."""
+        import torch
+
+        seen = seen_once(pictures, self._images, self._see)
+        ids = token_ids(self._tokenizer, texts, self._length)
+        scores = np.empty(len(texts), np.float32)
+        for part in alike([len(row) for row in ids]):
+            image = torch.stack([seen[pictures[k].id] for k in part])
+            mask = torch.ones(image.shape[:2], dtype=torch.long, device=image.device)
+            first = self._read(
+                [ids[k] for k in part], encoder_hidden_states=image, encoder_attention_mask=mask
+            )
+            with torch.inference_mode():
+                logits = self._model.itm_head(first).float()
+            scores[part] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
+        return scores
+
+
+class BlipContrast(_Blip):
+    """BLIP's contrastive head: a dual encoder."""
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+        """One row of unit length a picture."""
+        import torch
+
+        rows = []
+        for part in chunks(len(pictures), IMAGES):
+            some = [pictures[k] for k in part]
+            pixels = self._images(images=[p.open() for p in some], return_tensors="pt").pixel_values
+            with torch.inference_mode():
+                rows.append(unit_rows(self._model.vision_proj(self._see(pixels)[:, 0, :])))
+        return put_back(rows, range(len(pictures)))
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        """One row of unit length a text."""
+        import torch
+
+        ids = token_ids(self._tokenizer, texts, self._length)
+        rows, order = [], []
+        for part in alike([len(row) for row in ids], PAIRS):
+            with torch.inference_mode():
+                rows.append(unit_rows(self._model.text_proj(self._read([ids[k] for k in part]))))
+            order += part
+        return put_back(rows, order)
+
+
+class _Speaker(Protocol):
+    """A family of captioners."""
+
+    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+        """What is kept of pictures, a row each."""
+        ...
+
+    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores of the next token at each place, and the tokens that stand there."""
+        ...
+
+
+class Captioner:
+    """Scores a pair by the log-likelihood of the text as a caption of the picture."""
+
+    def __init__(
+        self, transformers: Any, family: str, wanted: Wanted, facts: ModelInfo, reduce: str
+    ) -> None:
+        kind, speaker = FAMILIES[family]
+        self._wanted, self._reduce = wanted, reduce
+        self._model = weights_of(getattr(transformers, kind), wanted)
+        self._speaker: _Speaker = speaker(self._model)
+        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, wanted)
+        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, wanted)
+        self._end = self._tokenizer.eos_token_id if family == "vision-encoder-decoder" else None
+        self._length = _decoder_length(self._model.config, self._tokenizer)
+        self.facts = ModelInfo(
+            facts.name,
+            facts.options,
+            weights=fingerprint(self._model),
+            preprocessing=described(self._images, self._tokenizer, [self._length]),
+            dtype=wanted.dtype,
+        )
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+        """One log-likelihood a pair."""
+        import torch
+
+        seen = seen_once(pictures, self._images, self._see)
+        ids = [self._ended(row) for row in token_ids(self._tokenizer, texts, self._length)]
+        scores = np.empty(len(texts))
+        for part in alike([len(row) for row in ids]):
+            image = torch.stack([seen[pictures[k].id] for k in part])
+            tokens = torch.tensor([ids[k] for k in part], device=self._wanted.device)
+            with torch.inference_mode():
+                each = log_probabilities(*self._speaker.logits(image, tokens))
+            scores[part] = (each.mean(1) if self._reduce == "mean" else each.sum(1)).cpu().numpy()
+        return scores
+
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        with torch.inference_mode():
+            return self._speaker.see(pixels.to(self._wanted.device, dtype_of(self._wanted.dtype)))
+
+    def _ended(self, ids: list[int]) -> list[int]:
+        return ids if self._end is None or ids[-1:] == [self._end] else [*ids, self._end]
+
+
+class _BlipSpeaker:
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+        seen: torch.Tensor = self._model.vision_model(pixel_values=pixels)[0]
+        return seen
+
+    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        begun = tokens.clone()
+        begun[:, 0] = self._model.config.text_config.bos_token_id  # as the library's generate does
+        out = self._model.text_decoder(
+            input_ids=begun,
+            attention_mask=torch.ones_like(begun),
+            encoder_hidden_states=seen,
+            encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long, device=seen.device),
+        )
+        return out.logits[:, :-1], tokens[:, 1:]
+
+
+class _Git:
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+        return pixels  # the decoder takes pixels, and text and picture go through it together
+
+    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        out = self._model(
+            input_ids=tokens, attention_mask=torch.ones_like(tokens), pixel_values=seen
+        )
+        return out.logits[:, -tokens.shape[1] : -1], tokens[:, 1:]
+
+
+class _EncoderDecoder:
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        config, decoder = model.config, model.config.decoder
+        starts = [getattr(c, "decoder_start_token_id", None) for c in (config, decoder)]
+        starts += [getattr(decoder, "bos_token_id", None)]
+        self._start = next(token for token in starts if token is not None)
+
+    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+        seen: torch.Tensor = self._model.encoder(pixel_values=pixels)[0]
+        return seen
+
+    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        start = torch.full_like(tokens[:, :1], self._start)
+        out = self._model(
+            encoder_outputs=(seen,), decoder_input_ids=torch.cat([start, tokens[:, :-1]], dim=1)
+        )
+        return out.logits, tokens
+
+
+FAMILIES: dict[str, tuple[str, type[Any]]] = {
+    "blip": ("BlipForConditionalGeneration", _BlipSpeaker),
+    "git": ("GitForCausalLM", _Git),
+    "vision-encoder-decoder": ("VisionEncoderDecoderModel", _EncoderDecoder),
+}
+"""The families of captioners that are known: the library's class, and how to ask it."""
+
+
+def _decoder_length(config: Any, tokenizer: Any) -> int:
+    """How many tokens the decoder takes, with room for the mark of the end."""
+    text = getattr(config, "text_config", None) or getattr(config, "decoder", None) or config
+    return int(min(text.max_position_embeddings, tokenizer.model_max_length)) - 1
+
+
+HEADS = {
+    **dict.fromkeys(PADDING, ("",)),
+    **dict.fromkeys(FAMILIES, ("caption",)),
+    "blip": ("itm", "itc", "caption"),
+}
+"""Which heads each family of models has; the empty one is what a dual encoder is."""
+REDUCES = ("mean", "sum")
+REDUCING = ("caption", "lm")
+"""Heads whose score is made of tokens' scores."""
+
+
+def hf(
+    name: str,
+    head: str = "",
+    reduce: str = "mean",
+    label: str = "",
+    dtype: str = "float32",
+    device: str = "auto",
+    revision: str = "",
+) -> Any:
+    """CLIP, SigLIP, BLIP and captioners of Hugging Face: hf:ORG/NAME, hf:ORG/NAME?head=itm.
+
+    CLIP, SigLIP and SigLIP 2 are dual encoders. BLIP needs `head=itm` (matching head, pairs),
+    `head=itc` (dual encoder) or `head=caption`; GIT and encoder-decoders have `head=caption`
+    (log-likelihood of the caption, `reduce=mean` per token or `reduce=sum`). Two heads never look:
+    `head=lm` (log-likelihood by a language model, also a .gguf file) and `head=classifier`
+    (probability of `label=`).
+    """
+    transformers = transformers_library()
+    dtype_of(dtype)
+    wanted = Wanted(name, dtype, device_of(device), revision)
+    _check_way(head, reduce, label)
+    told = {
+        "head": head,
+        "reduce": reduce,
+        "label": label,
+        "dtype": dtype,
+        "device": device,
+        "revision": revision,
+    }
+    kept = {"head": head, "dtype": dtype, "device": wanted.device}
+    kept |= {"reduce": reduce} if head in REDUCING else {}
+    facts = ModelInfo(canonical("hf", told, name), kept)
+    if head == "lm":
+        return CausalModel(transformers, wanted, facts, reduce)
+    if head == "classifier":
+        return TextClassifier(transformers, wanted, facts, label)
+    family = fetch(transformers.AutoConfig.from_pretrained, wanted).model_type
+    _check_head(name, family, head)
+    facts = replace(facts, options={"family": family, **kept})
+    if head == "itm":
+        return BlipMatching(transformers, wanted, facts)
+    if head == "itc":
+        return BlipContrast(transformers, wanted, facts)
+    if head == "caption":
+        return Captioner(transformers, family, wanted, facts, reduce)
+    return HFDualEncoder(transformers, family, wanted, facts)
+
+
+def _check_way(head: str, reduce: str, label: str) -> None:
+    if reduce not in REDUCES:
+        raise BadInput(f"reduce={reduce} is not a way to join tokens", allowed=" or ".join(REDUCES))
+    if reduce != "mean" and head not in REDUCING:
+        heads = " or ".join(f"head={one}" for one in REDUCING)
+        raise BadInput(f"reduce={reduce} means nothing without {heads}", todo="leave it out")
+    if label and head != "classifier":
+        raise BadInput(f"label={label} means nothing without head=classifier", todo="leave it out")
+
+
+def _check_head(name: str, family: str, head: str) -> None:
+    if family not in HEADS:
+        raise BadInput(
+            f"{name!r} is of the family {family!r}, which hf cannot score",
+            allowed=", ".join(sorted(HEADS)),
+            todo="to score captions alone add ?head=lm or ?head=classifier; for models that answer "
+            "questions use vqascore:; else see docs/adapters.md, your own model",
+        )
+    heads = HEADS[family]
+    if head not in heads:
+        words = [f"head={one}" if one else "no head" for one in heads]
+        told = f"head={head} is not a head of it" if head else "its heads give different scores"
+        raise BadInput(
+            f"{name!r} is of the family {family!r}: {told}",
+            allowed=" or ".join(words),
+            todo=f"hf:{name}?head={heads[0]}" if heads[0] else f"hf:{name}",
+        )

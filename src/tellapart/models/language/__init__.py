@@ -1,1 +1,0 @@
-"""Text-only models: how a sentence sounds, and writers of sentences."""

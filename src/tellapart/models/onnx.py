@@ -1,0 +1,286 @@
+"""`model.json`: what a pair of ONNX encoders is fed with, read and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart import seeds
+from tellapart.errors import BadInput
+from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.needing import need
+from tellapart.models.storybook import PAD, word_ids
+from tellapart.pictures import Picture
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+
+
+FORMAT = "tellapart-onnx-1"
+RESIZES = ("squash", "shortest")
+FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
+LAYOUTS = ("NCHW", "NHWC")
+TOKENIZERS = ("words", "tokenizers")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSide:
+    """The image encoder; pixels are uint8 as they are, or float32: (x / 255 - mean) / std."""
+
+    file: str = "image.onnx"
+    input: str = "pixels"
+    output: str = ""
+    size: tuple[int, int] = (224, 224)
+    resize: str = "shortest"
+    filter: str = "bicubic"
+    layout: str = "NCHW"
+    dtype: str = "float32"
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    std: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """`words`: a JSON list of words, storybook's way; `tokenizers`: a tokenizer.json."""
+
+    kind: str = "tokenizers"
+    file: str = "tokenizer.json"
+    length: int = 77
+    pad: int = 0
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextSide:
+    """The text encoder; `mask` names the input that says which tokens are no padding."""
+
+    file: str = "text.onnx"
+    input: str = "input_ids"
+    mask: str = ""
+    output: str = ""
+    tokenizer: Tokenizer = Tokenizer()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All of `model.json`."""
+
+    image: ImageSide
+    text: TextSide
+    normalise: bool = True
+
+    def sides(self) -> dict[str, ImageSide | TextSide]:
+        """Both encoders, by name."""
+        return {"image": self.image, "text": self.text}
+
+    def preprocessing(self) -> dict[str, Any]:
+        """What is hashed into the run."""
+        return asdict(self)
+
+
+def read_description(folder: Path) -> Description:
+    """Read `model.json`; every mistake in it is named."""
+    path = folder / "model.json"
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise BadInput(
+            "the folder holds no model.json",
+            where=str(folder),
+            allowed="a folder with model.json and the files that it names",
+            todo="see docs/adapters.md, onnx",
+        ) from None
+    except ValueError as error:
+        raise BadInput(f"model.json is not JSON: {error}", where=str(path)) from None
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise BadInput("model.json is of another format", where=str(path), allowed=FORMAT)
+    image = dict(_part(told, "image", path))
+    image |= {key: tuple(image[key]) for key in ("size", "mean", "std") if key in image}
+    text = dict(_part(told, "text", path))
+    text["tokenizer"] = _filled(Tokenizer, text.get("tokenizer", {}), path)
+    made = Description(
+        _filled(ImageSide, image, path), _filled(TextSide, text, path), told.get("normalise", True)
+    )
+    _check(made, folder)
+    return made
+
+
+def _part(told: Mapping[str, Any], name: str, path: Path) -> Mapping[str, Any]:
+    part = told.get(name, {})
+    if not isinstance(part, Mapping):
+        raise BadInput(f"{name} in model.json is not an object", where=str(path))
+    return part
+
+
+def _filled(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
+    unknown = set(values) - set(kind.__dataclass_fields__)
+    if unknown:
+        raise BadInput(
+            f"model.json has fields that mean nothing: {', '.join(sorted(unknown))}",
+            where=str(path),
+            allowed=", ".join(kind.__dataclass_fields__),
+        )
+    return kind(**values)
+
+
+def _check(made: Description, folder: Path) -> None:
+    image, tokenizer = made.image, made.text.tokenizer
+    choices = [
+        ("resize", image.resize, RESIZES),
+        ("filter", image.filter, FILTERS),
+        ("layout", image.layout, LAYOUTS),
+        ("dtype", image.dtype, ("uint8", "float32")),
+        ("kind of tokenizer", tokenizer.kind, TOKENIZERS),
+    ]
+    for name, value, allowed in choices:
+        if value not in allowed:
+            raise BadInput(
+                f"{value!r} is no {name}",
+                where=str(folder / "model.json"),
+                allowed=", ".join(allowed),
+            )
+    for file in (image.file, made.text.file, tokenizer.file):
+        if not (folder / file).is_file():
+            raise BadInput(f"model.json names {file}, which is not there", where=str(folder))
+
+
+Ids = npt.NDArray[np.int64]
+
+
+def pixels(picture: PILImage, told: ImageSide) -> npt.NDArray[Any]:
+    """One picture as the encoder takes it.
+
+    `squash` resizes to the size whatever the shape; `shortest` brings the shorter side to it and
+    cuts out the middle.
+    """
+    from PIL.Image import Resampling
+
+    width, height = told.size
+    kind = Resampling[told.filter.upper()]
+    picture = picture.convert("RGB")
+    if told.resize == "shortest":
+        scale = max(width / picture.width, height / picture.height)
+        wide = max(width, round(picture.width * scale))
+        high = max(height, round(picture.height * scale))
+        left, top = (wide - width) // 2, (high - height) // 2
+        resized = picture.resize((wide, high), kind)
+        seen: npt.NDArray[Any] = np.asarray(
+            resized.crop((left, top, left + width, top + height)), np.uint8
+        )
+    else:
+        seen = np.asarray(picture.resize((width, height), kind), np.uint8)
+    if told.dtype == "float32":
+        mean, std = np.asarray(told.mean, np.float32), np.asarray(told.std, np.float32)
+        seen = (seen.astype(np.float32) / np.float32(255) - mean) / std
+    return np.ascontiguousarray(seen.transpose(2, 0, 1)) if told.layout == "NCHW" else seen
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenize:
+    """Texts to (ids, mask), both of shape (n, longest); and a hash of how."""
+
+    fingerprint: str
+    call: Callable[[Sequence[str]], Ids]
+    pad: int
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Ids, Ids]:
+        """The tokens, and 1 where they are no padding."""
+        ids = self.call(texts)
+        return ids, (ids != self.pad).astype(np.int64)
+
+
+def tokenizer_of(told: Tokenizer, folder: Path) -> Tokenize:
+    """The tokenizer that a description names."""
+    stored = (folder / told.file).read_bytes()
+    if told.kind == "words":
+        words: list[str] = json.loads(stored)
+        return Tokenize(seeds.digest(words), lambda texts: word_ids(texts, words), PAD)
+    library = need("tokenizers", "models").Tokenizer.from_str(stored.decode("utf-8"))
+    library.enable_truncation(max_length=told.length)
+    library.enable_padding(pad_id=told.pad, length=told.length if told.full else None)
+
+    def call(texts: Sequence[str]) -> Ids:
+        return np.array([row.ids for row in library.encode_batch(list(texts))], np.int64)
+
+    return Tokenize(seeds.digest(stored.decode("utf-8")), call, told.pad)
+
+
+IMAGES, TEXTS = 32, 64
+
+
+class Onnx:
+    """Two encoders as ONNX files: onnx:./folder with image.onnx, text.onnx and model.json.
+
+    A dual encoder that needs no PyTorch; `docs/adapters.md` describes the folder. One thread
+    setting and deterministic kernels, so that the same machine gives the same bytes.
+    """
+
+    def __init__(self, folder: str) -> None:
+        onnxruntime = need("onnxruntime", "models")
+        root = Path(folder).expanduser()
+        self._told: Description = read_description(root)
+        files = {side: root / part.file for side, part in self._told.sides().items()}
+        self._sessions = {side: _session(onnxruntime, path) for side, path in files.items()}
+        self._tokenize = tokenizer_of(self._told.text.tokenizer, root)
+        hashes = [hashlib.sha256(files[side].read_bytes()).hexdigest() for side in sorted(files)]
+        self.facts = ModelInfo(
+            f"onnx:{folder}",
+            weights=seeds.digest(*hashes),
+            preprocessing=seeds.digest(self._told.preprocessing(), self._tokenize.fingerprint),
+            dtype="float32",
+        )
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+        """One row a picture."""
+        told = self._told.image
+        rows = []
+        for start in range(0, len(pictures), IMAGES):
+            some = pictures[start : start + IMAGES]
+            seen = np.stack([pixels(picture.open(), told) for picture in some])
+            rows.append(self._run("image", {told.input: seen}))
+        return _joined(rows)
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        """One row a text."""
+        told = self._told.text
+        # Texts of like length go together, so that little is spent on padding.
+        order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
+        rows = []
+        for start in range(0, len(order), TEXTS):
+            ids, mask = self._tokenize([texts[k] for k in order[start : start + TEXTS]])
+            rows.append(
+                self._run("text", {told.input: ids} | ({told.mask: mask} if told.mask else {}))
+            )
+        joined = _joined(rows)
+        placed = np.empty_like(joined)
+        placed[order] = joined
+        return placed
+
+    def _run(self, side: str, inputs: dict[str, Any]) -> Floats:
+        output = self._told.sides()[side].output
+        rows = np.asarray(
+            self._sessions[side].run([output] if output else None, inputs)[0], np.float32
+        )
+        if not self._told.normalise:
+            return rows
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.maximum(length, 1e-12))
+
+
+def _joined(rows: list[Floats]) -> Floats:
+    return np.concatenate(rows) if rows else np.empty((0, 0), np.float32)
+
+
+def _session(onnxruntime: Any, path: Path) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2
+    options.inter_op_num_threads = 1
+    options.use_deterministic_compute = True
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -1,1 +1,0 @@
-"""Dual encoders in ONNX folders."""

@@ -1,0 +1,294 @@
+"""What a string behind `open_clip:` names: an architecture, weights, and their activation.
+
+OpenAI's weights and some others were trained with QuickGELU; with GELU they lose points and only
+a warning tells (open_clip since 2.29). So the activation follows from the tag, and where nothing
+says which it is, the model is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tellapart import seeds
+from tellapart.errors import BadInput, TellapartError, UnknownName
+from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.names import canonical
+from tellapart.models.torch_tools import (
+    chunks,
+    device_of,
+    dtype_of,
+    fingerprint,
+    put_back,
+    torch_library,
+    unit_rows,
+)
+from tellapart.pictures import Picture
+
+if TYPE_CHECKING:
+    import torch
+
+
+ACTIVATIONS = ("gelu", "quickgelu")
+FOLDER_CONFIG = "open_clip_config.json"
+EXAMPLES = "ARCH/TAG, ARCH/path/to/checkpoint.pt, ./folder or hf-hub:ORG/NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What open_clip is asked for: its name of the model, the weights, the activation."""
+
+    model: str
+    pretrained: str | None
+    activation: str
+
+
+def source_of(open_clip: Any, text: str, activation: str = "") -> Source:
+    """Take the string behind `open_clip:` apart; raises where the activation is not known."""
+    if activation and activation not in ACTIVATIONS:
+        raise BadInput(
+            f"activation={activation} is not an activation", allowed=" or ".join(ACTIVATIONS)
+        )
+    if text.startswith("hf-hub:"):
+        return Source(text, None, _stated(_hub_config(open_clip, text), activation, text))
+    if text.startswith((".", "/", "~")) or (Path(text) / FOLDER_CONFIG).is_file():
+        return _folder(Path(text).expanduser(), activation)
+    arch, _, weights = text.partition("/")
+    config = open_clip.get_model_config(arch)
+    if config is None:
+        raise UnknownName("architecture of open_clip", arch, open_clip.list_models())
+    tag = open_clip.get_pretrained_cfg(arch, weights)
+    if tag:
+        trained = bool(tag.get("quick_gelu") or config.get("quick_gelu") or weights == "openai")
+        return Source(arch, weights, _agreed(_name(trained), activation, text))
+    return _checkpoint(open_clip, arch, weights, activation, bool(config.get("quick_gelu")))
+
+
+def _hub_config(open_clip: Any, text: str) -> Any:
+    try:
+        return open_clip.get_model_config(text)
+    except OSError as error:
+        raise TellapartError(
+            f"{text} is not within reach",
+            where=str(error).strip().splitlines()[0][:300],
+            allowed="a model of open_clip on the Hugging Face hub or in its cache (HF_HOME)",
+            todo="check the name and the network",
+        ) from error
+
+
+def _folder(folder: Path, activation: str) -> Source:
+    try:
+        config = json.loads((folder / FOLDER_CONFIG).read_text(encoding="utf-8"))
+        model = config["model_cfg"]
+    except (OSError, ValueError, KeyError):
+        raise BadInput(
+            "the folder does not hold a model of open_clip",
+            where=str(folder),
+            allowed=f"a folder with {FOLDER_CONFIG} (with its part model_cfg) and the weights",
+            todo="save the model with open_clip.push_to_hf_hub.save_for_hf",
+        ) from None
+    return Source(f"local-dir:{folder}", None, _stated(model, activation, str(folder)))
+
+
+def _checkpoint(open_clip: Any, arch: str, weights: str, activation: str, quick: bool) -> Source:
+    path = Path(weights).expanduser()
+    if not weights or not path.is_file():
+        tags = open_clip.list_pretrained_tags_by_model(arch)
+        raise BadInput(
+            f"{weights!r} is neither a tag of {arch} nor a file"
+            if weights
+            else f"{arch} is an architecture without weights",
+            allowed=f"open_clip:{arch}/TAG with a tag of: {', '.join(tags) or 'none known'}; "
+            f"or open_clip:{arch}/path/to/checkpoint.pt",
+        )
+    if quick:  # the architecture's own name says so
+        activation = _agreed("quickgelu", activation, arch)
+    if not activation:
+        raise BadInput(
+            "a bare checkpoint does not say with which activation it was trained",
+            where=str(path),
+            allowed="activation=gelu or activation=quickgelu (OpenAI's weights and what was "
+            "fine-tuned from them: quickgelu)",
+            todo=f"open_clip:{arch}/{weights}?activation=...",
+        )
+    return Source(arch, str(path), activation)
+
+
+def _stated(config: dict[str, Any], activation: str, where: str) -> str:
+    return _agreed(_name(bool(config.get("quick_gelu"))), activation, where)
+
+
+def _agreed(known: str, asked: str, where: str) -> str:
+    """The known activation; asking for another one is a mistake, not a choice."""
+    if asked and asked != known:
+        raise BadInput(
+            f"activation={asked} does not fit: these weights were trained with {known}",
+            where=where,
+            todo="leave the option out",
+        )
+    return known
+
+
+def _name(quick: bool) -> str:
+    return "quickgelu" if quick else "gelu"
+
+
+def trims(model: Any) -> bool:
+    """Whether a model's text tower may be given trimmed texts."""
+    tower = getattr(model, "text", model)
+    parts = ("token_embedding", "positional_embedding", "transformer", "ln_final")
+    return (
+        all(hasattr(tower, part) for part in parts)
+        and getattr(tower, "attn_mask", None) is not None
+        and getattr(tower, "cls_emb", None) is None
+        and not getattr(tower, "use_pad_mask", False)
+        and not getattr(tower, "output_tokens", False)
+        and _pool(tower) in ("argmax", "eos")
+        and hasattr(model, "encode_text")
+        and type(model).__name__ in ("CLIP", "CustomTextCLIP")
+    )
+
+
+def longest(model: Any, tokens: torch.Tensor) -> list[int]:
+    """How many tokens of each text matter: up to and with the end token, or all of them."""
+    if not trims(model):
+        return [tokens.shape[1]] * tokens.shape[0]
+    return [int(k) + 1 for k in _ends(getattr(model, "text", model), tokens)]
+
+
+def encode_text(model: Any, tokens: torch.Tensor) -> torch.Tensor:
+    """What `model.encode_text(tokens)` gives, without computing what comes to nothing."""
+    if not trims(model):
+        full: torch.Tensor = model.encode_text(tokens)
+        return full
+    import torch
+
+    tower = getattr(model, "text", model)
+    ends = _ends(tower, tokens)
+    length = int(ends.max()) + 1
+    dtype = tower.transformer.get_cast_dtype()
+    x = tower.token_embedding(tokens[:, :length]).to(dtype)
+    x = x + tower.positional_embedding[:length].to(dtype)
+    x = tower.transformer(x, attn_mask=tower.attn_mask[:length, :length])
+    pooled: torch.Tensor = tower.ln_final(x)[torch.arange(len(tokens), device=x.device), ends]
+    projection = tower.text_projection
+    if projection is None:
+        return pooled
+    projected: torch.Tensor = projection(pooled) if callable(projection) else pooled @ projection
+    return projected
+
+
+def _pool(tower: Any) -> str:
+    return str(getattr(tower, "text_pool_type", getattr(tower, "pool_type", "")))
+
+
+def _ends(tower: Any, tokens: torch.Tensor) -> torch.Tensor:
+    if _pool(tower) == "argmax":
+        return tokens.argmax(dim=-1)
+    end = tokens.new_tensor(getattr(tower, "text_eos_id", getattr(tower, "eos_id", None)))
+    return tokens.eq(end).int().argmax(dim=-1)
+
+
+PRECISION = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+IMAGES, TEXTS = 32, 64
+"""How many go through a tower at a time."""
+
+
+class OpenClip:
+    """CLIP-like models of open_clip, such as open_clip:ViT-B-32/openai (activation from the tag).
+
+    Also `open_clip:ARCH/path/to/checkpoint.pt?activation=gelu`, `open_clip:./folder` (with
+    `open_clip_config.json`) and `open_clip:hf-hub:ORG/NAME`. A dual encoder.
+    """
+
+    def __init__(
+        self, arch_tag: str, activation: str = "", dtype: str = "float32", device: str = "auto"
+    ) -> None:
+        open_clip = torch_library("open_clip")
+        dtype_of(dtype)
+        self._device = device_of(device)
+        source = source_of(open_clip, arch_tag, activation)
+        self._model, self._transform, self._tokenizer = _load(
+            open_clip, source, dtype, self._device
+        )
+        self._dtype = open_clip.get_input_dtype(PRECISION[dtype]) or dtype_of("float32")
+        told = {"activation": activation, "dtype": dtype, "device": device}
+        self.facts = ModelInfo(
+            name=canonical("open_clip", told, arch_tag),
+            options={"activation": source.activation, "dtype": dtype, "device": self._device},
+            weights=fingerprint(self._model),
+            preprocessing=seeds.digest(
+                asdict(open_clip.transform.PreprocessCfg(**self._model.visual.preprocess_cfg)),
+                str(self._transform),
+                _described(self._tokenizer),
+            ),
+            dtype=dtype,
+        )
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+        """One row of unit length a picture, through the model's own transform."""
+        import torch
+
+        rows = []
+        for part in chunks(len(pictures), IMAGES):
+            pixels = torch.stack([self._transform(pictures[k].open()) for k in part])
+            with torch.inference_mode():
+                seen = pixels.to(device=self._device, dtype=self._dtype)
+                rows.append(unit_rows(self._model.encode_image(seen)))
+        return put_back(rows, range(len(pictures)))
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        """One row of unit length a text, through the model's own tokenizer."""
+        import torch
+
+        if not texts:
+            return put_back([], [])
+        tokens: torch.Tensor = self._tokenizer(list(texts))
+        lengths = longest(self._model, tokens)
+        # Texts of like length go together, so that trimming saves most.
+        order = sorted(range(len(texts)), key=lambda k: lengths[k])
+        rows = []
+        for part in chunks(len(order), TEXTS):
+            some = tokens[[order[k] for k in part]].to(self._device)
+            with torch.inference_mode():
+                rows.append(unit_rows(encode_text(self._model, some)))
+        return put_back(rows, order)
+
+
+def _load(open_clip: Any, source: Source, dtype: str, device: str) -> tuple[Any, Any, Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, transform = open_clip.create_model_from_pretrained(
+                source.model,
+                pretrained=source.pretrained,
+                precision=PRECISION[dtype],
+                device=device,
+                force_quick_gelu=source.activation == "quickgelu",
+            )
+            tokenizer = open_clip.get_tokenizer(source.model)
+    except (RuntimeError, OSError, KeyError, AssertionError) as error:
+        raise TellapartError(
+            f"open_clip cannot load {'/'.join(filter(None, (source.model, source.pretrained)))}",
+            where=(str(error).strip() or type(error).__name__).splitlines()[0][:300],
+            allowed="weights of that architecture, in the cache (HF_HOME) or within reach",
+            todo="with HF_HUB_OFFLINE set, fetch the weights beforehand or name a checkpoint file",
+        ) from error
+    return model.eval(), transform, tokenizer
+
+
+def _described(tokenizer: Any) -> list[Any]:
+    """What a tokenizer does, as far as it can be told: its class, length, cleaning, vocabulary."""
+    inner = getattr(tokenizer, "tokenizer", tokenizer)
+    vocabulary = getattr(inner, "encoder", None) or getattr(inner, "get_vocab", dict)()
+    clean = getattr(tokenizer, "clean_fn", None)
+    return [
+        type(tokenizer).__name__,
+        tokenizer.context_length,
+        getattr(clean, "__name__", ""),
+        seeds.digest(sorted(vocabulary.items())),
+    ]

@@ -1,1 +1,0 @@
-"""Models of open_clip."""

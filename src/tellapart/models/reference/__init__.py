@@ -1,1 +1,0 @@
-"""Caption metrics as models."""

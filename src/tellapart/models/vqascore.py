@@ -1,0 +1,244 @@
+"""How models are asked a question about a picture, and how likely an answer of theirs is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+import numpy as np
+
+from tellapart.errors import BadInput
+from tellapart.models.checkpoint import (
+    Wanted,
+    alike,
+    described,
+    fetch,
+    log_probabilities,
+    seen_once,
+    token_ids,
+    transformers_library,
+    weights_of,
+)
+from tellapart.models.hf import text_length, to_device
+from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.names import canonical
+from tellapart.models.torch_tools import device_of, dtype_of, fingerprint
+from tellapart.pictures import Picture
+
+if TYPE_CHECKING:
+    import torch
+
+
+PLAIN = {"instructblip": "{question}", "blip-2": "Question: {question} Answer:"}
+"""Families without a chat template, and how they were asked in training."""
+PAIRS = 8
+
+
+class BlipAnswers:
+    """BLIP's question answering: a picture-grounded question encoder and an answer decoder."""
+
+    def __init__(self, model: Any, processor: Any, wanted: Wanted, answer: str) -> None:
+        self._model, self._processor, self._wanted = model, processor, wanted
+        self._length = text_length(model.config, processor.tokenizer)
+        self._answer = _answer_ids(processor.tokenizer, answer)
+
+    def log_probability(
+        self, pictures: Sequence[Picture], questions: Sequence[str]
+    ) -> torch.Tensor:
+        """Of the whole answer, one a question."""
+        import torch
+
+        seen = seen_once(pictures, self._processor.image_processor, self._see)
+        ids = token_ids(self._processor.tokenizer, questions, self._length)
+        found = torch.empty(len(questions), dtype=torch.float64)
+        for part in alike([len(row) for row in ids]):
+            image = torch.stack([seen[pictures[k].id] for k in part])
+            tokens = torch.tensor([ids[k] for k in part], device=self._wanted.device)
+            found[part] = self._answered(image, tokens).cpu()
+        return found
+
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        with torch.inference_mode():
+            ready = pixels.to(self._wanted.device, dtype_of(self._wanted.dtype))
+            seen: torch.Tensor = self._model.vision_model(pixel_values=ready)[0]
+        return seen
+
+    def _answered(self, image: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        answer = torch.tensor([self._answer] * len(tokens), device=tokens.device)
+        start = torch.full_like(answer[:, :1], self._model.decoder_start_token_id)
+        with torch.inference_mode():
+            question = self._model.text_encoder(
+                input_ids=tokens,
+                attention_mask=torch.ones_like(tokens),
+                encoder_hidden_states=image,
+                encoder_attention_mask=torch.ones(
+                    image.shape[:2], dtype=torch.long, device=image.device
+                ),
+            )[0]
+            out = self._model.text_decoder(
+                input_ids=torch.cat([start, answer[:, :-1]], dim=1),
+                encoder_hidden_states=question,
+                encoder_attention_mask=torch.ones_like(tokens),
+            )
+            return log_probabilities(out.logits, answer).sum(1)
+
+
+class GenerativeAnswers:
+    """Models that write on behind a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
+
+    def __init__(self, model: Any, processor: Any, wanted: Wanted, answer: str) -> None:
+        self._model, self._processor, self._wanted = model, processor, wanted
+        self._family = model.config.model_type
+        self._answer = _answer_ids(processor.tokenizer, answer)
+        if not getattr(processor, "chat_template", None) and self._family not in PLAIN:
+            raise BadInput(
+                f"{wanted.name!r} has no chat template, so nothing says how to ask it",
+                allowed=f"a model with a chat template, blip, {', '.join(PLAIN)}",
+            )
+        text = getattr(model.config, "text_config", model.config)
+        self._decodes = bool(getattr(text, "is_encoder_decoder", False))
+
+    def log_probability(
+        self, pictures: Sequence[Picture], questions: Sequence[str]
+    ) -> torch.Tensor:
+        """Of the whole answer, one a question."""
+        import torch
+
+        inputs = [self._inputs(p, q) for p, q in zip(pictures, questions, strict=True)]
+        shapes = [tuple((name, tuple(t.shape)) for name, t in sorted(i.items())) for i in inputs]
+        found = torch.empty(len(questions), dtype=torch.float64)
+        for part in alike(shapes, PAIRS):
+            joined = {name: torch.cat([inputs[k][name] for k in part]) for name in inputs[part[0]]}
+            found[part] = self._answered(to_device(joined, self._wanted), len(part)).cpu()
+        return found
+
+    def _inputs(self, picture: Picture, question: str) -> dict[str, torch.Tensor]:
+        if getattr(self._processor, "chat_template", None):
+            content = [
+                {"type": "image", "image": picture.open()},
+                {"type": "text", "text": question},
+            ]
+            return dict(
+                self._processor.apply_chat_template(
+                    [{"role": "user", "content": content}],
+                    add_generation_prompt=True,
+                    tokenize=True,
+                    return_dict=True,
+                    return_tensors="pt",
+                )
+            )
+        prompt = PLAIN[self._family].replace("{question}", question)
+        return dict(self._processor(images=picture.open(), text=prompt, return_tensors="pt"))
+
+    def _answered(self, inputs: dict[str, torch.Tensor], count: int) -> torch.Tensor:
+        import torch
+
+        answer = torch.tensor([self._answer] * count, device=self._wanted.device)
+        with torch.inference_mode():
+            if self._decodes:
+                logits = self._model(**inputs, labels=answer).logits
+            else:
+                logits = self._model(**_longer(inputs, answer[:, :-1])).logits
+            return log_probabilities(logits[:, -answer.shape[1] :], answer).sum(1)
+
+
+def _longer(inputs: dict[str, torch.Tensor], more: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The prompt with tokens behind it; what runs alongside the tokens grows with them."""
+    import torch
+
+    shape = inputs["input_ids"].shape
+    grown = dict(inputs)
+    for name, value in inputs.items():
+        if value.shape == shape and more.shape[1]:
+            tail = more if name == "input_ids" else torch.ones_like(more)
+            tail = torch.zeros_like(more) if name.endswith("token_type_ids") else tail
+            grown[name] = torch.cat([value, tail.to(value.dtype)], dim=1)
+    return grown
+
+
+def _answer_ids(tokenizer: Any, answer: str) -> list[int]:
+    ids = list(tokenizer(answer, add_special_tokens=False).input_ids)
+    if not ids or tokenizer.unk_token_id in ids:
+        raise BadInput(f"the model's tokenizer cannot spell the answer {answer!r}")
+    return ids
+
+
+QUESTION = 'Does this figure show "{caption}"? Please answer yes or no.'
+ANSWER = "Yes"
+PLACE = "{caption}"
+
+
+class _Answers(Protocol):
+    """A family of models that answer."""
+
+    def log_probability(
+        self, pictures: Sequence[Picture], questions: Sequence[str]
+    ) -> torch.Tensor:
+        """Of the whole answer, one a question."""
+        ...
+
+
+class VQAScore:
+    """How likely is "Yes" when asked whether the caption fits, such as vqascore:ORG/NAME.
+
+    For BLIP-VQA, InstructBLIP, BLIP-2 and models with a chat template (LLaVA and its kin).
+    `question=` changes the wording ({caption} is filled in), `answer=` the answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        question: str = QUESTION,
+        answer: str = ANSWER,
+        dtype: str = "float32",
+        device: str = "auto",
+        revision: str = "",
+    ) -> None:
+        if PLACE not in question:
+            raise BadInput(
+                f"the question {question!r} has no place for the caption",
+                allowed=f"text with {PLACE} in it",
+            )
+        transformers = transformers_library()
+        dtype_of(dtype)
+        wanted = Wanted(name, dtype, device_of(device), revision)
+        config = fetch(transformers.AutoConfig.from_pretrained, wanted)
+        self._question = question
+        blip = config.model_type == "blip"
+        kind = "BlipForQuestionAnswering" if blip else "AutoModelForImageTextToText"
+        model = weights_of(getattr(transformers, kind), wanted)
+        processor = fetch(transformers.AutoProcessor.from_pretrained, wanted)
+        family = BlipAnswers if blip else GenerativeAnswers
+        self._answers: _Answers = family(model, processor, wanted, answer)
+        told = {"dtype": dtype, "device": device, "revision": revision}
+        told |= {"question": quote(question)} if question != QUESTION else {}
+        told |= {"answer": quote(answer)} if answer != ANSWER else {}
+        self.facts = ModelInfo(
+            name=canonical("vqascore", told, name),
+            options={
+                "family": config.model_type,
+                "question": question,
+                "answer": answer,
+                "dtype": dtype,
+                "device": wanted.device,
+            },
+            weights=fingerprint(model),
+            preprocessing=described(
+                processor.image_processor,
+                processor.tokenizer,
+                [getattr(processor, "chat_template", None) or ""],
+            ),
+            dtype=dtype,
+        )
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+        """One probability a pair, in float64: near 1 float32 would make ties."""
+        if not texts:
+            return np.empty(0)
+        asked = [self._question.replace(PLACE, text) for text in texts]
+        return np.asarray(np.exp(self._answers.log_probability(pictures, asked).numpy()))

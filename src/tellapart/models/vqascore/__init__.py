@@ -1,1 +1,0 @@
-"""VQAScore: how likely is a Yes?"""

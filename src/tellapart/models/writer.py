@@ -1,0 +1,170 @@
+"""Models that write: a conversation in, the next thing said out.
+
+A writer is named as models are: `chat:MODEL@URL` (any OpenAI-compatible server) or `hf:NAME` (a
+causal language model of transformers with a chat template: on the hub, a folder, a .gguf file).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from tellapart import seeds
+from tellapart.errors import BadInput, UnknownName
+from tellapart.models.chat_http import Endpoint, Limits, NoAnswer, model_and_url, said
+from tellapart.models.checkpoint import Wanted, transformers_library
+from tellapart.models.language import CausalModel
+from tellapart.models.model import ModelInfo
+from tellapart.models.names import ModelName, canonical, made
+from tellapart.models.torch_tools import chunks, device_of, dtype_of
+
+Turn = tuple[str, str]
+"""Who speaks ("user", "assistant") and what is said."""
+Talk = tuple[Turn, ...]
+"""A conversation; the user has the last word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a writer said, or why it said nothing."""
+
+    text: str = ""
+    failure: str = ""
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """Carries conversations on."""
+
+    @property
+    def facts(self) -> ModelInfo:
+        """Name in full and fingerprints."""
+        ...
+
+    def write(self, talks: Sequence[Talk]) -> list[Written]:
+        """What is said next in each conversation."""
+        ...
+
+
+class ChatWriter:
+    """Writes by a model behind an OpenAI-compatible server, several requests at a time.
+
+    A temperature below 0 is not sent.
+    """
+
+    def __init__(
+        self,
+        model_at_url: str,
+        temperature: float = 0.0,
+        max_tokens: int = 96,
+        concurrency: int = 4,
+        timeout: float = 60.0,
+        retries: int = 5,
+        wait: float = 1.0,
+        max_requests: int = 0,
+        max_tokens_total: int = 0,
+    ) -> None:
+        self._model, url = model_and_url(model_at_url)
+        if concurrency < 1:
+            raise BadInput(f"concurrency={concurrency} is none", allowed="1 or more")
+        limits = Limits(timeout, retries, wait, max_requests, max_tokens_total)
+        self.endpoint = Endpoint(url, limits)
+        self._concurrency = concurrency
+        # How patiently and how far a server is asked does not change what it writes.
+        told = {"temperature": temperature, "max_tokens": max_tokens}
+        self.facts = ModelInfo(
+            canonical("chat", told, model_at_url, ChatWriter), told, dtype="unknown"
+        )
+        self._sent = {key: value for key, value in told.items() if value >= 0}
+
+    def write(self, talks: Sequence[Talk]) -> list[Written]:
+        """What the server says next; what fails is a failure of that conversation alone."""
+        return self.endpoint.together(self._written, talks, self._concurrency)
+
+    def _written(self, talk: Talk) -> Written:
+        messages = [{"role": who, "content": what} for who, what in talk]
+        try:
+            found = self.endpoint.ask({"model": self._model, "messages": messages, **self._sent})
+        except NoAnswer as error:
+            return Written(failure=str(error))
+        return Written(self.endpoint.hidden(said(found)[0]))
+
+
+class LocalWriter:
+    """Writes by a language model on this machine, always the likeliest token."""
+
+    def __init__(
+        self,
+        name: str,
+        max_tokens: int = 96,
+        batch_size: int = 8,
+        dtype: str = "float32",
+        device: str = "auto",
+        revision: str = "",
+    ) -> None:
+        dtype_of(dtype)
+        told = {"max_tokens": max_tokens, "dtype": dtype, "device": device, "revision": revision}
+        facts = ModelInfo(canonical("hf", told, name, LocalWriter), told)
+        wanted = Wanted(name, dtype, device_of(device), revision)
+        self._causal = CausalModel(transformers_library(), wanted, facts, "mean")
+        self._tokenizer, self._device = self._causal.tokenizer, wanted.device
+        self._max_tokens, self._batch_size = max_tokens, batch_size
+        template = self._tokenizer.chat_template
+        if not template:
+            raise BadInput(
+                f"the tokenizer of {name!r} has no chat template",
+                allowed="a model that was trained to follow instructions",
+            )
+        own = self._causal.facts
+        read = seeds.digest(own.preprocessing, template)
+        self.facts = ModelInfo(own.name, told, own.weights, read, dtype)
+
+    def write(self, talks: Sequence[Talk]) -> list[Written]:
+        """What the model says next; conversations of like length go through it together."""
+        prompts = [self._prompt(talk) for talk in talks]
+        order = sorted(range(len(talks)), key=lambda k: (len(prompts[k]), prompts[k]))
+        found: dict[int, Written] = {}
+        for part in chunks(len(order), self._batch_size):
+            places = [order[k] for k in part]
+            texts = self._generated([prompts[k] for k in places])
+            found |= {k: Written(text) for k, text in zip(places, texts, strict=True)}
+        return [found[k] for k in range(len(talks))]
+
+    def _prompt(self, talk: Talk) -> list[int]:
+        messages = [{"role": who, "content": what} for who, what in talk]
+        text = self._tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False
+        )
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _generated(self, prompts: list[list[int]]) -> list[str]:
+        import torch
+
+        width = max(map(len, prompts))
+        end = self._tokenizer.eos_token_id
+        ids = torch.tensor([[end] * (width - len(row)) + row for row in prompts])
+        there = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts])
+        with torch.inference_mode():
+            out = self._causal.model.generate(
+                input_ids=ids.to(self._device), attention_mask=there.to(self._device),
+                max_new_tokens=self._max_tokens, do_sample=False, pad_token_id=end,
+            )  # fmt: skip
+        texts: list[str] = self._tokenizer.batch_decode(out[:, width:], skip_special_tokens=True)
+        return texts
+
+
+WRITERS: Mapping[str, Callable[..., Writer]] = {"chat": ChatWriter, "hf": LocalWriter}
+
+
+def writer_of(text: str) -> Writer:
+    """The writer that a string names."""
+    name = ModelName.parse(text)
+    if name.scheme not in WRITERS:
+        raise UnknownName(
+            "sort of writer", name.scheme, WRITERS,
+            todo="such as chat:MODEL@URL, or hf:FOLDER for a language model on this machine",
+        )  # fmt: skip
+    writer: Writer = made(name, WRITERS[name.scheme])
+    return writer

@@ -1,0 +1,165 @@
+"""Asking choosers: every question in its orders, and nothing asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import polars as pl
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadImage, TellapartError
+from tellapart.models.model import Asked, Reply
+from tellapart.questions import Question, questions
+from tellapart.score.batches import ModelFailed
+from tellapart.score.plan import Task
+from tellapart.score.run import answers_frame
+from tellapart.store.records import Journal
+
+Row = tuple[Any, ...]
+AT_ONCE = 50_000
+"""How many answers are held as Python objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How questions are put: the seed of their orders, how often, how many at a time."""
+
+    seed: int
+    trials: int
+    batch_size: int
+    skip_bad: bool = False
+
+
+def ask_all(
+    model: Any,
+    task: Task,
+    way: Way,
+    *,
+    journal: Journal | None = None,
+    kept: pl.DataFrame | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> pl.DataFrame:
+    """The answers to all questions of a task.
+
+    Answers in the journal, and those in `kept` (an earlier run), are not asked again.
+    """
+    known = dict(journal.known) if journal else {}
+    if kept is not None:
+        known |= _answered(kept)
+    frames, rows, done = [answers_frame([])], [], 0
+    for items in _parts(iter(task.items), way.batch_size):
+        asked = [one for item in items for one in _asked(task.benchmark, item, task, way)]
+        for part in _parts(iter(asked), way.batch_size):
+            replies = _replies(model, part, known, journal, way.skip_bad)
+            rows += [_answer_row(one, reply) for one, reply in zip(part, replies, strict=True)]
+        if len(rows) >= AT_ONCE:
+            frames.append(answers_frame(rows))
+            rows = []
+        done += len(items)
+        progress(done, len(task.items))
+    return pl.concat([*frames, answers_frame(rows)])
+
+
+def _asked(benchmark: Benchmark, item: Any, task: Task, way: Way) -> Iterator[Asked]:
+    pictures = benchmark.pictures(item)
+    for question in questions(item, task.asks):
+        for trial in range(way.trials):
+            yield Asked(question, pictures, order_of(question, trial, way.seed), trial)
+
+
+def _parts(things: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    while part := list(islice(things, size)):
+        yield part
+
+
+def _key(asked: Asked) -> str:
+    order = ",".join(map(str, asked.order))
+    return f"{asked.item.id} {asked.question.id} {asked.trial} {order}"
+
+
+def _answered(run: pl.DataFrame) -> dict[str, Any]:
+    """The answers of an earlier run, as the journal keeps them."""
+    found = {}
+    for item, question, trial, order, choice, status, reply in run.iter_rows():
+        if status == "answered" and choice in order:
+            key = f"{item} {question} {trial} {','.join(map(str, order))}"
+            found[key] = [order.index(choice), reply]
+    return found
+
+
+def _replies(
+    model: Any,
+    part: Sequence[Asked],
+    known: dict[str, Any],
+    journal: Journal | None,
+    skip_bad: bool,
+) -> list[Reply]:
+    """A reply to each question; what is not known is asked, and kept unless it failed."""
+    missing = [one for one in part if _key(one) not in known]
+    fresh = dict(zip(map(_key, missing), _ask(model, missing, skip_bad), strict=True))
+    good = {k: [r.shown, r.text] for k, r in fresh.items() if r.shown is not None and not r.failure}
+    if journal and good:
+        journal.add(good)
+    return [
+        fresh[key] if key in fresh else Reply(shown=known[key][0], text=known[key][1])
+        for key in map(_key, part)
+    ]
+
+
+def _ask(model: Any, asked: Sequence[Asked], skip_bad: bool) -> list[Reply]:
+    """Ask a batch; a server that is not there is a failure of these questions, not of the job."""
+    if not asked:
+        return []
+    try:
+        replies = list(model.choose(asked))
+    except BadImage as error:
+        if not skip_bad:
+            raise
+        if len(asked) == 1:
+            return [Reply(shown=None, failure=error.what)]
+        return [reply for one in asked for reply in _ask(model, [one], skip_bad)]
+    except TellapartError:
+        raise
+    except OSError as error:  # connections that are refused, broken or too slow
+        return [Reply(shown=None, failure=f"{type(error).__name__}: {error}")] * len(asked)
+    except Exception as error:
+        raise _failed(model, asked, f"{type(error).__name__}: {error}") from error
+    if len(replies) != len(asked):
+        raise _failed(model, asked, f"it gave {len(replies)} replies to {len(asked)} questions")
+    for one, reply in zip(asked, replies, strict=True):
+        if reply.shown is not None and not 0 <= reply.shown < len(one.order):
+            raise _failed(model, [one], f"it picked {reply.shown} of {len(one.order)} options")
+    return replies
+
+
+def _failed(model: Any, asked: Sequence[Asked], what: str) -> ModelFailed:
+    first = f"{asked[0].question.id} of item {asked[0].item.id}"
+    more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
+    return ModelFailed(
+        f"{model.facts.name} failed on the batch of {first}{more}: {what}",
+        todo="mend the model and give the same command again: what was answered is kept",
+    )
+
+
+def order_of(question: Question, trial: int, seed: int) -> tuple[int, ...]:
+    """The order in which options are shown: shuffled, then moved on by one place a trial.
+
+    With as many trials as options each option stands at each place once, so that a model which
+    leans to a place neither gains nor loses by it.
+    """
+    rng = seeds.rng(seed, "order", question.item.content, question.id)
+    shuffled = [int(k) for k in rng.permutation(len(question.options))]
+    first = trial % len(shuffled)
+    return tuple(shuffled[first:] + shuffled[:first])
+
+
+def _answer_row(asked: Asked, reply: Reply) -> Row:
+    answered = reply.shown is not None and not reply.failure
+    choice = asked.order[reply.shown] if answered and reply.shown is not None else None
+    status = "answered" if answered else "failed"
+    text = " | ".join(part for part in (reply.failure, reply.text) if part)
+    return asked.item.id, asked.question.id, asked.trial, list(asked.order), choice, status, text

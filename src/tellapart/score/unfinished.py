@@ -1,0 +1,115 @@
+"""Work that is not finished: where a job keeps what it has, so that it can be killed and go on.
+
+`OUT/.unfinished/<job>/<model>` holds what the cache may not: rows of models without a fingerprint,
+answers of choosers, and how small batches had to be. It goes when the job is done. The job is a
+hash of its models, benchmarks and settings, so that another command starts afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tellapart._version import __version__
+from tellapart.models.model import CACHE_FORMAT
+from tellapart.seeds import digest
+from tellapart.store.records import SUFFIX, Journal
+from tellapart.store.rows import Shelf
+from tellapart.tables import read_json, write_json
+
+HOME = ".unfinished"
+
+
+def model_id(model: Any) -> str:
+    """A hash of what is known of a model, with the code of its class where that can be read.
+
+    A model without a weights fingerprint that was mended after it failed is another model.
+    """
+    try:
+        source = Path(inspect.getsourcefile(type(model)) or "").read_bytes()
+    except (OSError, TypeError):
+        source = b""
+    facts = {key: str(value) for key, value in asdict(model.facts).items()}
+    return digest(CACHE_FORMAT, __version__, facts, hashlib.sha256(source).hexdigest())[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWork:
+    """One model's part of an unfinished job."""
+
+    folder: Path
+
+    @property
+    def begun(self) -> bool:
+        """Whether this job was here before: then the runs that are there are its own."""
+        return (self.folder / "begun").exists()
+
+    def begin(self) -> None:
+        """Say that the job is here."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "begun").touch()
+
+    def shelf(self, part: str) -> Shelf:
+        """Rows, kept until the job is done."""
+        return Shelf(self.folder / f"rows-{part}")
+
+    def journal(self, part: str) -> Journal:
+        """Answers, kept until the job is done."""
+        return Journal(self.folder / f"answers-{part}")
+
+    def smaller(self) -> dict[str, int]:
+        """How small batches had to be so far."""
+        path = self.folder / "smaller.json"
+        return dict(read_json(path)) if path.exists() else {}
+
+    def note_smaller(self, smaller: dict[str, int]) -> None:
+        """Remember how small batches had to be."""
+        write_json(self.folder / "smaller.json", smaller)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The folder of an unfinished job."""
+
+    folder: Path
+
+    def desk(self, model: Any) -> ModelWork:
+        """A model's part of it."""
+        return ModelWork(self.folder / model_id(model))
+
+    def holds_something(self) -> bool:
+        """Whether anything was computed or asked that is worth keeping."""
+        return any(self.folder.glob(f"*/*/**/*{SUFFIX}"))
+
+    def clear(self) -> None:
+        """Take the folder away, in one step."""
+        gone = self.folder.with_name(f"gone-{os.urandom(4).hex()}")
+        with suppress(OSError):
+            os.replace(self.folder, gone)
+        for left in self.folder.parent.glob("gone-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        for empty in (self.folder.parent, self.folder.parent.parent):
+            with suppress(OSError):
+                empty.rmdir()
+
+
+@contextmanager
+def work_on(out: Path, job: Sequence[Any]) -> Iterator[Work]:
+    """The work of a job; it is cleared when the job ends well, or has left nothing of use."""
+    work = Work(out / HOME / digest("job", *job)[:16])
+    saved = {path.parent for path in out.glob("*/*/run.json")}
+    try:
+        yield work
+    except BaseException:
+        new = {path.parent for path in out.glob("*/*/run.json")} - saved
+        if not new and not work.holds_something():
+            work.clear()
+        raise
+    work.clear()

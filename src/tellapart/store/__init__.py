@@ -1,0 +1,1 @@
+"""The cache on disk: scores, parses, arrays and downloads, under one size limit."""
