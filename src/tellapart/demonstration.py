@@ -83,7 +83,10 @@ def demo(
     scores, halved = measure(runs), measure(runs, ties="half")
     page = report(
         runs, out / "report.html",
-        ReportOptions(title="tellapart demo", progress=partial(progress, "writing the report")),
+        ReportOptions(
+            title="tellapart demo",
+            progress=lambda _, done, total: progress("writing the report", done, total),
+        ),
     )  # fmt: skip
     people = _people(corpus, out, seed, partial(progress, "people answer"))
     return Demonstration(scores, halved, people, page)

@@ -16,10 +16,10 @@ from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.ties import check_rule
 from tellapart.reports.gallery import Gallery, chosen_items, make_gallery
-from tellapart.reports.options import Steps
 from tellapart.reports.report import ReportOptions, report
-from tellapart.reports.sheets import make_sheets
+from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.score.run import Run
+from tellapart.types import silent
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -60,9 +60,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 @pytest.fixture(scope="module")
 def gallery(runs: list[Run]) -> Gallery:
     """The same cards as in the page, to count against."""
-    steps = Steps(0, lambda done, total: None)
-    sheets = make_sheets(runs, check_rule("wrong"), False, steps)
-    return make_gallery(sheets, chosen_items(sheets, 60), steps)
+    steps = StepCounter(0, silent)
+    benchmarks = measure_runs(runs, check_rule("wrong"), False, steps)
+    return make_gallery(benchmarks, chosen_items(benchmarks, 60), steps)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Small benchmarks and runs for the report, and sheets made by hand."""
+"""Small benchmarks and runs for the report, and results made by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tellapart.benchmark.benchmark import Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.choice import ACCURACY
 from tellapart.measures.estimate import Estimate
-from tellapart.reports.sheets import Entry, Sheet
+from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 
 MODELS = ["oracle?error=0.2", "chance", "chance-chooser"]
@@ -56,8 +56,8 @@ def estimate(value: float, low: float, high: float, **more: object) -> Estimate:
 
 
 @pytest.fixture
-def sheet_of() -> Callable[..., Sheet]:
-    """A sheet from models' estimates, with what the text-only model gets."""
+def results_of() -> Callable[..., BenchmarkResults]:
+    """Results from models' estimates, with what the text-only model gets."""
 
     def make(
         models: dict[str, Estimate],
@@ -65,7 +65,7 @@ def sheet_of() -> Callable[..., Sheet]:
         *,
         name: str = "b",
         covered: dict[str, int] | None = None,
-    ) -> Sheet:
+    ) -> BenchmarkResults:
         items = [
             Item.built("x", images=(f"a{k}", f"b{k}"), captions=("A dog.",),
                        true=frozenset({(0, 0)}), kind="bison", origin=Origin("hand"))
@@ -86,7 +86,7 @@ def sheet_of() -> Callable[..., Sheet]:
 
         text_only = entry("blind", blind or estimate(0.5, 0.45, 0.55, tie_rule="half"))
         entries = tuple(entry(label, one) for label, one in models.items())
-        return Sheet(name, benchmark, (ACCURACY,), entries, text_only, computed=True)
+        return BenchmarkResults(name, benchmark, (ACCURACY,), entries, text_only, computed=True)
 
     return make
 

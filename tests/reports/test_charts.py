@@ -5,32 +5,41 @@ from __future__ import annotations
 import json
 import re
 
-from tellapart.reports.asking import BISON, BIVLC, FOIL, MCIC, family
-from tellapart.reports.charts import kinds_chart, main_chart, short
-from tellapart.reports.drawing import PAGE, svg_for_page, write_charts
-from tellapart.reports.options import Steps
-from tellapart.reports.sheets import make_sheets
-from tellapart.reports.specs import PRINT, spec
+from tellapart.reports.charts import (
+    PAGE,
+    PRINT,
+    kinds_chart,
+    main_chart,
+    short,
+    spec,
+    svg_for_page,
+    write_charts,
+)
+from tellapart.reports.results import StepCounter, measure_runs
+from tellapart.reports.summary import BISON, BIVLC, FOIL, MCIC, family
+from tellapart.types import silent
 
 
-def test_a_chart_is_sorted_with_text_only_last(sheet_of, an_estimate):
+def test_a_chart_is_sorted_with_text_only_last(results_of, an_estimate):
     models = {"low": an_estimate(0.6, 0.5, 0.7), "high": an_estimate(0.9, 0.8, 1.0)}
-    chart = main_chart(sheet_of(models))
+    chart = main_chart(results_of(models))
     assert chart.labels == ("high", "low", "text-only")
     assert "high 90.0 (80.0 to 100.0); low 60.0 (50.0 to 70.0)" in chart.words
     assert chart.words.endswith("Chance: 50.0.")
 
 
-def test_names_in_charts_are_text(sheet_of, an_estimate):
-    chart = main_chart(sheet_of({'</text><script>alert("1")</script>': an_estimate(0.9, 0.8, 1.0)}))
+def test_names_in_charts_are_text(results_of, an_estimate):
+    chart = main_chart(
+        results_of({'</text><script>alert("1")</script>': an_estimate(0.9, 0.8, 1.0)})
+    )
     svg = svg_for_page(chart)
     assert "<script" not in svg
     assert "&lt;script&gt;" in svg
 
 
 def test_the_svg_takes_the_colours_of_the_page_and_asks_for_nothing(made):
-    (sheet,) = make_sheets(made.on("bivlc"), "wrong", False, Steps(0, lambda done, total: None))
-    for chart in (main_chart(sheet), kinds_chart(sheet)):
+    (results,) = measure_runs(made.on("bivlc"), "wrong", False, StepCounter(0, silent))
+    for chart in (main_chart(results), kinds_chart(results)):
         svg = svg_for_page(chart)
         assert "#fe00" not in svg
         assert "currentColor" in svg
@@ -43,8 +52,8 @@ def test_the_svg_takes_the_colours_of_the_page_and_asks_for_nothing(made):
 
 
 def test_files_are_written_in_three_formats(made, tmp_path):
-    (sheet,) = make_sheets(made.on("bison"), "wrong", False, Steps(0, lambda done, total: None))
-    write_charts([main_chart(sheet)], tmp_path)
+    (results,) = measure_runs(made.on("bison"), "wrong", False, StepCounter(0, silent))
+    write_charts([main_chart(results)], tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "bison-accuracy.pdf",
         "bison-accuracy.png",

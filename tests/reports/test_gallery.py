@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellapart.reports.gallery import chosen_items, make_gallery, spread
-from tellapart.reports.options import Steps
-from tellapart.reports.sheets import make_sheets
+from tellapart.reports.results import StepCounter, measure_runs
+from tellapart.types import silent
 
 
 @given(st.integers(0, 500), st.lists(st.integers(0, 100), max_size=8))
@@ -22,9 +22,9 @@ def test_spread_gives_all_it_can_and_evenly(total, sizes):
 
 
 def sheets_of(made, total):
-    sheets = make_sheets(made.runs, "wrong", False, Steps(0, lambda done, all_: None))
-    chosen = chosen_items(sheets, total)
-    return sheets, chosen, make_gallery(sheets, chosen, Steps(0, lambda done, all_: None))
+    benchmarks = measure_runs(made.runs, "wrong", False, StepCounter(0, silent))
+    chosen = chosen_items(benchmarks, total)
+    return benchmarks, chosen, make_gallery(benchmarks, chosen, StepCounter(0, silent))
 
 
 def test_items_are_spread_over_benchmarks_and_kinds(made):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from tellapart.reports.latex import to_latex
-from tellapart.reports.results import Cell, Column, Row, RowKind, Table
+from tellapart.reports.score_tables import (
+    RowKind,
+    ScoreTable,
+    TableCell,
+    TableColumn,
+    TableRow,
+    to_latex,
+)
 from tellapart.text.latex import escape
 
 
@@ -19,24 +25,24 @@ def test_line_breaks_and_controls_cannot_end_a_row():
 
 
 def test_a_table_is_booktabs_with_the_best_in_bold():
-    table = Table(
+    table = ScoreTable(
         "t",
         "50% & more",
-        (Column("T2-nouns"), Column("a_b")),
+        (TableColumn("T2-nouns"), TableColumn("a_b")),
         (
-            Row(
+            TableRow(
                 RowKind.MODEL,
                 "m_1",
                 "3 of 5 items",
-                (Cell("71.3", "66.1", "76.9", best=True), None),
+                (TableCell("71.3", "66.1", "76.9", best=True), None),
             ),
-            Row(
+            TableRow(
                 RowKind.TEXT_ONLY,
                 "blind",
                 "",
-                (Cell("50.0", "50.0", "50.0"), Cell("1.0", "0.0", "2.0")),
+                (TableCell("50.0", "50.0", "50.0"), TableCell("1.0", "0.0", "2.0")),
             ),
-            Row(RowKind.CHANCE, "chance", "", (Cell("38.2–38.9"), Cell("1.9"))),
+            TableRow(RowKind.CHANCE, "chance", "", (TableCell("38.2–38.9"), TableCell("1.9"))),
         ),
     )
     lines = to_latex(table).splitlines()

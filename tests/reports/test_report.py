@@ -123,7 +123,9 @@ def test_partial_runs_and_failures_are_listed(made, tmp_path):
 
 def test_progress_reaches_its_total_once(made, tmp_path):
     seen = []
-    options = ReportOptions(gallery=10, progress=lambda done, total: seen.append((done, total)))
+    options = ReportOptions(
+        gallery=10, progress=lambda phase, done, total: seen.append((done, total))
+    )
     report(made.runs, tmp_path / "p.html", options)
     total = 4 * (3 + 1) + 10
     assert seen == [(k + 1, total) for k in range(total)]

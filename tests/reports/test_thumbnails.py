@@ -11,7 +11,7 @@ import PIL.Image
 
 from tellapart.benchmark.benchmark import Benchmark, Card
 from tellapart.items import Image
-from tellapart.reports.thumbnails import LARGEST, Album, shrunk
+from tellapart.reports.gallery import LARGEST_PICTURE, Album, shrunk
 
 
 def noise(width: int, height: int) -> PIL.Image.Image:
@@ -66,4 +66,4 @@ def test_much_text_leaves_less_room(tmp_path):
     b = benchmark(tmp_path, "a.png")
     roomy.add(b, "a.png")
     tight.add(b, "a.png")
-    assert len(tight.pictures[0]) < len(roomy.pictures[0]) <= 4 / 3 * LARGEST + 100
+    assert len(tight.pictures[0]) < len(roomy.pictures[0]) <= 4 / 3 * LARGEST_PICTURE + 100

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from tellapart.cli.output import Json, SkipBad, emit, listed, progress_bar
+from tellapart.cli.output import Json, SkipBad, emit, listed, progress_bars
 
 Runs = Annotated[list[Path], typer.Argument(help="Runs, or folders of runs.")]
 Ties = Annotated[str, typer.Option(help="A tie counts as: wrong (strict), half, right, drop.")]
@@ -89,7 +89,7 @@ def report(
     from tellapart.reports.report import ReportOptions
     from tellapart.reports.report import report as write
 
-    with progress_bar("report") as progress:
+    with progress_bars() as progress:
         options = ReportOptions(
             title=title,
             ties=ties,

@@ -1,15 +1,25 @@
-"""What the charts show: the numbers of each, its name and its text alternative."""
+"""Charts: their numbers and text alternatives, how they look (Vega-Lite), and the files.
+
+Each is drawn as SVG for the page, and as PNG, SVG and PDF files. Nothing is fetched.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tellapart.measures.estimate import Estimate
-from tellapart.reports.results import file_name, percent
-from tellapart.reports.sheets import Entry, Sheet
+from tellapart.reports.results import BenchmarkResults, Entry
+from tellapart.reports.score_tables import file_name
+from tellapart.tables import whole_file, write_text
+from tellapart.text.aligned import percent
 
 MAX_SERIES = 6
+WIDTH = 400
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +38,11 @@ class Chart:
     series: tuple[str, ...] = ()
 
 
-def main_chart(sheet: Sheet) -> Chart | None:
+def main_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure of a benchmark: a dot and an interval for each model."""
-    measure = sheet.main.name
-    named = [(entry.label, entry, False) for entry in sheet.entries]
-    named.append(("text-only", sheet.text_only, True))
+    measure = results.main.name
+    named = [(entry.label, entry, False) for entry in results.entries]
+    named.append(("text-only", results.text_only, True))
     rows: list[dict[str, Any]] = []
     for label, entry, blind in named:
         one = entry.estimate(measure)
@@ -47,7 +57,7 @@ def main_chart(sheet: Sheet) -> Chart | None:
     ]
     levels = sorted({round(row["chance"], 1) for row in rows})
     words = (
-        f"{sheet.label}, {measure} in percent with 95% intervals: {'; '.join(said)}. "
+        f"{results.label}, {measure} in percent with 95% intervals: {'; '.join(said)}. "
         f"Chance: {' or '.join(f'{level:.1f}' for level in levels)}."
     )
     seen: set[float] = set()
@@ -56,21 +66,21 @@ def main_chart(sheet: Sheet) -> Chart | None:
         row["chance_label"] = "" if level in seen else f"chance {level:.1f}"
         seen.add(level)
     labels = tuple(row["label"] for row in rows)
-    name = file_name(sheet.label, measure)
-    return Chart(name, f"{sheet.label}: {measure}", words, tuple(rows), measure, labels)
+    name = file_name(results.label, measure)
+    return Chart(name, f"{results.label}: {measure}", words, tuple(rows), measure, labels)
 
 
-def kinds_chart(sheet: Sheet) -> Chart | None:
+def kinds_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure by kind, for the best models and the text-only one."""
-    measure = sheet.main.name
-    if len(sheet.kinds) < 2:
+    measure = results.main.name
+    if len(results.kinds) < 2:
         return None
-    shown = best_entries(sheet, MAX_SERIES - 1)
-    named = [(short(entry.label), entry) for entry in shown] + [("text-only", sheet.text_only)]
+    shown = best_entries(results, MAX_SERIES - 1)
+    named = [(short(entry.label), entry) for entry in shown] + [("text-only", results.text_only)]
     rows: list[dict[str, Any]] = []
     for place, (label, entry) in enumerate(named):
         offset = (place - (len(named) - 1) / 2) * 0.62 / len(named) + 0.1
-        for number, kind in enumerate(sheet.kinds):
+        for number, kind in enumerate(results.kinds):
             one = entry.estimate(measure, kind)
             if one is not None and one.n:
                 rows.append({"y": number + offset, "kind": number, "label": label, **_numbers(one)})
@@ -79,21 +89,21 @@ def kinds_chart(sheet: Sheet) -> Chart | None:
     said = []
     for label, _ in named:
         of_label = [row for row in rows if row["label"] == label]
-        values = [f"{sheet.kinds[row['kind']]} {row['value']:.1f}" for row in of_label]
+        values = [f"{results.kinds[row['kind']]} {row['value']:.1f}" for row in of_label]
         said.append(f"{label}: {', '.join(values)}")
-    words = f"{sheet.label}, {measure} in percent by kind: {'; '.join(said)}."
-    name = file_name(sheet.label, measure, "by-kind")
+    words = f"{results.label}, {measure} in percent by kind: {'; '.join(said)}."
+    name = file_name(results.label, measure, "by-kind")
     series = tuple(label for label, _ in named)
-    title = f"{sheet.label}: {measure} by kind"
-    return Chart(name, title, words, tuple(rows), measure, sheet.kinds, series)
+    title = f"{results.label}: {measure} by kind"
+    return Chart(name, title, words, tuple(rows), measure, results.kinds, series)
 
 
-def best_entries(sheet: Sheet, most: int) -> list[Entry]:
-    """The models with the highest main measure, in the order of the sheet."""
-    scored = [(one.value, k) for k, e in enumerate(sheet.entries)
-              if (one := e.estimate(sheet.main.name))]  # fmt: skip
+def best_entries(results: BenchmarkResults, most: int) -> list[Entry]:
+    """The models with the highest main measure, in the order of the results."""
+    scored = [(one.value, k) for k, e in enumerate(results.entries)
+              if (one := e.estimate(results.main.name))]  # fmt: skip
     kept = {k for _, k in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:most]}
-    return [entry for k, entry in enumerate(sheet.entries) if k in kept]
+    return [entry for k, entry in enumerate(results.entries) if k in kept]
 
 
 def short(label: str, most: int = 52) -> str:
@@ -114,3 +124,226 @@ def _numbers(one: Estimate) -> dict[str, Any]:
         "chance": round(100 * one.chance, 3),
         "text": percent(one.value),
     }
+
+
+# How a chart looks.
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """What a chart is drawn in; `series` are told apart by their shapes as well."""
+
+    ink: str
+    faint: str
+    accent: str
+    series: tuple[str, ...]
+    background: str | None
+
+
+PRINT = Colours(
+    "#22262b",
+    "#6b7075",
+    "#0b6b7a",
+    ("#0072b2", "#c24e00", "#00795a", "#a8487c", "#6b5b00", "#5a5f66"),
+    None,
+)
+
+
+def spec(chart: Chart, colours: Colours) -> dict[str, Any]:
+    """The specification of a chart; all data is inside."""
+    return _kinds_spec(chart, colours) if chart.series else _main_spec(chart, colours)
+
+
+def _x(field: str, chart: Chart) -> dict[str, Any]:
+    title = f"{chart.measure}, %   (bar: 95% interval; dashed: chance)"
+    axis = {"values": [0, 25, 50, 75, 100], "title": title, "grid": False, "tickSize": 4}
+    scale = {"domain": [0, 100], "nice": False}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def _y(field: str, rows: int) -> dict[str, Any]:
+    scale = {"domain": [-0.5, rows - 0.5], "reverse": True, "nice": False, "zero": False}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": None}
+
+
+def _at(pixels: int) -> dict[str, Any]:
+    return {"value": pixels}
+
+
+def _frame(chart: Chart, colours: Colours, row_height: int, layers: list[Any]) -> dict[str, Any]:
+    return {
+        "width": WIDTH,
+        "height": row_height * len(chart.labels),
+        "padding": {"left": 12, "right": 14, "top": 4, "bottom": 4},
+        "background": colours.background,
+        "layer": layers,
+        "config": {
+            "font": "sans-serif",
+            "view": {"stroke": None},
+            "text": {"color": colours.ink, "fontSize": 13},
+            "axis": {
+                "labelColor": colours.faint, "titleColor": colours.faint, "titleFontWeight": 400,
+                "labelFontSize": 12, "titleFontSize": 12, "domainColor": colours.faint,
+                "tickColor": colours.faint, "domainOpacity": 0.5, "tickOpacity": 0.5,
+            },
+            "legend": {"labelColor": colours.ink, "labelFontSize": 13, "labelLimit": WIDTH - 30,
+                       "symbolOpacity": 1, "symbolSize": 70},
+        },
+    }  # fmt: skip
+
+
+def _main_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
+    count, ink = len(chart.labels), colours.ink
+    y = _y("y", count)
+    colour = {"condition": {"test": "datum.blind", "value": colours.faint}, "value": colours.accent}
+    shape = {"condition": {"test": "datum.blind", "value": "diamond"}, "value": "circle"}
+    # The rule of chance stops short of the next label, so that it crosses no text.
+    rows = [
+        {**row, "top": row["y"] - 0.1, "bottom": min(row["y"] + 0.5, count - 0.5)}
+        for row in chart.rows
+    ]
+    x = _x("value", chart)
+    low, high = _x("low", chart), {"field": "high"}
+    band = {"y": _y("top", count), "y2": {"field": "bottom"}}
+    layers = [
+        {
+            "mark": {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]},
+            "encoding": {"x": _x("chance", chart), **band},
+        },
+        {
+            "mark": {"type": "rule", "strokeWidth": 6, "opacity": 0.35, "strokeCap": "round"},
+            "encoding": {"x": low, "x2": high, "y": y, "color": colour},
+        },
+        {
+            "mark": {"type": "point", "size": 90, "filled": True, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": colour,
+                "shape": shape,
+            },
+        },
+        {
+            "mark": {"type": "text", "align": "left", "dy": -15},
+            "encoding": {"text": {"field": "label"}, "x": _at(0), "y": y},
+        },
+        {
+            "mark": {"type": "text", "align": "right", "dy": -15, "fontWeight": 600, "color": ink},
+            "encoding": {"text": {"field": "text"}, "x": _at(WIDTH), "y": y},
+        },
+        {
+            "mark": {"type": "text", "dy": 9, "dx": 5, "align": "left", "baseline": "top",
+                     "fontSize": 11, "color": colours.faint},
+            "encoding": {"text": {"field": "chance_label"}, "x": _x("chance", chart), "y": y},
+        },
+    ]  # fmt: skip
+    return {**_frame(chart, colours, 54, layers), "data": {"values": rows}}
+
+
+def _kinds_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
+    count = len(chart.labels)
+    domain = list(chart.series)
+    height = 26 + 11 * len(domain)
+    rows = [
+        {**row, "top": row["kind"] - 0.5 + 20 / height, "bottom": row["kind"] + 0.5}
+        for row in chart.rows
+    ]
+    picked = [*colours.series[: len(domain) - 1], colours.series[-1]]
+    shapes = [*SHAPES[: len(domain) - 1], SHAPES[-1]]
+    legend = {"orient": "top", "direction": "vertical", "title": None, "columns": _columns(domain)}
+    colour = {"field": "label", "type": "nominal", "scale": {"domain": domain, "range": picked},
+              "legend": legend}  # fmt: skip
+    shape = {"field": "label", "type": "nominal", "scale": {"domain": domain, "range": shapes},
+             "legend": legend}  # fmt: skip
+    x = _x("value", chart)
+    band = {"y": _y("top", count), "y2": {"field": "bottom"}}
+    names = [{"kind": k, "name": name, "top": k - 0.5} for k, name in enumerate(chart.labels)]
+    layers = [
+        {
+            "mark": {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]},
+            "encoding": {"x": _x("chance", chart), **band},
+        },
+        {
+            "data": {"values": names},
+            "mark": {
+                "type": "text", "align": "left", "baseline": "top", "dy": 3, "fontWeight": 600,
+            },
+            "encoding": {"text": {"field": "name"}, "x": _at(0), "y": _y("top", count)},
+        },
+        {
+            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.6},
+            "encoding": {
+                "x": _x("low", chart), "x2": {"field": "high"}, "y": _y("y", count),
+                "color": colour,
+            },
+        },
+        {
+            "mark": {"type": "point", "size": 50, "filled": True, "opacity": 1},
+            "encoding": {"x": x, "y": _y("y", count), "color": colour, "shape": shape},
+        },
+    ]  # fmt: skip
+    return {**_frame(chart, colours, height, layers), "data": {"values": rows}}
+
+
+def _columns(labels: Sequence[str]) -> int:
+    return 2 if max(map(len, labels)) <= 26 else 1
+
+
+# The chart as SVG and as files.
+
+# Colours that stand for the page's own: they are exchanged for variables once the SVG is drawn,
+# so that one drawing serves the light page and the dark one.
+_PLACEHOLDERS = {
+    "#fe0001": "currentColor",
+    "#fe0002": "var(--faint)",
+    "#fe0003": "var(--accent)",
+    **{f"#fe001{k}": f"var(--series-{k})" for k in range(1, 7)},
+}
+PAGE = Colours(
+    "#fe0001", "#fe0002", "#fe0003", tuple(f"#fe001{k}" for k in range(1, 7)), "transparent"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnChart:
+    """A chart with its SVG."""
+
+    chart: Chart
+    svg: str
+
+
+def drawn(chart: Chart | None) -> DrawnChart | None:
+    """The chart as the page shows it; None where there is nothing to show."""
+    return None if chart is None else DrawnChart(chart, svg_for_page(chart))
+
+
+def svg_for_page(chart: Chart) -> str:
+    """The chart as an SVG element that takes the page's colours and its width."""
+    svg = _convert("svg", spec(chart, PAGE))
+    for placeholder, name in _PLACEHOLDERS.items():
+        svg = svg.replace(f'"{placeholder}"', f'"{name}"')
+    head, rest = svg.split(">", 1)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head)
+    size = f' width="{box[1]}" height="{box[2]}" viewBox="0 0 {box[1]} {box[2]}"' if box else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" focusable="false"{size}>{rest}'
+    )
+
+
+def write_charts(charts: Sequence[Chart], folder: Path) -> None:
+    """Each chart as PNG (white, at twice the size), SVG and PDF."""
+    for chart in charts:
+        plain = spec(chart, PRINT)
+        write_text(folder / f"{chart.name}.svg", _convert("svg", plain))
+        white = spec(chart, replace(PRINT, background="white"))
+        with whole_file(folder / f"{chart.name}.png") as partial:
+            partial.write_bytes(_convert("png", white, scale=2))
+        with whole_file(folder / f"{chart.name}.pdf") as partial:
+            partial.write_bytes(_convert("pdf", plain))
+
+
+def _convert(kind: str, drawing: dict[str, Any], **more: Any) -> Any:
+    import vl_convert
+
+    convert = getattr(vl_convert, f"vegalite_to_{kind}")
+    return convert(drawing, allowed_base_urls=[], **more)

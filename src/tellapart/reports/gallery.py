@@ -1,24 +1,305 @@
-"""The gallery: which items are shown, spread evenly and drawn with a fixed seed."""
+"""The gallery: cards of some items, with their pictures and what every model made of them.
+
+Which items are shown is spread evenly over benchmarks and kinds and drawn with a fixed seed.
+Pictures are small, each distinct one is stored once, and they are always written anew from their
+pixels, so that nothing that a file carries beside them (such as where a photograph was taken) gets
+into the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import PIL.Image
+from PIL import features
+
 from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadInput
 from tellapart.items import Item
-from tellapart.reports.cards import Card, make_cards
-from tellapart.reports.options import Steps
-from tellapart.reports.picks import State
-from tellapart.reports.sheets import Sheet
-from tellapart.reports.thumbnails import Album
+from tellapart.questions import Ask, Question, questions
+from tellapart.reports.picks import Pick, Reader, State, reader, verdict_measure, verdicts
+from tellapart.reports.results import BenchmarkResults, StepCounter
+from tellapart.score.evaluate import asks_of
+
+PAGE_BYTES = 7_300_000
+"""Bytes that a page with 300 items should stay under; more items may take more."""
+
+LEAST_BYTES = 1_500_000
+"""Bytes that pictures may always take, however much text there is (before base64)."""
+
+LARGEST_PICTURE = 40_000
+LEVELS = ((320, 82), (320, 68), (256, 65), (224, 55), (176, 50), (128, 45), (96, 40), (64, 30))
+"""Longest side in pixels and quality, tried in turn until a picture fits its share."""
+
+TEXT_ONLY = "text-only"
+MAX_NAMED = 8
+"""At most this many words that tie are named; more are counted."""
+
+
+# Pictures
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    """A picture as the page shows it: its place in the album, or why it is not there."""
+
+    place: int | None
+    width: int = 0
+    height: int = 0
+    problem: str = ""
+
+
+class Album:
+    """All pictures of a page; `pictures` are data URIs, in the order of their places."""
+
+    def __init__(self, items: int, pictures: int, text: int) -> None:
+        """For a number of items and of distinct pictures, beside some bytes of text."""
+        room = (
+            max(PAGE_BYTES * max(1.0, items / 300) - text, 0) * 3 / 4
+        )  # base64 makes 4 bytes of 3
+        self._limit = min(LARGEST_PICTURE, int(max(room, LEAST_BYTES) / max(1, pictures)))
+        self._seen: dict[tuple[str, str], Thumbnail] = {}
+        self._places: dict[str, int] = {}
+        self.pictures: list[str] = []
+
+    def add(self, benchmark: Benchmark, image_id: str) -> Thumbnail:
+        """Put a picture into the album, unless it is in it."""
+        image = benchmark.images.get(image_id)
+        if image is None:
+            return Thumbnail(None, problem=f"image {image_id} is not listed in the benchmark")
+        key = (str(benchmark.root.resolve()), image.uri)
+        if key not in self._seen:
+            self._seen[key] = self._added(benchmark, image_id)
+        return self._seen[key]
+
+    def _added(self, benchmark: Benchmark, image_id: str) -> Thumbnail:
+        try:
+            with benchmark.picture(image_id).open() as picture:
+                data, (width, height) = shrunk(picture, self._limit)
+        except BadInput as error:
+            return Thumbnail(None, problem=error.what)
+        name = hashlib.sha256(data).hexdigest()
+        if name not in self._places:
+            self._places[name] = len(self.pictures)
+            kind = "webp" if data[8:12] == b"WEBP" else "jpeg"
+            self.pictures.append(
+                f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+            )
+        return Thumbnail(self._places[name], width, height)
+
+
+def shrunk(picture: PIL.Image.Image, limit: int) -> tuple[bytes, tuple[int, int]]:
+    """A picture's bytes, at the best level that fits into `limit` bytes, and its size."""
+    data, small = b"", picture.copy()
+    for side, quality in LEVELS:
+        small.thumbnail((side, side), reducing_gap=2.0)
+        data = _encoded(small, quality)
+        if len(data) <= limit:
+            break
+    return data, small.size
+
+
+def _encoded(picture: PIL.Image.Image, quality: int) -> bytes:
+    buffer = io.BytesIO()
+    bare = PIL.Image.frombytes("RGB", picture.size, picture.tobytes())  # without what came with it
+    if features.check("webp"):
+        bare.save(buffer, "WEBP", quality=quality, method=4)
+    else:
+        bare.save(buffer, "JPEG", quality=quality, optimize=True)
+    return buffer.getvalue()
+
+
+# Cards
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture of an item: its letter, its thumbnail, and the captions that fit it."""
+
+    letter: str
+    thumbnail: Thumbnail
+    fits: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionLine:
+    """A caption: its number, its text in three parts with the foil word in the middle."""
+
+    number: int
+    before: str
+    foil: str
+    after: str
+    fits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionColumn:
+    """A question: what its column is headed, and what was asked."""
+
+    label: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardAnswer:
+    """What one model answered to one question; `full` where `text` is short for more."""
+
+    text: str
+    state: State
+    full: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """All answers of one model to an item, and how the item came out for it."""
+
+    label: str
+    verdict: State
+    answers: tuple[CardAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GalleryCard:
+    """One item; `codes` has one letter a model of the whole report, the text-only one last."""
+
+    item: Item
+    section: int
+    benchmark: str
+    shots: tuple[Shot, ...]
+    lines: tuple[CaptionLine, ...]
+    target: str
+    columns: tuple[QuestionColumn, ...]
+    rows: tuple[ModelRow, ...]
+    codes: str
+
+
+def make_cards(
+    results: BenchmarkResults,
+    number: int,
+    items: Sequence[Item],
+    models: tuple[str, ...],
+    album: Album,
+) -> Iterator[GalleryCard]:
+    """The cards of some items of a benchmark; `models` are those of the whole report."""
+    ids = frozenset(item.id for item in items)
+    judge = verdict_measure(results.measures)
+    asks = asks_of([measure.name for measure in results.measures])
+    looks: list[tuple[str, Reader, dict[str, State]]] = []
+    for entry in (*results.entries, results.text_only):
+        label = TEXT_ONLY if entry is results.text_only else entry.label
+        looks.append((label, reader(entry.run, ids), verdicts(entry.run, judge)))
+    for item in items:
+        asked = list(questions(item, asks))
+        rows = tuple(
+            ModelRow(
+                label,
+                found.get(item.id, State.UNASKED),
+                tuple(_answer(question, read(question)) for question in asked),
+            )
+            for label, read, found in looks
+        )
+        by_label = {row.label: row.verdict for row in rows[:-1]}
+        codes = "".join(by_label.get(model, State.UNASKED) for model in models)
+        yield GalleryCard(
+            item=item,
+            section=number,
+            benchmark=results.label,
+            shots=tuple(_shots(results, item, album)),
+            lines=tuple(_lines(item)),
+            target=item.slot.target if item.slot else "",
+            columns=tuple(_column(question) for question in asked),
+            rows=rows,
+            codes=codes + rows[-1].verdict,
+        )
+
+
+def letter(image: int) -> str:
+    """What the page calls an image of an item: A, B, ..."""
+    return chr(ord("A") + image) if image < 26 else f"picture {image + 1}"
+
+
+def _shots(results: BenchmarkResults, item: Item, album: Album) -> Iterator[Shot]:
+    for i, image in enumerate(item.images):
+        fits = frozenset(j + 1 for j in range(len(item.captions)) if (i, j) in item.true)
+        yield Shot(letter(i), album.add(results.benchmark, image), fits)
+
+
+def _lines(item: Item) -> Iterator[CaptionLine]:
+    for j, caption in enumerate(item.captions):
+        start, end = len(caption), len(caption)
+        if item.slot is not None and item.slot.caption == j:
+            start, end = item.slot.start, item.slot.end
+        fits = tuple(letter(i) for i in range(len(item.images)) if (i, j) in item.true)
+        yield CaptionLine(j + 1, caption[:start], caption[start:end], caption[end:], fits)
+
+
+def _column(question: Question) -> QuestionColumn:
+    """What was asked, short enough for the head of a column, and in full."""
+    image, caption = letter(question.image), question.caption + 1
+    one_image, one_caption = len(question.item.images) == 1, len(question.item.captions) == 1
+    label, about = {
+        Ask.CAPTION: ("choice" if one_image else f"for {image}", f"which caption fits {image}?"),
+        Ask.IMAGE: (
+            "choice" if one_caption else f"for {caption}",
+            f"which picture fits {caption}?",
+        ),
+        Ask.JUDGE: (
+            f"T1 {'' if one_image else image}{caption}",
+            f"is caption {caption} true of {image}, or a foil?",
+        ),
+        Ask.NOUN: ("T2 noun", "which noun is wrong?"),
+        Ask.WORD: ("T2 word", "which content word is wrong?"),
+        Ask.MEND: ("T3", "which word mends the caption?"),
+    }[question.ask]
+    return QuestionColumn(label, about)
+
+
+def _answer(question: Question, pick: Pick) -> CardAnswer:
+    if pick.state is State.UNASKED:
+        return CardAnswer("not asked", pick.state)
+    if pick.state is State.FAILED:
+        return CardAnswer("no answer", pick.state)
+    joint = " / " if pick.state is State.MIXED else " = "
+    names = [_name(question, place) for place in pick.options]
+    if question.ask in (Ask.CAPTION, Ask.IMAGE) or len(names) == 1:
+        return CardAnswer(joint.join(names), pick.state)
+    if question.ask is Ask.JUDGE:
+        return CardAnswer("both" if pick.state is State.MIXED else "tie", pick.state)
+    count = f"{len(names)} words" if pick.state is State.MIXED else f"{len(names)} alike"
+    more = " ..." if len(names) > MAX_NAMED else ""
+    return CardAnswer(count, pick.state, joint.join(names[:MAX_NAMED]) + more)
+
+
+def _name(question: Question, place: int) -> str:
+    option = question.options[place]
+    match question.ask:
+        case Ask.CAPTION:
+            return str(int(option) + 1)
+        case Ask.IMAGE:
+            return letter(int(option))
+        case Ask.JUDGE:
+            return "true" if place == 0 else "foil"
+        case Ask.MEND:
+            return str(option)
+    slot = question.item.slot
+    assert slot is not None
+    word = slot.words[int(option)]
+    return question.item.captions[slot.caption][word.start : word.end]
+
+
+# The gallery
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
     """The cards, the pictures behind them, and how many items there are to choose from."""
 
-    cards: tuple[Card, ...]
+    cards: tuple[GalleryCard, ...]
     pictures: tuple[str, ...]
     models: tuple[str, ...]
     available: int
@@ -50,46 +331,46 @@ def spread(total: int, sizes: Sequence[int]) -> list[int]:
     return given
 
 
-def chosen_items(sheets: Sequence[Sheet], total: int) -> list[list[Item]]:
-    """For each sheet the items to show, evenly over sheets and kinds, drawn with a fixed seed."""
-    pools = [_pool(sheet) for sheet in sheets]
+def chosen_items(benchmarks: Sequence[BenchmarkResults], total: int) -> list[list[Item]]:
+    """For each benchmark the items to show, evenly over benchmarks and kinds, by a fixed seed."""
+    pools = [_pool(results) for results in benchmarks]
     shares = spread(total, [sum(map(len, pool.values())) for pool in pools])
     found = []
-    for sheet, pool, share in zip(sheets, pools, shares, strict=True):
+    for results, pool, share in zip(benchmarks, pools, shares, strict=True):
         kept: set[str] = set()
         parts = spread(share, [len(items) for items in pool.values()])
         for (kind, items), part in zip(pool.items(), parts, strict=True):
-            rng = seeds.rng(0, "gallery", sheet.benchmark.sha256, kind)
+            rng = seeds.rng(0, "gallery", results.benchmark.sha256, kind)
             kept |= {items[int(k)].id for k in rng.choice(len(items), size=part, replace=False)}
-        found.append([item for item in sheet.benchmark.items if item.id in kept])
+        found.append([item for item in results.benchmark.items if item.id in kept])
     return found
 
 
-def _pool(sheet: Sheet) -> dict[str, list[Item]]:
-    entries = [*sheet.entries, sheet.text_only]
+def _pool(results: BenchmarkResults) -> dict[str, list[Item]]:
+    entries = [*results.entries, results.text_only]
     covered = frozenset[str]().union(*(entry.run.covered for entry in entries))
-    pool: dict[str, list[Item]] = {kind: [] for kind in sheet.kinds}
-    for item in sheet.benchmark.items:
+    pool: dict[str, list[Item]] = {kind: [] for kind in results.kinds}
+    for item in results.benchmark.items:
         if item.id in covered:
             pool[item.kind].append(item)
     return pool
 
 
 def make_gallery(
-    sheets: Sequence[Sheet], chosen: Sequence[Sequence[Item]], steps: Steps
+    benchmarks: Sequence[BenchmarkResults], chosen: Sequence[Sequence[Item]], steps: StepCounter
 ) -> Gallery:
     """The cards of the chosen items; one step for each."""
     shown = [item for items in chosen for item in items]
     distinct = {
         (number, image) for number, items in enumerate(chosen) for i in items for image in i.images
     }
-    models = tuple(dict.fromkeys(e.label for sheet in sheets for e in sheet.entries))
+    models = tuple(dict.fromkeys(e.label for results in benchmarks for e in results.entries))
     per_item = 2_000 + sum(400 + len(model) for model in models)  # bytes of HTML, as seen
     album = Album(len(shown), len(distinct), per_item * len(shown))
-    cards: list[Card] = []
-    for number, (sheet, items) in enumerate(zip(sheets, chosen, strict=True)):
-        for card in make_cards(sheet, number, items, models, album):
+    cards: list[GalleryCard] = []
+    for number, (results, items) in enumerate(zip(benchmarks, chosen, strict=True)):
+        for card in make_cards(results, number, items, models, album):
             cards.append(card)
             steps.step()
-    available = sum(len(items) for sheet in sheets for items in _pool(sheet).values())
+    available = sum(len(items) for results in benchmarks for items in _pool(results).values())
     return Gallery(tuple(cards), tuple(album.pictures), models, available)

@@ -14,13 +14,12 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tellapart.measures.comparison import Pair
-from tellapart.reports.charts import Chart
+from tellapart.reports.charts import DrawnChart
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.picks import State
 from tellapart.reports.provenance import Provenance
-from tellapart.reports.results import Table
-from tellapart.reports.summary import Finding, Summary
-from tellapart.reports.words import NAME_BEGINS, NAME_ENDS
+from tellapart.reports.score_tables import ScoreTable
+from tellapart.reports.summary import NAME_BEGINS, NAME_ENDS, BenchmarkSummary, Summary
 
 _JSON_ESCAPES = {
     "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029",
@@ -36,23 +35,15 @@ STATE_NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A chart with its SVG."""
-
-    chart: Chart
-    svg: str
-
-
-@dataclass(frozen=True, slots=True)
 class Section:
     """What the page shows of one benchmark."""
 
-    finding: Finding
+    summary: BenchmarkSummary
     main: str
-    table: Table
-    by_kind: tuple[Table, ...]
-    chart: Drawn | None
-    kinds_chart: Drawn | None
+    table: ScoreTable
+    by_kind: tuple[ScoreTable, ...]
+    chart: DrawnChart | None
+    kinds_chart: DrawnChart | None
     kinds_note: str
     computed: bool
     pairs: tuple[Pair, ...]

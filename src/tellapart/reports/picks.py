@@ -12,7 +12,7 @@ import polars as pl
 from tellapart.measures.foil import AucMeasure, crossfitted_thresholds, judged_cells
 from tellapart.measures.outcomes import Measure, choices_made, grid_scores
 from tellapart.questions import Ask, Question
-from tellapart.reports.sheets import was_asked
+from tellapart.reports.results import was_asked
 from tellapart.score.run import Run
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from tellapart._version import __version__
 from tellapart.measures.ties import TieRule
-from tellapart.reports.sheets import Entry, Sheet
+from tellapart.reports.results import BenchmarkResults, Entry
 
 LISTED = 50
-"""So many skipped or failed things are listed; all are counted."""
+"""At most this many skipped or failed things are listed; all are counted."""
 
 TIE_RULES = {
     "wrong": "a tie counts as wrong, as the papers define it",
@@ -24,7 +24,7 @@ TIE_RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactGroup:
     """Names and values under one heading."""
 
     title: str
@@ -32,7 +32,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Omission:
     """Something that is not in the numbers, or counts as wrong in them."""
 
     where: str
@@ -43,46 +43,53 @@ class Missing:
 class Provenance:
     """All facts; `missing` holds the first `LISTED` of `missing_count`."""
 
-    general: Facts
-    benchmarks: tuple[Facts, ...]
-    runs: tuple[Facts, ...]
-    missing: tuple[Missing, ...]
+    general: FactGroup
+    benchmarks: tuple[FactGroup, ...]
+    runs: tuple[FactGroup, ...]
+    missing: tuple[Omission, ...]
     missing_count: int
 
 
-def provenance(sheets: Sequence[Sheet], ties: TieRule, left_out: Sequence[str]) -> Provenance:
+def provenance(
+    benchmarks: Sequence[BenchmarkResults], ties: TieRule, left_out: Sequence[str]
+) -> Provenance:
     """Collect what is known; `left_out` are runs that could not be read."""
-    missing = [Missing("runs", what) for what in left_out]
-    for sheet in sheets:
-        missing += [Missing(sheet.label, what) for what in sheet.benchmark.card.skipped]
-        for entry in (*sheet.entries, sheet.text_only):
-            missing += _failures(sheet, entry)
+    missing = [Omission("runs", what) for what in left_out]
+    for results in benchmarks:
+        missing += [Omission(results.label, what) for what in results.benchmark.card.skipped]
+        for entry in (*results.entries, results.text_only):
+            missing += _failures(results, entry)
     return Provenance(
-        Facts("This report", tuple(_general(sheets, ties))),
-        tuple(_benchmark(sheet) for sheet in sheets),
+        FactGroup("This report", tuple(_general(benchmarks, ties))),
+        tuple(_benchmark(results) for results in benchmarks),
         tuple(
-            _run(sheet, entry) for sheet in sheets for entry in (*sheet.entries, sheet.text_only)
+            _run(results, entry)
+            for results in benchmarks
+            for entry in (*results.entries, results.text_only)
         ),
         tuple(missing[:LISTED]),
         len(missing),
     )
 
 
-def _failures(sheet: Sheet, entry: Entry) -> list[Missing]:
-    where = f"{sheet.label}, {entry.label}"
+def _failures(results: BenchmarkResults, entry: Entry) -> list[Omission]:
+    where = f"{results.label}, {entry.label}"
     found = [
-        Missing(where, f"{failure.item}, {failure.part}: {failure.reason}")
+        Omission(where, f"{failure.item}, {failure.part}: {failure.reason}")
         for failure in entry.run.failures
     ]
     failed = entry.run.answers.filter(entry.run.answers["choice"].is_null())
     for item, question, reply in failed.select("item", "question", "reply").iter_rows():
-        found.append(Missing(where, f"{item}, {question}: no answer ({reply or 'empty reply'})"))
+        found.append(Omission(where, f"{item}, {question}: no answer ({reply or 'empty reply'})"))
     return found
 
 
-def _general(sheets: Sequence[Sheet], ties: TieRule) -> list[tuple[str, str]]:
+def _general(benchmarks: Sequence[BenchmarkResults], ties: TieRule) -> list[tuple[str, str]]:
     methods = Counter(
-        one.method for sheet in sheets for entry in sheet.entries for one in entry.found.values()
+        one.method
+        for results in benchmarks
+        for entry in results.entries
+        for one in entry.found.values()
     )
     return [
         ("made by", f"tellapart {__version__}"),
@@ -93,16 +100,16 @@ def _general(sheets: Sequence[Sheet], ties: TieRule) -> list[tuple[str, str]]:
     ]
 
 
-def _benchmark(sheet: Sheet) -> Facts:
-    card, items = sheet.benchmark.card, sheet.benchmark.items
+def _benchmark(results: BenchmarkResults) -> FactGroup:
+    card, items = results.benchmark.card, results.benchmark.items
     kinds = Counter(item.kind for item in items)
     rows = [
         ("name", card.name),
         ("version", card.version),
         ("about", card.about),
-        ("items sha256", sheet.benchmark.sha256),
+        ("items sha256", results.benchmark.sha256),
         ("items", f"{len(items):,}"),
-        ("images", f"{len(sheet.benchmark.images):,}"),
+        ("images", f"{len(results.benchmark.images):,}"),
         ("captions", f"{len({c for item in items for c in item.captions}):,}"),
         ("clusters", f"{len({item.group for item in items}):,}"),
         ("kinds", ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))),
@@ -111,12 +118,12 @@ def _benchmark(sheet: Sheet) -> Facts:
         *((f"made: {name}", _text(value)) for name, value in card.made.items()),
         ("licence", card.licence or "not stated"),
         ("citation", card.citation),
-        ("canary", sheet.benchmark.canary),
+        ("canary", results.benchmark.canary),
     ]
-    return Facts(sheet.label, tuple((name, value) for name, value in rows if value))
+    return FactGroup(results.label, tuple((name, value) for name, value in rows if value))
 
 
-def _run(sheet: Sheet, entry: Entry) -> Facts:
+def _run(results: BenchmarkResults, entry: Entry) -> FactGroup:
     card = entry.run.card
     rows = [
         ("model", card.model),
@@ -128,17 +135,17 @@ def _run(sheet: Sheet, entry: Entry) -> Facts:
         ("dtype", card.dtype),
         ("seed", str(card.seed)),
         ("asked", ", ".join(card.asks)),
-        ("items", f"{len(entry.run.covered):,} of {len(sheet.benchmark.items):,}"),
-        ("missing answers", f"{len(_failures(sheet, entry)):,}"),
-        ("made by", _made_by(sheet, entry)),
+        ("items", f"{len(entry.run.covered):,} of {len(results.benchmark.items):,}"),
+        ("missing answers", f"{len(_failures(results, entry)):,}"),
+        ("made by", _made_by(results, entry)),
         ("versions", ", ".join(f"{name} {version}" for name, version in card.versions.items())),
     ]
-    title = f"{entry.label} on {sheet.label}"
-    return Facts(title, tuple((name, value) for name, value in rows if value))
+    title = f"{entry.label} on {results.label}"
+    return FactGroup(title, tuple((name, value) for name, value in rows if value))
 
 
-def _made_by(sheet: Sheet, entry: Entry) -> str:
-    if entry is sheet.text_only and sheet.computed:
+def _made_by(results: BenchmarkResults, entry: Entry) -> str:
+    if entry is results.text_only and results.computed:
         return "this report, as no run of blind was given"
     return entry.run.card.made_by
 

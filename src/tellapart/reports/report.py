@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tellapart.errors import BadInput
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import check_rule
-from tellapart.reports.charts import MAX_SERIES, Chart, kinds_chart, main_chart
-from tellapart.reports.drawing import svg_for_page, write_charts
+from tellapart.reports.charts import MAX_SERIES, drawn, kinds_chart, main_chart, write_charts
 from tellapart.reports.gallery import chosen_items, make_gallery
-from tellapart.reports.latex import write_latex
-from tellapart.reports.options import ReportOptions, Steps
-from tellapart.reports.page import Drawn, Page, Section, render
+from tellapart.reports.page import Page, Section, render
 from tellapart.reports.picks import verdict_measure
 from tellapart.reports.provenance import provenance
-from tellapart.reports.results import kinds_tables, measures_table
-from tellapart.reports.sheets import Sheet, group_runs, make_sheets, steps_for
-from tellapart.reports.summary import Finding, summarise
+from tellapart.reports.results import (
+    BenchmarkResults,
+    StepCounter,
+    group_runs,
+    measure_runs,
+    steps_for,
+)
+from tellapart.reports.score_tables import kinds_tables, measures_table, write_latex
+from tellapart.reports.summary import BenchmarkSummary, summarise
 from tellapart.score.run import Run, find_runs
 from tellapart.tables import write_text
+from tellapart.types import Progress, silent
 
-__all__ = ["ReportOptions", "report"]
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """How a report is made.
+
+    `ties` is the rule for models (`wrong`, `half`, `right`, `drop`). `gallery` is how many items
+    are shown in all, 0 for none. `charts` and `latex` are folders for the charts as PNG, SVG and
+    PDF and for the tables as LaTeX. `on` names the benchmark if it has
+    been moved. `skip_bad` leaves out runs that cannot be read, and lists them.
+    """
+
+    title: str = "tellapart report"
+    ties: str = "wrong"
+    gallery: int = 300
+    charts: Path | None = None
+    latex: Path | None = None
+    on: Path | None = None
+    skip_bad: bool = False
+    progress: Progress = silent
 
 
 def report(
@@ -40,19 +63,21 @@ def report(
         raise BadInput(f"a gallery of {options.gallery} items is not possible", allowed="0 or more")
     found, left_out = _read(runs, options)
     total = steps_for(found) + min(options.gallery, _available(found))
-    steps = Steps(total, options.progress)
-    sheets = make_sheets(found, ties, options.skip_bad, steps)
-    chosen = chosen_items(sheets, options.gallery)
-    summary = summarise(sheets)
-    sections = tuple(_section(s, f) for s, f in zip(sheets, summary.findings, strict=True))
+    steps = StepCounter(total, options.progress)
+    benchmarks = measure_runs(found, ties, options.skip_bad, steps)
+    chosen = chosen_items(benchmarks, options.gallery)
+    summary = summarise(benchmarks)
+    sections = tuple(_section(s, f) for s, f in zip(benchmarks, summary.benchmarks, strict=True))
     page = Page(
         title=options.title,
         summary=summary,
         sections=sections,
-        gallery=make_gallery(sheets, chosen, steps),
-        judged_by=tuple((sheet.label, verdict_measure(sheet.measures).name) for sheet in sheets),
+        gallery=make_gallery(benchmarks, chosen, steps),
+        judged_by=tuple(
+            (results.label, verdict_measure(results.measures).name) for results in benchmarks
+        ),
         ties=ties,
-        provenance=provenance(sheets, ties, left_out),
+        provenance=provenance(benchmarks, ties, left_out),
     )
     if options.charts is not None:
         drawn = [one for s in sections for one in (s.chart, s.kinds_chart) if one is not None]
@@ -109,23 +134,19 @@ def _available(runs: Sequence[Run]) -> int:
     )
 
 
-def _section(sheet: Sheet, finding: Finding) -> Section:
-    shown = min(MAX_SERIES - 1, len(sheet.entries))
+def _section(results: BenchmarkResults, summary: BenchmarkSummary) -> Section:
+    shown = min(MAX_SERIES - 1, len(results.entries))
     note = ""
-    if shown < len(sheet.entries):
-        note = f"The {shown} models with the highest {sheet.main.name} of {len(sheet.entries)}."
+    if shown < len(results.entries):
+        note = f"The {shown} models with the highest {results.main.name} of {len(results.entries)}."
     return Section(
-        finding=finding,
-        main=sheet.main.name,
-        table=measures_table(sheet),
-        by_kind=tuple(kinds_tables(sheet)),
-        chart=_drawn(main_chart(sheet)),
-        kinds_chart=_drawn(kinds_chart(sheet)),
+        summary=summary,
+        main=results.main.name,
+        table=measures_table(results),
+        by_kind=tuple(kinds_tables(results)),
+        chart=drawn(main_chart(results)),
+        kinds_chart=drawn(kinds_chart(results)),
         kinds_note=note,
-        computed=sheet.computed,
-        pairs=sheet.pairs,
+        computed=results.computed,
+        pairs=results.pairs,
     )
-
-
-def _drawn(chart: Chart | None) -> Drawn | None:
-    return None if chart is None else Drawn(chart, svg_for_page(chart))

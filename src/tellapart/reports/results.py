@@ -1,196 +1,184 @@
-"""Tables of results: models as rows, measures or kinds as columns; for the page and for LaTeX."""
+"""Results: for each benchmark its runs, measured, with the text-only model beside them."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from tellapart import seeds
-from tellapart.measures.estimate import Estimate
-from tellapart.reports.sheets import Entry, Sheet
+import polars as pl
 
-AVERAGES = {
-    "micro": "all units alike",
-    "macro": "mean of the kinds",
-}
+from tellapart import registry
+from tellapart.audits.guesses import BestGuess, guessable
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.comparing import compare
+from tellapart.measures.comparison import Pair
+from tellapart.measures.estimate import Estimate, estimates
+from tellapart.measures.outcomes import Measure
+from tellapart.measures.ties import TieRule
+from tellapart.models.baselines import Blind
+from tellapart.questions import Ask
+from tellapart.score.cells import GRID_ASKS
+from tellapart.score.engine import Settings, run_model
+from tellapart.score.evaluate import asks_of
+from tellapart.score.run import Run
+from tellapart.types import Progress
 
-
-class RowKind(StrEnum):
-    """What stands in a row."""
-
-    MODEL = "model"
-    TEXT_ONLY = "text-only"
-    CUE = "cue"
-    CHANCE = "chance"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in percent; chance has no interval. `best` is the highest of the models' values.
-
-    `note` says how a guess was made.
-    """
-
-    value: str
-    low: str = ""
-    high: str = ""
-    ties: int = 0
-    failed: int = 0
-    n: int = 0
-    best: bool = False
-    note: str = ""
+TEXT_ONLY_TIES: TieRule = "half"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The head of a column; `n` is the number of units that most rows have."""
+class StepCounter:
+    """Counts steps for a progress bar: `total` is known before the first step is done."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self.done, self.total, self._progress = 0, total, progress
+
+    def step(self) -> None:
+        """One more is done."""
+        self.done += 1
+        self._progress("report", self.done, self.total)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One run with its estimates, by measure and kind; `label` is what the page calls it."""
 
     label: str
-    about: str = ""
-    n: int = 0
+    run: Run
+    found: Mapping[tuple[str, str], Estimate]
+
+    def estimate(self, measure: str, kind: str = "micro") -> Estimate | None:
+        """The estimate, or None where the measure does not apply or was not asked."""
+        return self.found.get((measure, kind))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A label and one cell a column, None where the measure does not apply."""
+@dataclass(frozen=True, eq=False)
+class BenchmarkResults:
+    """One benchmark with all that was run on it.
 
-    kind: RowKind
+    `text_only` never saw a picture; `computed` says that it was run for this report. Its ties
+    are always halved: it cannot tell pictures apart, and a rule that calls that wrong would
+    make a guessable benchmark look safe. `cues` are the best guesses from the form of captions, by
+    measure and kind; `pairs` compare every two models by the main measure.
+    """
+
     label: str
-    note: str
-    cells: tuple[Cell | None, ...]
+    benchmark: Benchmark
+    measures: tuple[Measure, ...]
+    entries: tuple[Entry, ...]
+    text_only: Entry
+    computed: bool
+    cues: Mapping[tuple[str, str], BestGuess] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def main(self) -> Measure:
+        """The measure that the benchmark names first."""
+        return self.measures[0]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of items, sorted."""
+        return tuple(sorted({item.kind for item in self.benchmark.items}))
+
+    def partial(self, entry: Entry) -> bool:
+        """Whether a run covers only a part of the benchmark."""
+        return len(entry.run.covered) < len(self.benchmark.items)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table with a name that can be a file's name."""
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs by benchmark (name and items), in the order in which they came."""
+    together: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        together.setdefault((run.benchmark.name, run.benchmark.sha256), []).append(run)
+    return list(together.values())
 
 
-def percent(share: float) -> str:
-    """A share as a number with one decimal.
-
-    >>> percent(0.71333)
-    '71.3'
-    """
-    return f"{100 * share:.1f}"
-
-
-def file_name(*parts: str) -> str:
-    """Parts as a file's name; odd ones get a hash, so that no two share a file.
-
-    >>> file_name("foil", "T2-nouns"), file_name("my bench")
-    ('foil-T2-nouns', 'my-bench-8e23d0bb')
-    """
-    whole = "-".join(parts)
-    plain = re.sub(r"[^A-Za-z0-9._]+", "-", whole).strip("-.")
-    return plain if plain == whole else f"{plain}-{seeds.digest(whole)[:8]}"
+def measure_runs(
+    runs: Sequence[Run], ties: TieRule, skip_bad: bool, steps: StepCounter
+) -> list[BenchmarkResults]:
+    """Measure every run (see `steps_for`)."""
+    grouped = group_runs(runs)
+    names = Counter(group[0].benchmark.name for group in grouped)
+    return [_sheet(group, names, ties, skip_bad, steps) for group in grouped]
 
 
-def measures_table(sheet: Sheet) -> Table:
-    """All measures of a benchmark, over all items."""
-    columns = tuple(Column(one.name, one.about) for one in sheet.measures)
-    keys = [(one.name, "micro") for one in sheet.measures]
-    return _table(sheet, file_name(sheet.label), f"{sheet.label}: all measures", columns, keys)
-
-
-def kinds_tables(sheet: Sheet) -> list[Table]:
-    """For each measure a table by kind, where there are several kinds."""
-    made = []
-    for measure in sheet.measures if len(sheet.kinds) > 1 else ():
-        columns = [Column(name, about) for name, about in AVERAGES.items()]
-        columns += [Column(kind) for kind in sheet.kinds]
-        keys = [(measure.name, column.label) for column in columns]
-        name = file_name(sheet.label, measure.name, "by-kind")
-        made.append(_table(sheet, name, f"{sheet.label}: {measure.name} by kind", columns, keys))
-    return made
-
-
-def _table(
-    sheet: Sheet,
-    name: str,
-    title: str,
-    columns: Sequence[Column],
-    keys: Sequence[tuple[str, str]],
-) -> Table:
-    models = [_row(sheet, RowKind.MODEL, entry, keys) for entry in sheet.entries]
-    text_only = _row(sheet, RowKind.TEXT_ONLY, sheet.text_only, keys)
-    rows = [*_marked(sheet, models, keys), text_only, _cue_row(sheet, keys)]
-    rows += _chance_rows(sheet, keys)
-    sized = []
-    for k, column in enumerate(columns):
-        sizes = Counter(cell.n for row in [*models, text_only] if (cell := row.cells[k]))
-        sized.append(replace(column, n=max(sizes, key=lambda n: (sizes[n], n), default=0)))
-    return Table(name, title, tuple(sized), tuple(rows))
-
-
-def _row(sheet: Sheet, kind: RowKind, entry: Entry, keys: Sequence[tuple[str, str]]) -> Row:
-    note = ""
-    if sheet.partial(entry):
-        note = f"{len(entry.run.covered):,} of {len(sheet.benchmark.items):,} items"
-    cells = tuple(_cell(entry.estimate(*key)) for key in keys)
-    return Row(kind, entry.label, note, cells)
-
-
-def _cue_row(sheet: Sheet, keys: Sequence[tuple[str, str]]) -> Row:
-    """The best guess from the form of the captions, chosen on other images."""
-    cells = []
-    for key in keys:
-        best = sheet.cues.get(key)
-        cell = _cell(best.estimate) if best else None
-        cells.append(replace(cell, ties=0, note=best.cue) if best and cell else None)
-    note = "length, marks, words; chosen on other images"
-    return Row(RowKind.CUE, "best cue", note, tuple(cells))
-
-
-def _cell(one: Estimate | None) -> Cell | None:
-    if one is None or not one.n:
-        return None
-    return Cell(
-        percent(one.value), percent(one.low), percent(one.high), one.ties, one.failed, one.n
+def _sheet(
+    runs: list[Run], names: Mapping[str, int], ties: TieRule, skip_bad: bool, steps: StepCounter
+) -> BenchmarkResults:
+    benchmark = runs[0].benchmark
+    twice = names[benchmark.name] > 1
+    label = f"{benchmark.name} ({benchmark.sha256[:8]})" if twice else benchmark.name
+    measures = tuple(registry.measures.get(name) for name in benchmark.card.measures)
+    blind = next((run for run in runs if is_blind(run)), None)
+    models = [run for run in runs if run is not blind]
+    entries = []
+    for run, name in zip(models, _labels(models), strict=True):
+        entries.append(_entry(name, run, measures, ties))
+        steps.step()
+    without_looking = blind or _run_blind(benchmark, models, skip_bad)
+    text_only = _entry(without_looking.model, without_looking, measures, TEXT_ONLY_TIES)
+    steps.step()
+    cues = {(b.estimate.measure, b.estimate.kind): b for b in guessable(benchmark).rows}
+    pairs = compare(models, measures=[measures[0].name], ties=ties) if len(models) > 1 else None
+    return BenchmarkResults(
+        label=label,
+        benchmark=benchmark,
+        measures=measures,
+        entries=tuple(entries),
+        text_only=text_only,
+        computed=blind is None,
+        cues=cues,
+        pairs=pairs.only(kind="micro").pairs if pairs else (),
     )
 
 
-def _marked(sheet: Sheet, rows: list[Row], keys: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    """The rows with the best value of each column marked (where there is more than one model)."""
-    best = []
-    for key in keys:
-        found = [one.value for entry in sheet.entries if (one := entry.estimate(*key))]
-        best.append(max(found) if len(found) > 1 else None)
-    for row, entry in zip(rows, sheet.entries, strict=True):
-        cells = []
-        for cell, key, top in zip(row.cells, keys, best, strict=True):
-            one = entry.estimate(*key)
-            is_best = cell is not None and one is not None and one.value == top
-            cells.append(replace(cell, best=True) if cell and is_best else cell)
-        yield replace(row, cells=tuple(cells))
+def steps_for(runs: Sequence[Run]) -> int:
+    """How many steps `measure_runs` takes: every model, and the text-only one of each benchmark."""
+    return sum(len(group) + (not any(is_blind(run) for run in group)) for group in group_runs(runs))
 
 
-def _chance_rows(sheet: Sheet, keys: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    """What guessing gets: scorers and choosers differ where one score answers two questions."""
-    sorts: list[tuple[str, Callable[[Entry], bool]]] = [
-        ("scorers", lambda entry: entry.run.card.kind == "scorer"),
-        ("choosers", lambda entry: entry.run.card.kind == "chooser"),
-    ]
-    made = []
-    for name, belongs in sorts:
-        members = [entry for entry in sheet.entries if belongs(entry)]
-        members = members or ([sheet.text_only] if not sheet.entries else [])
-        if members:
-            made.append((name, tuple(_chance_cell(members, key) for key in keys)))
-    same = len({cells for _, cells in made}) == 1
-    for name, cells in made[:1] if same else made:
-        yield Row(RowKind.CHANCE, "chance" if same else f"chance for {name}", "", cells)
+def is_blind(run: Run) -> bool:
+    """Whether a run is that of the text-only model."""
+    return run.model.partition("?")[0] == "blind"
 
 
-def _chance_cell(members: list[Entry], key: tuple[str, str]) -> Cell | None:
-    levels = sorted({percent(one.chance) for e in members if (one := e.estimate(*key))}, key=float)
-    if not levels:
-        return None
-    return Cell(levels[0] if len(levels) == 1 else f"{levels[0]}–{levels[-1]}")
+def _labels(runs: list[Run]) -> list[str]:
+    """Model strings; a model that was run twice gets numbers."""
+    seen: Counter[str] = Counter()
+    labels = []
+    for run in runs:
+        seen[run.model] += 1
+        labels.append(run.model if seen[run.model] == 1 else f"{run.model} (run {seen[run.model]})")
+    return labels
+
+
+def _entry(label: str, run: Run, measures: Sequence[Measure], ties: TieRule) -> Entry:
+    found = {
+        (one.measure, one.kind): one
+        for measure in measures
+        if was_asked(run, measure.asks)
+        for one in estimates(run, measure, ties)
+    }
+    return Entry(label, run, found)
+
+
+def was_asked(run: Run, asks: frozenset[Ask]) -> bool:
+    """Whether a run was asked what a measure reads: an unasked question is not a failure."""
+    asked = {Ask(name) for name in run.card.asks}
+    if not asked:  # a run from elsewhere that does not say
+        return True
+    if run.card.kind == "scorer":  # scorers fill the whole grid, and nouns are among the words
+        asked |= GRID_ASKS if asked & GRID_ASKS else set()
+        asked |= {Ask.NOUN} if Ask.WORD in asked else set()
+    return asks <= asked
+
+
+def _run_blind(benchmark: Benchmark, models: Sequence[Run], skip_bad: bool) -> Run:
+    """The text-only model on the items that some model was given."""
+    settings = Settings(asks=asks_of(benchmark.card.measures), skip_bad=skip_bad)
+    run = run_model(Blind(), benchmark, settings, lambda done, total: None)
+    covered = frozenset[str]().union(*(model.covered for model in models))
+    if len(covered) == len(benchmark.items):
+        return run
+    return replace(run, scores=run.scores.filter(pl.col("item").is_in(sorted(covered))))

@@ -1,15 +1,78 @@
-"""The summary in plain words: what came out, and no more than the numbers carry."""
+"""The summary in plain words: what each benchmark asks, what came out, and no more than that.
+
+A sentence says no more than the numbers carry: where intervals overlap, nobody is called better.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.estimate import Estimate
-from tellapart.reports.asking import Family, family
-from tellapart.reports.results import percent
-from tellapart.reports.sheets import Entry, Sheet
-from tellapart.reports.words import listed, named, number, plural
+from tellapart.reports.results import BenchmarkResults, Entry
+from tellapart.text.aligned import percent
+
+NAME_BEGINS, NAME_ENDS = "\u2068", "\u2069"
+"""Model names stand between Unicode's isolates: the page sets them apart from the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestFamily:
+    """A sort of test: what it is called, what it asks, and the paper it comes from."""
+
+    name: str
+    asks: str
+    paper: str
+
+
+BISON = TestFamily(
+    "BISON",
+    "Two similar pictures and one caption: which picture does the caption fit?",
+    "Hu, Misra & van der Maaten 2019, Evaluating Text-to-Image Matching using Binary Image "
+    "Selection (BISON)",
+)
+FOIL = TestFamily(
+    "FOIL",
+    "A picture and a caption in which one word may have been exchanged for a wrong one: is the "
+    "caption true (T1), which word is wrong (T2), and which word would mend it (T3)?",
+    "Shekhar et al. 2017, FOIL it! Find One mismatch between Image and Language caption",
+)
+MCIC = TestFamily(
+    "MCIC",
+    "One picture and several captions, most of them written for similar pictures: which one fits?",
+    "Ding et al. 2016, Understanding Image and Text Simultaneously: a Dual Vision-Language "
+    "Machine Comprehension Task",
+)
+PAIR = TestFamily(
+    "caption pairs",
+    "One picture and two captions that differ in a detail: which one fits?",
+    "Hsieh et al. 2023, SugarCrepe: Fixing Hackable Benchmarks for Vision-Language "
+    "Compositionality",
+)
+BIVLC = TestFamily(
+    "BiVLC",
+    "Two pictures and two captions that differ in a detail: does each picture get its own "
+    "caption (I2T), does each caption get its own picture (T2I), and both at once (Group)?",
+    "Miranda et al. 2024, BiVLC: Extending Vision-Language Compositionality Evaluation with "
+    "Text-to-Image Retrieval",
+)
+OTHER = TestFamily("a grid test", "Pictures and captions: which of them belong together?", "")
+
+
+def family(benchmark: Benchmark) -> TestFamily:
+    """The sort of test, read off the measures and the shape of the items, never off the name."""
+    measures = set(benchmark.card.measures)
+    if any(name[:2] in ("T1", "T3") or name.startswith("T2-") for name in measures):
+        return FOIL
+    if measures & {"I2T", "T2I", "Group"}:
+        return BIVLC
+    shapes = {(len(item.images), len(item.captions)) for item in benchmark.items}
+    if all(captions == 1 for _, captions in shapes):
+        return BISON
+    if all(images == 1 for images, _ in shapes):
+        return PAIR if shapes == {(1, 2)} else MCIC
+    return BIVLC if shapes == {(2, 2)} else OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,44 +90,46 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class BenchmarkSummary:
     """What a benchmark showed: what it asks, and sentences on how the models did."""
 
     benchmark: str
-    family: Family
+    family: TestFamily
     about: str
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The opening sentences of a report, and one finding a benchmark."""
+    """The opening sentences of a report, and what each benchmark showed."""
 
     opening: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    benchmarks: tuple[BenchmarkSummary, ...]
 
 
-def summarise(sheets: Sequence[Sheet]) -> Summary:
+def summarise(benchmarks: Sequence[BenchmarkResults]) -> Summary:
     """Everything that the page says in words about the results."""
-    findings = []
+    showed = []
     leads: list[tuple[str, bool]] = []
-    for sheet in sheets:
-        ranked = standings(sheet)
-        sentences = tuple(_sentences(sheet, ranked))
-        findings.append(
-            Finding(sheet.label, family(sheet.benchmark), sheet.benchmark.card.about, sentences)
+    for results in benchmarks:
+        ranked = standings(results)
+        sentences = tuple(_sentences(results, ranked))
+        showed.append(
+            BenchmarkSummary(
+                results.label, family(results.benchmark), results.benchmark.card.about, sentences
+            )
         )
         if len(ranked) > 1 and ranked[0].one.value > ranked[1].one.value:
             leads.append((ranked[0].label, apart(ranked[0].one, ranked[1].one)))
-    return Summary((_opening(sheets), *_leads(leads, len(sheets))), tuple(findings))
+    return Summary((_opening(benchmarks), *_leads(leads, len(benchmarks))), tuple(showed))
 
 
-def standings(sheet: Sheet) -> list[Standing]:
+def standings(results: BenchmarkResults) -> list[Standing]:
     """The models by their main measure, best first; as they came where they are equal."""
     found = [
         Standing(entry.label, one, entry.run.covered)
-        for entry in sheet.entries
-        if (one := entry.estimate(sheet.main.name)) is not None and one.n
+        for entry in results.entries
+        if (one := entry.estimate(results.main.name)) is not None and one.n
     ]
     return sorted(found, key=lambda standing: -standing.one.value)
 
@@ -74,10 +139,10 @@ def apart(above: Estimate, below: Estimate) -> bool:
     return above.low > below.high
 
 
-def _opening(sheets: Sequence[Sheet]) -> str:
-    models = list(dict.fromkeys(entry.label for sheet in sheets for entry in sheet.entries))
-    items = sum(len(sheet.benchmark.items) for sheet in sheets)
-    what = f"on {plural(len(sheets), 'benchmark')} with {plural(items, 'item')} in all"
+def _opening(benchmarks: Sequence[BenchmarkResults]) -> str:
+    models = list(dict.fromkeys(entry.label for results in benchmarks for entry in results.entries))
+    items = sum(len(results.benchmark.items) for results in benchmarks)
+    what = f"on {plural(len(benchmarks), 'benchmark')} with {plural(items, 'item')} in all"
     if not models:
         return f"Only the text-only model was run, {what}: this page says what can be guessed."
     if len(models) == 1:
@@ -109,33 +174,33 @@ def _leads(leads: Sequence[tuple[str, bool]], benchmarks: int) -> list[str]:
     return said
 
 
-def _sentences(sheet: Sheet, ranked: Sequence[Standing]) -> list[str]:
-    blind = sheet.text_only.estimate(sheet.main.name)
+def _sentences(results: BenchmarkResults, ranked: Sequence[Standing]) -> list[str]:
+    blind = results.text_only.estimate(results.main.name)
     if not ranked:
-        return [_without_models(sheet, blind)]
+        return [_without_models(results, blind)]
     first = ranked[0]
-    said = [_first(sheet, ranked), *_next(ranked), against_chance(first)]
+    said = [_first(results, ranked), *_next(ranked), against_chance(first)]
     if blind is not None and blind.n:
         said.append(against_text_only(first, blind))
     said += _ties(ranked)
-    said += _incomplete(sheet)
+    said += _incomplete(results)
     return said
 
 
-def _without_models(sheet: Sheet, blind: Estimate | None) -> str:
-    if sheet.entries:
-        return f"No model has an answer to {sheet.main.name}, the main measure, here."
+def _without_models(results: BenchmarkResults, blind: Estimate | None) -> str:
+    if results.entries:
+        return f"No model has an answer to {results.main.name}, the main measure, here."
     if blind is None:
         return "No model was run here."
-    return f"Only the text-only model was run; it scores {number(blind)} on {sheet.main.name}."
+    return f"Only the text-only model was run; it scores {number(blind)} on {results.main.name}."
 
 
 def _equals(ranked: Sequence[Standing]) -> list[Standing]:
     return [standing for standing in ranked if standing.one.value == ranked[0].one.value]
 
 
-def _first(sheet: Sheet, ranked: Sequence[Standing]) -> str:
-    first, measure = ranked[0], sheet.main.name
+def _first(results: BenchmarkResults, ranked: Sequence[Standing]) -> str:
+    first, measure = ranked[0], results.main.name
     equals = [standing.name for standing in _equals(ranked)]
     if len(ranked) == 1:
         return f"{first.name} scores {number(first.one)} on {measure}."
@@ -204,21 +269,63 @@ def _units(one: Estimate) -> int:
     return one.n + one.ties if one.tie_rule == "drop" else one.n
 
 
-def _incomplete(sheet: Sheet) -> list[str]:
+def _incomplete(results: BenchmarkResults) -> list[str]:
     """Runs that cover a part, and answers that are missing."""
     said = []
-    total = len(sheet.benchmark.items)
-    parts = [entry for entry in sheet.entries if sheet.partial(entry)]
+    total = len(results.benchmark.items)
+    parts = [entry for entry in results.entries if results.partial(entry)]
     if parts:
         covers = listed([f"{named(e.label)} ({len(e.run.covered):,} of {total:,})" for e in parts])
         said.append(f"Run on a part of the items only: {covers}.")
-    failed = [(entry.label, count) for entry in sheet.entries if (count := _failed(entry, sheet))]
+    failed = [
+        (entry.label, count) for entry in results.entries if (count := _failed(entry, results))
+    ]
     if failed:
         whose = listed([f"{named(label)} ({count:,})" for label, count in failed])
         said.append(f"Answers that are missing count as wrong: {whose}.")
     return said
 
 
-def _failed(entry: Entry, sheet: Sheet) -> int:
-    one = entry.estimate(sheet.main.name)
+def _failed(entry: Entry, results: BenchmarkResults) -> int:
+    one = entry.estimate(results.main.name)
     return one.failed if one else 0
+
+
+# Pieces of sentences: names, lists, numbers with their intervals.
+
+
+def named(label: str) -> str:
+    """A model's label, marked as a name."""
+    return f"{NAME_BEGINS}{plain(label)}{NAME_ENDS}"
+
+
+def plain(sentence: str) -> str:
+    """A sentence without the marks.
+
+    >>> plain(f"{named('blind')} was run.")
+    'blind was run.'
+    """
+    return sentence.replace(NAME_BEGINS, "").replace(NAME_ENDS, "")
+
+
+def number(one: Estimate) -> str:
+    """A value with its interval."""
+    return f"{percent(one.value)}% (95% interval {percent(one.low)} to {percent(one.high)})"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "tie"), plural(1200, "item")
+    ('1 tie', '1,200 items')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a list in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

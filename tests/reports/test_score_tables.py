@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import tellapart as ta
 from tellapart.measures.scores import measure
-from tellapart.reports.options import Steps
-from tellapart.reports.results import RowKind, kinds_tables, measures_table
-from tellapart.reports.sheets import make_sheets
+from tellapart.reports.results import StepCounter, measure_runs
+from tellapart.reports.score_tables import RowKind, kinds_tables, measures_table
 from tellapart.score.evaluate import EvaluateOptions
+from tellapart.types import silent
 
 
-def sheets(runs):
-    return make_sheets(runs, "wrong", False, Steps(0, lambda done, total: None))
+def measured(runs):
+    return measure_runs(runs, "wrong", False, StepCounter(0, silent))
 
 
 def test_the_text_only_row_is_computed_with_ties_halved(made):
-    (sheet,) = sheets(made.on("bison"))
-    assert sheet.computed
-    row = next(row for row in measures_table(sheet).rows if row.kind is RowKind.TEXT_ONLY)
+    (results,) = measured(made.on("bison"))
+    assert results.computed
+    row = next(row for row in measures_table(results).rows if row.kind is RowKind.TEXT_ONLY)
     assert row.label == "blind"
     assert row.cells[0].value == "50.0"  # one caption for both pictures: all ties, halved
     assert row.cells[0].ties == len(made.on("bison")[0].benchmark.items) > 0
@@ -26,16 +26,16 @@ def test_the_text_only_row_is_computed_with_ties_halved(made):
 def test_a_run_of_blind_is_the_text_only_row_and_no_model(made):
     benchmark = made.on("mcic")[0].benchmark
     blind = ta.evaluate("blind", benchmark, made.root / "blind", EvaluateOptions(overwrite=True))
-    (given,) = sheets([*made.on("mcic"), *blind])
-    (computed,) = sheets(made.on("mcic"))
+    (given,) = measured([*made.on("mcic"), *blind])
+    (computed,) = measured(made.on("mcic"))
     assert not given.computed
     assert [entry.label for entry in given.entries] == [entry.label for entry in computed.entries]
     assert measures_table(given) == measures_table(computed)
 
 
 def test_numbers_are_those_of_measure(made):
-    (sheet,) = sheets(made.on("foil"))
-    table = measures_table(sheet)
+    (results,) = measured(made.on("foil"))
+    table = measures_table(results)
     scores = measure(made.on("foil"))
     for row in table.rows[:3]:
         for column, cell in zip(table.columns, row.cells, strict=True):
@@ -51,8 +51,8 @@ def test_numbers_are_those_of_measure(made):
 
 
 def test_the_best_model_of_each_column_is_marked_and_nothing_else(made):
-    (sheet,) = sheets(made.on("bivlc"))
-    for table in (measures_table(sheet), *kinds_tables(sheet)):
+    (results,) = measured(made.on("bivlc"))
+    for table in (measures_table(results), *kinds_tables(results)):
         for k in range(len(table.columns)):
             cells = [row.cells[k] for row in table.rows if row.kind is RowKind.MODEL]
             top = max(float(cell.value) for cell in cells)
@@ -64,7 +64,7 @@ def test_the_best_model_of_each_column_is_marked_and_nothing_else(made):
 
 
 def test_scorers_and_choosers_have_their_own_chance_where_it_differs(made):
-    (bivlc,), (bison,) = sheets(made.on("bivlc")), sheets(made.on("bison"))
+    (bivlc,), (bison,) = measured(made.on("bivlc")), measured(made.on("bison"))
     rows = {row.label: row for row in measures_table(bivlc).rows if row.kind is RowKind.CHANCE}
     assert rows["chance for scorers"].cells[0].value == "16.7"
     assert rows["chance for choosers"].cells[0].value == "6.2"
@@ -73,14 +73,14 @@ def test_scorers_and_choosers_have_their_own_chance_where_it_differs(made):
 
 
 def test_by_kind_has_micro_and_macro_first(made):
-    (sheet,) = sheets(made.on("bivlc"))
-    tables = kinds_tables(sheet)
+    (results,) = measured(made.on("bivlc"))
+    tables = kinds_tables(results)
     assert [table.name for table in tables][:2] == ["bivlc-Group-by-kind", "bivlc-I2T-by-kind"]
-    assert [column.label for column in tables[0].columns] == ["micro", "macro", *sheet.kinds]
-    assert kinds_tables(sheets(made.on("bison"))[0]) == []
+    assert [column.label for column in tables[0].columns] == ["micro", "macro", *results.kinds]
+    assert kinds_tables(measured(made.on("bison"))[0]) == []
 
 
 def test_a_model_that_was_run_twice_keeps_both_rows(made):
     runs = made.on("bison")[:1] * 2
-    (sheet,) = sheets(runs)
-    assert [e.label for e in sheet.entries] == ["oracle?error=0.2", "oracle?error=0.2 (run 2)"]
+    (results,) = measured(runs)
+    assert [e.label for e in results.entries] == ["oracle?error=0.2", "oracle?error=0.2 (run 2)"]
