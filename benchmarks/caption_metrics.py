@@ -37,14 +37,13 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.models.torch_tools import torch_library
-from tellapart.text.overlap.bleu import bleu
-from tellapart.text.overlap.cider import cider_d
-from tellapart.text.overlap.cider_reward import CiderReward
-from tellapart.text.overlap.pair_bleu import PairBleu
-from tellapart.text.overlap.references import ReferenceSets
-from tellapart.text.overlap.rouge import rouge_l
-from tellapart.text.overlap.sentences import Sentences
-from tellapart.text.ptb.tokenise import ptb_tokenise
+from tellapart.text.caption_metrics.bleu import bleu
+from tellapart.text.caption_metrics.cider import CiderReward, cider_d
+from tellapart.text.caption_metrics.pair_bleu import PairBleu
+from tellapart.text.caption_metrics.references import ReferenceSets
+from tellapart.text.caption_metrics.rouge import rouge_l
+from tellapart.text.caption_metrics.sentences import Sentences
+from tellapart.text.ptb import ptb_tokenise
 
 CANDIDATES, REFERENCES = 20_000, 5
 TO_TOKENISE = 200_000

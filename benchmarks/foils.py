@@ -38,8 +38,8 @@ from tellapart.mine.negatives.rules.context import lists_for
 from tellapart.mine.refine import refine
 from tellapart.seeds import rng
 from tellapart.store.cache import default_folder
-from tellapart.text.parsing.by_spacy import DEFAULT, find_pipeline, load_pipeline
-from tellapart.text.parsing.parse import parse
+from tellapart.text.parse import parse
+from tellapart.text.spacy_pipeline import DEFAULT, find_pipeline, load_pipeline
 
 SAMPLE = 30_000
 """Captions of the race between the two parsers."""

@@ -34,8 +34,8 @@ from tellapart.corpus.reader import read_corpus
 from tellapart.mine.bison import BisonOptions
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import rng
-from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
-from tellapart.text.words import tokens
+from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.tokens import tokens
 
 CAPTIONS, PER_IMAGE, WORDS = 202_654, 5, 12_000
 SIZES = (50_000, 100_000, 200_000)

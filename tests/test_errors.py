@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tellapart.errors import LONGEST, MANY, BadInput, Problems
+from tellapart.errors import LONGEST, MANY, BadInput, Problems, TellapartError, need
 
 
 def test_half_a_surrogate_pair_is_spelled_out_so_that_the_error_can_be_written():
@@ -31,3 +31,9 @@ def test_an_input_with_nothing_but_bad_rows_is_given_up():
     skipped.settle()
     assert len(skipped) == MANY + 5
     assert [problem.what for problem in skipped][MANY:] == [f"row {MANY}", "... and 4 more"]
+
+
+def test_a_missing_package_says_which_extra_brings_it():
+    with pytest.raises(TellapartError, match="needs the package 'no_such_package'") as caught:
+        need("no_such_package", "chat")
+    assert caught.value.todo == "pip install 'tellapart[chat]'"

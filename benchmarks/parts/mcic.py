@@ -29,7 +29,7 @@ from tellapart.mine.mcic import McicOptions
 from tellapart.mine.mcic.decoys import Mine
 from tellapart.mine.mcic.telling import Vocabulary
 from tellapart.mine.mcic.vectors import other_vectors
-from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_vectors
 
 DIMENSIONS = 256
 SAMPLE = 20

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any
 
 LONGEST = 2_000
 """Characters of one part of an error: a value that is a whole book is not shown in full."""
@@ -124,3 +126,19 @@ class Problems:
 
     def __len__(self) -> int:
         return len(self.found) + self.more
+
+
+def need(module: str, extra: str, what: str = "this model") -> Any:
+    """A module of an optional package; an error says what needs it and which extra brings it.
+
+    >>> need("json", "text").dumps([1])
+    '[1]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = error.name or module
+        raise TellapartError(
+            f"{what} needs the package {missing!r}, which is not installed",
+            todo=f"pip install 'tellapart[{extra}]'",
+        ) from error

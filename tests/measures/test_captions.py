@@ -20,11 +20,10 @@ from tellapart.measures.captioning.fewer import Fewer
 from tellapart.measures.captioning.judging import Effort
 from tellapart.measures.captioning.options import NATIVE, CaptionOptions
 from tellapart.measures.captioning.systems import Columns, Written, read_written
-from tellapart.text.overlap.bleu import bleu
-from tellapart.text.overlap.cider import cider_d
-from tellapart.text.overlap.document_frequencies import DocumentFrequencies
-from tellapart.text.overlap.references import ReferenceSets
-from tellapart.text.ptb.tokenise import ptb_tokenise
+from tellapart.text.caption_metrics.bleu import bleu
+from tellapart.text.caption_metrics.cider import cider_d
+from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
+from tellapart.text.ptb import ptb_tokenise
 
 QUICK = Effort(resamples=200, permutations=500)
 

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from tellapart.corpus.corpus import Corpus, make_corpus
-from tellapart.text.inflect import plural
+from tellapart.text.english import plural
 
 OPPOSITE = {"red": "blue", "blue": "red", "green": "white", "white": "green"}
 Row = tuple[list[str], list[str]]

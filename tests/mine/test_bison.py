@@ -22,8 +22,8 @@ from tellapart.mine.bison import BisonOptions, telling
 from tellapart.mine.bison.telling import Telling
 from tellapart.mine.captions import Captions
 from tellapart.models.names import load
-from tellapart.text.inflect import plural
-from tellapart.text.words import FUNCTION_WORDS, tokens
+from tellapart.text.english import plural
+from tellapart.text.tokens import FUNCTION_WORDS, tokens
 
 THINGS = "dog cat horse dogs bus sofa couch kite man woman boy tree".split()
 REST = "a the on near with red big sits runs beautiful grass street beach".split()

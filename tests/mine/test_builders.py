@@ -11,8 +11,8 @@ from tellapart.corpus.world.lexicon import CATEGORIES
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
 from tellapart.mine.bivlc import BivlcOptions
-from tellapart.text.inflect import plural
-from tellapart.text.words import tokens
+from tellapart.text.english import plural
+from tellapart.text.tokens import tokens
 
 
 def test_bison_asks_of_two_images_a_caption_of_one(world, benchmarks):

@@ -26,9 +26,8 @@ from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
 from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
 from tellapart.models.model import ModelInfo
-from tellapart.text.language.ngrams import NGramModel
-from tellapart.text.language.trigrams import END, START, UNKNOWN, Trigrams
-from tellapart.text.parsing.by_spacy import find_pipeline
+from tellapart.text.ngram_model import END, START, UNKNOWN, NGramModel, Trigrams
+from tellapart.text.spacy_pipeline import find_pipeline
 
 WITHOUT_PARSER = FoilOptions(split="none", parser="none")
 

@@ -34,7 +34,7 @@ from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Search
 from tellapart.store.arrays import ArrayShelf
 from tellapart.store.cache import make_room
-from tellapart.text.words import FUNCTION_WORDS, tokens
+from tellapart.text.tokens import FUNCTION_WORDS, tokens
 
 SEED = 5
 NO_GUARDS = Guards().without(["all"])

@@ -21,8 +21,8 @@ from tellapart.mine.negatives.checks import REASONS, problem_of
 from tellapart.mine.negatives.claims import Has, Shows, Stands, doubt_of, facts_of_parses
 from tellapart.mine.negatives.edit import Change, changed, difference, is_one_swap
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.text.formatting import alike
-from tellapart.text.parsing.parse import parse
+from tellapart.text.english import alike
+from tellapart.text.parse import parse
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 

@@ -28,8 +28,8 @@ from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
 from tellapart.models.model import ModelInfo
 from tellapart.models.writer import Talk, Written, writer_of
-from tellapart.text.formatting import formed_like
-from tellapart.text.parsing.parse import parse
+from tellapart.text.english import formed_like
+from tellapart.text.parse import parse
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 pytest.importorskip("httpx", reason="httpx is not installed")

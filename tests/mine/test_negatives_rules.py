@@ -23,9 +23,9 @@ from tellapart.mine.negatives.rules.context import CaptionContext, WordLists, le
 from tellapart.mine.negatives.rules.relations import base_of, form_of_verb
 from tellapart.mine.negatives.rules.usage import CorpusCounts, Nouns, attested, count_image
 from tellapart.models.names import load
-from tellapart.text.formatting import alike
-from tellapart.text.parsing.parse import parse
-from tellapart.text.words import tokens
+from tellapart.text.english import alike
+from tellapart.text.parse import parse
+from tellapart.text.tokens import tokens
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 

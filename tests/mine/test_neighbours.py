@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tellapart.errors import BadInput, TellapartError
 from tellapart.mine.neighbours import candidates, distinct, exact
 from tellapart.mine.neighbours.nearest import Neighbours, Search
-from tellapart.text.vectors.tfidf import tfidf
+from tellapart.text.tfidf import tfidf
 
 
 def obvious(vectors, k, exclude=()):

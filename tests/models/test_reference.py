@@ -17,12 +17,11 @@ from tellapart.models.names import load
 from tellapart.models.reference import Draw, References
 from tellapart.pictures import Picture
 from tellapart.score.evaluate import EvaluateOptions, evaluate
-from tellapart.text.overlap.bleu import bleu
-from tellapart.text.overlap.cider import cider_d
-from tellapart.text.overlap.document_frequencies import DocumentFrequencies
-from tellapart.text.overlap.references import ReferenceSets
-from tellapart.text.overlap.rouge import rouge_l
-from tellapart.text.ptb.tokenise import ptb_tokenise
+from tellapart.text.caption_metrics.bleu import bleu
+from tellapart.text.caption_metrics.cider import cider_d
+from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
+from tellapart.text.caption_metrics.rouge import rouge_l
+from tellapart.text.ptb import ptb_tokenise
 
 FIVE = [f"caption number {k}" for k in range(5)]
 

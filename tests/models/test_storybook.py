@@ -124,7 +124,7 @@ def test_examples_are_true_of_their_own_scene_alone(examples: list[NearMissExamp
 
 
 def test_vocabulary_knows_every_word_of_the_captions(examples: list[NearMissExample]) -> None:
-    from tellapart.text.words import tokens
+    from tellapart.text.tokens import tokens
 
     known = set(vocabulary())
     assert {w for one in examples for ts in one.texts for t in ts for w in tokens(t)} <= known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import tellapart as ta
-from tellapart.text.formatting import alike
+from tellapart.text.english import alike
 
 
 def test_pitfall_5_captions_can_be_formatted_alike(tmp_path):

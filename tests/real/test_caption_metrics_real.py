@@ -20,13 +20,11 @@ from tests.text.coco_scripts import (
 )
 
 from tellapart.seeds import rng
-from tellapart.text.overlap.bleu import bleu
-from tellapart.text.overlap.cider import cider, cider_d
-from tellapart.text.overlap.cider_reward import CiderReward
-from tellapart.text.overlap.document_frequencies import DocumentFrequencies
-from tellapart.text.overlap.references import ReferenceSets
-from tellapart.text.overlap.rouge import rouge_l
-from tellapart.text.ptb.tokenise import ptb_tokenise
+from tellapart.text.caption_metrics.bleu import bleu
+from tellapart.text.caption_metrics.cider import CiderReward, cider, cider_d
+from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
+from tellapart.text.caption_metrics.rouge import rouge_l
+from tellapart.text.ptb import ptb_tokenise
 
 CANDIDATES = 20_000
 

@@ -21,7 +21,7 @@ from tellapart.mine.building import BuildOptions
 from tellapart.mine.categories import coco_categories
 from tellapart.mine.foil import FoilOptions, build
 from tellapart.mine.foil.foils import Foils, make_foils
-from tellapart.text.parsing.by_spacy import find_pipeline
+from tellapart.text.spacy_pipeline import find_pipeline
 
 LEAST = 790
 """Of the 1,000 real pairs so many must come out of the paper's plain rules."""

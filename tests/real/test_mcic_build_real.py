@@ -19,7 +19,7 @@ from tellapart.mine.mcic.score import Choice, scores
 from tellapart.mine.mcic.statistics import central_share
 from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import paragraph_vectors
-from tellapart.text.vectors.paragraphs import ParagraphOptions
+from tellapart.text.gensim_vectors import ParagraphOptions
 
 
 @pytest.fixture(scope="module")

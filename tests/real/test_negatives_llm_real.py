@@ -16,7 +16,7 @@ from tellapart.mine.negatives.llm import LlmOptions, make
 from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.models.writer import writer_of
-from tellapart.text.parsing.parse import parse
+from tellapart.text.parse import parse
 
 KINDS = ("replace-object",)
 

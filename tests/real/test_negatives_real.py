@@ -12,8 +12,8 @@ from tellapart.items import KINDS
 from tellapart.mine.negatives.making import NegativesTask
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.rules import make
-from tellapart.text.parsing.parse import parse
-from tellapart.text.words import tokens
+from tellapart.text.parse import parse
+from tellapart.text.tokens import tokens
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 

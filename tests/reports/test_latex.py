@@ -10,7 +10,7 @@ from tellapart.reports.score_tables import (
     TableRow,
     to_latex,
 )
-from tellapart.text.latex import escape
+from tellapart.text.table_text import escape
 
 
 def test_every_special_character_is_escaped():

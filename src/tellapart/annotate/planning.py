@@ -12,7 +12,7 @@ from math import ceil, comb
 from typing import Any
 
 from tellapart.errors import BadInput
-from tellapart.text.aligned import aligned
+from tellapart.text.table_text import aligned
 
 MOST_JUDGEMENTS = 15
 

@@ -34,7 +34,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.measures.estimate import Estimate
 from tellapart.measures.outcomes import Measure, Outcomes
 from tellapart.stats.intervals import RESAMPLES
-from tellapart.text.aligned import aligned, percent
+from tellapart.text.table_text import aligned, percent
 from tellapart.types import Progress, silent
 
 SMALL = 0.005

@@ -22,8 +22,8 @@ from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Item
 from tellapart.tables import read_json
-from tellapart.text.inflect import plural
-from tellapart.text.words import tokens
+from tellapart.text.english import plural
+from tellapart.text.tokens import tokens
 
 EXAMPLES = 3
 LETTERS = re.compile(r"[^\W\d_]+")

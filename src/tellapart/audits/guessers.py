@@ -22,8 +22,8 @@ from tellapart.models.baselines import Blind
 from tellapart.models.names import load
 from tellapart.score.encoder import score_texts
 from tellapart.score.engine import Settings, run_model
-from tellapart.text.central import nearness_to_others
-from tellapart.text.words import tokens
+from tellapart.text.tfidf import nearness_to_others
+from tellapart.text.tokens import tokens
 from tellapart.types import Floats, Progress, silent
 
 CAPTION_PLACE, IMAGE_PLACE = "place of the caption", "place of the image"

@@ -27,7 +27,7 @@ from tellapart.score.cells import GRID_ASKS
 from tellapart.score.engine import sample
 from tellapart.score.run import Run
 from tellapart.stats.intervals import RESAMPLES
-from tellapart.text.aligned import aligned, percent
+from tellapart.text.table_text import aligned, percent
 from tellapart.types import Floats
 
 GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")

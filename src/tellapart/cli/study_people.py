@@ -43,7 +43,7 @@ def invite(
 def people(folder: Folder, database: DatabaseUrl = "", as_json: Json = False) -> None:
     """List people: how much they judged, how fast, and how well."""
     from tellapart.annotate.crew import crew
-    from tellapart.text.aligned import aligned
+    from tellapart.text.table_text import aligned
 
     found = _do(folder, database, crew)
     heads = ("person", "label", "from", "state", "judgements", "seconds", "training", "checks",

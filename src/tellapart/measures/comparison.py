@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from tellapart.measures.ties import TieRule
-from tellapart.text.aligned import aligned
-from tellapart.text.latex import escape
+from tellapart.text.table_text import aligned, escape
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 NOISE = "~"

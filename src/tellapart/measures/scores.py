@@ -14,7 +14,7 @@ from tellapart.measures.estimate import Estimate, estimates, measures_of
 from tellapart.measures.ties import check_rule
 from tellapart.score.run import Run, find_runs, is_run_of, load_run
 from tellapart.stats.intervals import RESAMPLES
-from tellapart.text.aligned import aligned
+from tellapart.text.table_text import aligned
 
 
 @dataclass(frozen=True, slots=True)

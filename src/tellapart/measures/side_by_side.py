@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tellapart.measures.estimate import Estimate
 from tellapart.measures.scores import Scores
-from tellapart.text.aligned import aligned
+from tellapart.text.table_text import aligned
 
 
 def side_by_side(strict: Scores, halved: Scores) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.text.words import tokens
+from tellapart.text.tokens import tokens
 
 Ints = npt.NDArray[np.int32]
 LETTERS = re.compile(r"[^\W\d_]+")

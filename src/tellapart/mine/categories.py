@@ -13,7 +13,7 @@ from tellapart.corpus.world.world import painter_of
 from tellapart.errors import BadInput
 from tellapart.mine.categories_coco import COCO, OTHER_NAMES
 from tellapart.tables import read_table, require_columns
-from tellapart.text.inflect import plural
+from tellapart.text.english import plural
 
 WORLD_NOUNS = ("picture", "drawing", "view", "pair", "grass", "ground", *BACKGROUNDS)
 COLUMNS = ("word", "category", "supercategory")

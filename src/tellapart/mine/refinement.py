@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.negative_scores import SCORES, TEXTS, Bools, Floats, Ints, ScoredNegatives
-from tellapart.text.aligned import aligned
+from tellapart.text.table_text import aligned
 
 SCALES = ("rank", "given")
 

@@ -15,8 +15,8 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.models.model import Asked, Floats, Reply, Shown
 from tellapart.models.names import facts
 from tellapart.pictures import Picture
-from tellapart.text.language.ngrams import NGramModel
-from tellapart.text.words import tokens
+from tellapart.text.ngram_model import NGramModel
+from tellapart.text.tokens import tokens
 
 
 class Chance:

@@ -13,8 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from tellapart.errors import BadInput, TellapartError
-from tellapart.models.needing import need
+from tellapart.errors import BadInput, TellapartError, need
 
 KEYS = ("TELLAPART_API_KEY", "OPENAI_API_KEY")
 """The environment variables that may hold the key, in the order in which they are looked at."""

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellapart import seeds
-from tellapart.errors import BadInput, TellapartError
-from tellapart.models.needing import need
+from tellapart.errors import BadInput, TellapartError, need
 from tellapart.models.torch_tools import chunks, dtype_of, torch_library
 from tellapart.pictures import Picture
 

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, need
 from tellapart.models.model import Floats, ModelInfo
-from tellapart.models.needing import need
 from tellapart.models.storybook import PAD, word_ids
 from tellapart.pictures import Picture
 

@@ -16,9 +16,8 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.models.model import Floats, ModelInfo, Shown
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture
-from tellapart.text.caption_metrics.metric import Material, metric_of
-from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.overlap.document_frequencies import DocumentFrequencies
+from tellapart.text.caption_metrics.metric import Material, Texts, metric_of
+from tellapart.text.caption_metrics.references import DocumentFrequencies
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, need
 from tellapart.models.torch_tools import mend_torchvision
-from tellapart.text.needing import need
-from tellapart.text.vectors.words import Floats, Progress
+from tellapart.text.gensim_vectors import Progress
 
 PART = 4096
 PROBE = "Two dogs run after a red ball."
@@ -27,7 +26,7 @@ class SentenceModel:
 
     def vectors(
         self, texts: Sequence[str], progress: Progress = lambda done, total: None
-    ) -> Floats:
+    ) -> Floats32:
         """One vector of unit length a text."""
         parts = []
         for start in range(0, len(texts), PART):

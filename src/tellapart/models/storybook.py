@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tellapart import seeds
 from tellapart.models.model import Floats, ModelInfo
 from tellapart.pictures import Picture
-from tellapart.text.words import tokens
+from tellapart.text.tokens import tokens
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -26,6 +26,7 @@ MOST_WORDS = 40
 PAD, UNKNOWN = 0, 1
 """The ids of no word and of a word that is not in the vocabulary; the words follow."""
 FILES = ("image.onnx", "text.onnx", "vocabulary.json")
+# Part of what runs record, so that it keeps the name that the module of `tokens` had at first.
 PREPROCESSING = (
     f"RGB, squeezed to {SIDE} x {SIDE} by Pillow's BOX filter, uint8; "
     f"lower-case words of tellapart.text.words, at most {MOST_WORDS}, unknown ones as one word"

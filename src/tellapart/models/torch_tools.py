@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, need
 from tellapart.models.model import Floats
-from tellapart.models.needing import need
 
 if TYPE_CHECKING:
     import torch

@@ -15,7 +15,7 @@ from tellapart.measures.estimate import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.reports.score_tables import file_name
 from tellapart.tables import whole_file, write_text
-from tellapart.text.aligned import percent
+from tellapart.text.table_text import percent
 
 MAX_SERIES = 6
 WIDTH = 400

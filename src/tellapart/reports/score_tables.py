@@ -13,8 +13,7 @@ from tellapart import seeds
 from tellapart.measures.estimate import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.tables import write_text
-from tellapart.text.aligned import percent
-from tellapart.text.latex import escape
+from tellapart.text.table_text import escape, percent
 
 AVERAGES = {
     "micro": "all units alike",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.estimate import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
-from tellapart.text.aligned import percent
+from tellapart.text.table_text import percent
 
 NAME_BEGINS, NAME_ENDS = "\u2068", "\u2069"
 """Model names stand between Unicode's isolates: the page sets them apart from the words."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tellapart.items import Item, Slot
 from tellapart.questions import Ask, questions
-from tellapart.text.inflect import drop, plural, put
+from tellapart.text.english import drop, plural, put
 
 GRID_ASKS = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 WORD_ASKS = frozenset({Ask.NOUN, Ask.WORD})

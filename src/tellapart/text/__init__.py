@@ -1,1 +1,1 @@
-"""Words, n-grams, inflection: what is known of captions as text."""
+"""Captions as text: words, n-grams, parses, vectors, and the metrics that compare captions."""

@@ -1,30 +1,72 @@
-"""Compiled kernels: compiled on first use, kept on disk where that is possible, run in threads."""
+"""Kernels: compiled by numba when first called, kept on disk where possible, run in threads.
+
+Without `fastmath` everywhere: it lets the compiler reorder sums and forget about infinities, so
+that the last digits of a score would depend on the processor.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
-import numba
-
 Function = TypeVar("Function", bound=Callable[..., Any])
+Array = Any
+"""What a kernel is given: numba finds out the types itself, so that more need not be said."""
+
+_lock = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
-    """Compile for numbers only, without the interpreter's lock.
+    """Compile for numbers only, without the interpreter's lock, when it is first called.
 
-    A kernel may call only kernels of its own file: what numba kept is used until that file changes.
-    Numba keeps what it compiled beside the source or in the user's cache folder. Where it may
-    write to neither it refuses to decorate, so then the kernel is compiled anew in each process.
+    A kernel may use only kernels and constants of its own file: what numba kept on disk is used
+    until that file changes, whatever happens to others.
     """
-    try:
-        compiled: Any = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        compiled = numba.njit(nogil=True)(function)
-    return cast(Function, compiled)
+    return cast(Function, _Kernel(function))
+
+
+class _Kernel:
+    """A function that is compiled later: numba takes half a second to import.
+
+    Numba compiles calls only to what it knows. So before the first call all kernels of a file are
+    put in the places of these stand-ins among the file's names, at once: another thread must never
+    compile a kernel that still finds a stand-in.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._compiled: Any = None
+        self._ready = False
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if not self._ready:
+            with _lock:
+                names = self._function.__globals__
+                stand_ins = {name: one for name, one in names.items() if isinstance(one, _Kernel)}
+                names.update({name: one.compiled() for name, one in stand_ins.items()})
+                self.compiled()
+                self._ready = True
+        return self._compiled(*arguments)
+
+    def compiled(self) -> Any:
+        """What numba makes of the function.
+
+        Numba keeps it beside the source or in the user's cache folder. Where it may write to
+        neither it refuses to decorate: then the kernel is compiled anew in each process.
+        """
+        if self._compiled is None:
+            import numba
+
+            try:
+                self._compiled = numba.njit(cache=True, nogil=True)(self._function)
+            except RuntimeError:
+                self._compiled = numba.njit(nogil=True)(self._function)
+        return self._compiled
 
 
 def threads() -> int:

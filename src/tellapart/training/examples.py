@@ -21,8 +21,8 @@ from tellapart.corpus.world.grammar import PICTURES, understand
 from tellapart.corpus.world.painter import Painter, StorybookPainter, drawn_categories
 from tellapart.corpus.world.scene import Scene, is_true
 from tellapart.models.storybook import MOST_WORDS, PAD, SIDE, pixels, word_ids
-from tellapart.text.inflect import plural
-from tellapart.text.words import tokens
+from tellapart.text.english import plural
+from tellapart.text.tokens import tokens
 
 PART = "train"
 """The half of all scenes that training keeps to; benchmarks are built from the other half."""

@@ -20,7 +20,7 @@ from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.errors import BadInput
 from tellapart.score.run import save_run
 from tellapart.tables import whole_folder, write_json, write_parquet
-from tellapart.text.aligned import aligned
+from tellapart.text.table_text import aligned
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tellapart.benchmark.published.options import GetOptions, Imported
 from tellapart.benchmark.published.slots import find_slot
 from tellapart.benchmark.published.valse import confirmed_words, votes_of
 from tellapart.items import Slot
-from tellapart.text.parsing.tagging import LexiconTagger
+from tellapart.text.content_words import LexiconTagger
 
 FORM = (
     '{"annotations": [{"id", "image_id", "caption", "foil", "target_word", "foil_word"}, ...], '

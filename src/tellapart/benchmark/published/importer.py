@@ -21,7 +21,7 @@ from tellapart.errors import BadInput
 from tellapart.items import Item, content_of
 from tellapart.registry import importers
 from tellapart.tables import suffix
-from tellapart.text.formatting import alike
+from tellapart.text.english import alike
 
 DEFAULTS = GetOptions()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tellapart.text.inflect import plural
-from tellapart.text.words import spans
+from tellapart.text.english import plural
+from tellapart.text.tokens import spans
 
 Place = tuple[int, int, bool]
 """Start, end, and whether the word stands there in the plural."""

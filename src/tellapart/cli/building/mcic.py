@@ -91,7 +91,7 @@ def own(
     from tellapart.mine.mcic.score import Choice
     from tellapart.mine.mcic.tuning import GRID, Tuning
     from tellapart.mine.neighbours.nearest import Search
-    from tellapart.text.vectors.paragraphs import ParagraphOptions
+    from tellapart.text.gensim_vectors import ParagraphOptions
 
     given: dict[str, Any] = {
         "dimensions": _numbers("--dimensions", dimensions, int),

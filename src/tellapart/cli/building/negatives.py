@@ -51,7 +51,7 @@ def own(
 def tell(benchmark: Benchmark) -> str:
     """How many of each kind, and for how many captions there is none, by the reason."""
     from tellapart.benchmark.benchmark import card_json
-    from tellapart.text.aligned import aligned
+    from tellapart.text.table_text import aligned
 
     made = card_json(benchmark)["counts"]["kinds"]
     refused = benchmark.card.made["refused"]

@@ -11,8 +11,8 @@ import numpy as np
 from tellapart.corpus.world import lexicon
 from tellapart.corpus.world.lexicon import BACKGROUNDS, COUNTS, RELATIONS, SIZE_WORDS, noun
 from tellapart.corpus.world.scene import Mention, OnlyClause, Relation, Statement
-from tellapart.text.inflect import article, plural
-from tellapart.text.words import tokens
+from tellapart.text.english import article, plural
+from tellapart.text.tokens import tokens
 
 FORMS = ("plain", "there", "verb", "seen", "picture", "place-first")
 PICTURES = ("picture", "drawing", "view")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tellapart.text.inflect import plural
+from tellapart.text.english import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tellapart.corpus.world.lexicon import SIZES
-from tellapart.text.inflect import plural
+from tellapart.text.english import plural
 
 TOUCH, NEAR, FAR = 0.02, 0.08, 0.34
 EDGE = 0.03

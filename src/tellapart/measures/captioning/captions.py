@@ -16,9 +16,8 @@ from tellapart.measures.captioning.matching import Judged, bring_together
 from tellapart.measures.captioning.options import GIVEN, JUDGED, CaptionOptions, Chosen, choose
 from tellapart.measures.captioning.results import CaptionScores
 from tellapart.measures.captioning.systems import Written, read_written
-from tellapart.text.caption_metrics.metric import Material
-from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.overlap.document_frequencies import DocumentFrequencies
+from tellapart.text.caption_metrics.metric import Material, Texts
+from tellapart.text.caption_metrics.references import DocumentFrequencies
 
 Results = Path | str | Written
 

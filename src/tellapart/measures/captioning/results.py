@@ -11,8 +11,7 @@ import polars as pl
 from tellapart.errors import BadInput
 from tellapart.measures.comparison import MARKS, NOISE
 from tellapart.tables import TABLE_KINDS, suffix, whole_file, write_parquet
-from tellapart.text.aligned import aligned
-from tellapart.text.latex import escape
+from tellapart.text.table_text import aligned, escape
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from tellapart.mine.bison.pairs import Target
 from tellapart.mine.bison.telling import Telling
 from tellapart.mine.building import Verifier
 from tellapart.mine.captions import Captions
-from tellapart.text.words import FUNCTION_WORDS
+from tellapart.text.tokens import FUNCTION_WORDS
 
 TRIES = 10
 """With a verifier so many neighbours are tried for each decoy that is wanted."""

@@ -14,9 +14,9 @@ from tellapart.mine.bison.choosing import Asked
 from tellapart.mine.building import BuildOptions
 from tellapart.mine.captions import Captions
 from tellapart.store.cache import default_folder
-from tellapart.text.aligned import aligned
-from tellapart.text.parsing.by_spacy import DEFAULT, find_pipeline
-from tellapart.text.parsing.parse import parse
+from tellapart.text.parse import parse
+from tellapart.text.spacy_pipeline import DEFAULT, find_pipeline
+from tellapart.text.table_text import aligned
 
 LONGEST = 25
 """Captions of this many words or more are counted together."""

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from tellapart.mine.captions import Captions, Ints
-from tellapart.text.inflect import plural
-from tellapart.text.vectors.tfidf import word_counts
-from tellapart.text.words import FUNCTION_WORDS
+from tellapart.text.english import plural
+from tellapart.text.tfidf import word_counts
+from tellapart.text.tokens import FUNCTION_WORDS
 
 WEIGHT = 4.0
 """What the corpus says of a word counts as much as so many captions of the image."""

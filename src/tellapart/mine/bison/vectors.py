@@ -20,10 +20,14 @@ from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
-from tellapart.text.vectors.files import FORMS, read_vectors
-from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
-from tellapart.text.vectors.tfidf import tfidf_of_words
-from tellapart.text.vectors.words import WordOptions, WordVectors, train_word_vectors
+from tellapart.text.gensim_vectors import (
+    ParagraphOptions,
+    WordOptions,
+    train_paragraph_vectors,
+    train_word_vectors,
+)
+from tellapart.text.tfidf import tfidf_of_words
+from tellapart.text.word_vectors import FORMS, WordVectors, read_vectors
 
 ENOUGH = 20_000
 """Fewer captions than this say too little to train word vectors on."""

@@ -22,8 +22,8 @@ from tellapart.mine.foil.foils import Foils, make_foils
 from tellapart.mine.foil.hardest import Hardness, by_hardness, hardness
 from tellapart.mine.foil.items import FoilItems, chance, counts
 from tellapart.mine.foil.options import FoilOptions
-from tellapart.text.parsing.by_spacy import find_pipeline
-from tellapart.text.parsing.tagging import LexiconTagger
+from tellapart.text.content_words import LexiconTagger
+from tellapart.text.spacy_pipeline import find_pipeline
 
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",

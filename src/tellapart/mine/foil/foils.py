@@ -30,9 +30,9 @@ from tellapart.mine.foil.mentions import (
 from tellapart.mine.foil.options import FoilOptions
 from tellapart.mine.foil.pairs import FoilPairs, pairs_for
 from tellapart.store.cache import default_folder
-from tellapart.text.inflect import plural, put
-from tellapart.text.parsing.parse import parse
-from tellapart.text.parsing.parsed import Ints, Parses
+from tellapart.text.english import plural, put
+from tellapart.text.parse import parse
+from tellapart.text.parses import Ints, Parses
 from tellapart.types import Bools
 
 SORTS = 3

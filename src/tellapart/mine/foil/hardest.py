@@ -23,9 +23,10 @@ from tellapart.score.batches import Asker, Limits, ModelFailed
 from tellapart.score.encoder import Encoder, open_shelf
 from tellapart.score.plan import content_hash, pair_keys, text_keys
 from tellapart.store.cache import default_folder
-from tellapart.text.inflect import article
-from tellapart.text.language.trigrams import END, START, UNKNOWN, Floats, Trigrams
-from tellapart.text.parsing.parsed import Ints
+from tellapart.text.english import article
+from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
+from tellapart.text.parses import Ints
+from tellapart.types import Floats
 
 BATCH = 64
 

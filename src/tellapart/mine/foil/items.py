@@ -11,8 +11,8 @@ from tellapart import seeds
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.mine.foil.foils import FoilCaption, Foils
 from tellapart.questions import Ask, questions
-from tellapart.text.aligned import aligned
-from tellapart.text.parsing.tagging import Tagger, content_words
+from tellapart.text.content_words import Tagger, content_words
+from tellapart.text.table_text import aligned
 
 
 @dataclass(frozen=True, slots=True)

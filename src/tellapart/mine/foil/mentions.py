@@ -16,8 +16,8 @@ from typing import Self
 import numpy as np
 
 from tellapart.mine.categories import Categories
-from tellapart.text.inflect import plural
-from tellapart.text.parsing.parsed import Ints, Parse, Parses, Token
+from tellapart.text.english import plural
+from tellapart.text.parses import Ints, Parse, Parses, Token
 from tellapart.types import Bools
 
 WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")

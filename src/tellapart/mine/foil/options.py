@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.text.parsing.by_spacy import DEFAULT
+from tellapart.text.spacy_pipeline import DEFAULT
 
 ABSENCE = ("objects", "captions")
 PER = ("auto", "caption", "image")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tellapart.mine.mcic.tuning import Trial
-from tellapart.text.aligned import aligned
+from tellapart.text.table_text import aligned
 
 
 def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -22,8 +22,8 @@ from tellapart.mine.mcic.telling import Said, Vocabulary
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours
 from tellapart.store.arrays import ArrayShelf
-from tellapart.text.overlap.pair_bleu import PairBleu
-from tellapart.text.overlap.sentences import Sentences
+from tellapart.text.caption_metrics.pair_bleu import PairBleu
+from tellapart.text.caption_metrics.sentences import Sentences
 
 BLOCK = 8192
 """Captions whose decoys are kept together."""

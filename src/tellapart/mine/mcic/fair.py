@@ -23,8 +23,8 @@ from tellapart.items import Item, Origin
 from tellapart.mine.building import BuildOptions, Verifier, finish
 from tellapart.mine.mcic.statistics import central_share
 from tellapart.mine.neighbours.nearest import Neighbours
-from tellapart.text.vectors.tfidf import tfidf
-from tellapart.text.words import tokens
+from tellapart.text.tfidf import tfidf
+from tellapart.text.tokens import tokens
 
 OPTIONS = 5
 NEAR = 2_000

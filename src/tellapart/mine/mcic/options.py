@@ -10,8 +10,8 @@ from tellapart.mine.mcic.guards import Guards
 from tellapart.mine.mcic.score import Choice
 from tellapart.mine.mcic.tuning import Tuning
 from tellapart.mine.neighbours.nearest import Search
-from tellapart.text.overlap.smoothing import smoothing_of
-from tellapart.text.vectors.paragraphs import ParagraphOptions
+from tellapart.text.caption_metrics.bleu import smoothing_of
+from tellapart.text.gensim_vectors import ParagraphOptions
 
 WAYS = ("auto", "paper", "fair-sets")
 

@@ -19,7 +19,7 @@ from tellapart.mine.mcic.vectors import (
     other_vectors,
     paragraph_vectors,
 )  # fmt: skip
-from tellapart.text.vectors.paragraphs import ParagraphOptions
+from tellapart.text.gensim_vectors import ParagraphOptions
 
 
 @dataclass(frozen=True, eq=False)

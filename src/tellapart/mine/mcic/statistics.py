@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tellapart.mine.captions import Captions, Ints
 from tellapart.mine.mcic.score import REASONS, Chosen
-from tellapart.text.aligned import aligned
-from tellapart.text.central import nearness_to_others
+from tellapart.text.table_text import aligned
+from tellapart.text.tfidf import nearness_to_others
 
 
 @dataclass(frozen=True, slots=True)

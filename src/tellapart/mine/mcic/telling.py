@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.mine.captions import Captions, Ints, Lists
-from tellapart.text.inflect import IRREGULAR
-from tellapart.text.words import FUNCTION_WORDS
+from tellapart.text.english import IRREGULAR
+from tellapart.text.tokens import FUNCTION_WORDS
 
 SHRINK = 10
 """Pairs of captions that are taken to disagree on each word: rare words prove nothing."""

@@ -21,8 +21,8 @@ from tellapart.mine.captions import Captions, Ints, numbered
 from tellapart.mine.mcic.score import Candidates, Choice, Floats, scores
 from tellapart.mine.mcic.vectors import CaptionVectors
 from tellapart.mine.neighbours.nearest import Neighbours, Search
-from tellapart.text.overlap.pair_bleu import PairBleu
-from tellapart.text.vectors.paragraphs import ParagraphOptions
+from tellapart.text.caption_metrics.pair_bleu import PairBleu
+from tellapart.text.gensim_vectors import ParagraphOptions
 
 WORDS = 80_000_000
 """Words that training goes over in all: on COCO more of them help little."""

@@ -20,9 +20,9 @@ from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
-from tellapart.text.vectors.files import FORMS, read_vectors
-from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
-from tellapart.text.vectors.tfidf import tfidf_of_words
+from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.tfidf import tfidf_of_words
+from tellapart.text.word_vectors import FORMS, read_vectors
 
 AUTO, PARAGRAPHS, TFIDF, SENTENCES = "auto", "paragraphs", "tf-idf", "sentences:"
 MANY = 50_000

@@ -10,10 +10,9 @@ import polars as pl
 
 from tellapart.errors import BadInput
 from tellapart.tables import read_table, require_columns
-from tellapart.text.vectors.words import Floats
 
 
-def given_vectors(path: Path, ids: Sequence[str]) -> Floats:
+def given_vectors(path: Path, ids: Sequence[str]) -> Floats32:
     """A row for each caption: those of a .npy file in their order, of a .parquet by their id."""
     rows = _from_npy(path) if path.suffix == ".npy" else _from_parquet(path, ids)
     if rows.ndim != 2 or len(rows) != len(ids):
@@ -27,14 +26,14 @@ def given_vectors(path: Path, ids: Sequence[str]) -> Floats:
     return rows
 
 
-def _from_npy(path: Path) -> Floats:
+def _from_npy(path: Path) -> Floats32:
     try:
         return np.asarray(np.load(path, allow_pickle=False), np.float32)
     except (OSError, ValueError) as error:
         raise BadInput(f"{path.name} is no array of numbers: {error}", where=str(path)) from None
 
 
-def _from_parquet(path: Path, ids: Sequence[str]) -> Floats:
+def _from_parquet(path: Path, ids: Sequence[str]) -> Floats32:
     table = read_table(path)
     require_columns(table, ["id", "vector"], path)
     wanted = pl.DataFrame({"id": list(ids)})

@@ -22,8 +22,8 @@ from tellapart.mine.negatives.making import NegativeMaker, NegativeSet, Negative
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.store.cache import default_folder
 from tellapart.tables import write_parquet
-from tellapart.text.formatting import alike
-from tellapart.text.parsing.parse import parse
+from tellapart.text.english import alike
+from tellapart.text.parse import parse
 
 MAKERS = {
     "rules": "tellapart.mine.negatives.rules",

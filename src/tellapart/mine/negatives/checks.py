@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tellapart.mine.negatives.claims import ImageFacts, doubt_of
 from tellapart.mine.negatives.edit import SourceCaption, WordDifference, difference, is_one_swap
-from tellapart.text.parsing.parse import Parse
-from tellapart.text.words import spans, tokens
+from tellapart.text.parses import Parse
+from tellapart.text.tokens import spans, tokens
 
 REASONS = (
     "empty",

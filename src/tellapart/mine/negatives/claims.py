@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from tellapart.errors import need
 from tellapart.mine.negatives.edit import WordDifference, difference, is_one_swap
 from tellapart.mine.negatives.phrases import GROUPS, PEOPLE, Reading, kernel_of, read
-from tellapart.text.needing import need
-from tellapart.text.parsing.parse import Parse, Token
-from tellapart.text.words import FUNCTION_WORDS, spans, tokens
+from tellapart.text.parses import Parse, Token
+from tellapart.text.tokens import FUNCTION_WORDS, spans, tokens
 
 
 @dataclass(frozen=True, slots=True)

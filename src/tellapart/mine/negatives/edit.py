@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tellapart.text.inflect import article
-from tellapart.text.parsing.parse import Parse
+from tellapart.text.english import article
+from tellapart.text.parses import Parse
 
 ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
 

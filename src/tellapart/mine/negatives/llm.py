@@ -15,7 +15,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import load_benchmark
-from tellapart.errors import BadInput, TellapartError
+from tellapart.errors import BadInput, TellapartError, need
 from tellapart.mine.negatives.edit import Negative, SourceCaption, difference, is_one_swap
 from tellapart.mine.negatives.making import NegativeSet, NegativesTask
 from tellapart.mine.negatives.prompts import MARK, NONE, again, another, lesson, opening, wording
@@ -24,10 +24,9 @@ from tellapart.models.writer import Talk, Writer, Written, writer_of
 from tellapart.store.cache import default_folder
 from tellapart.store.records import Journal
 from tellapart.tables import read_table, require_columns
-from tellapart.text.formatting import alike, formed_like
-from tellapart.text.needing import need
-from tellapart.text.parsing.parse import Parse
-from tellapart.text.words import FUNCTION_WORDS, tokens
+from tellapart.text.english import alike, formed_like
+from tellapart.text.parses import Parse
+from tellapart.text.tokens import FUNCTION_WORDS, tokens
 
 
 def edited(original: str, negative: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from tellapart.mine.negatives.checks import Judge
 from tellapart.mine.negatives.claims import ImageFacts, facts_of_parses
 from tellapart.mine.negatives.edit import Negative, SourceCaption
 from tellapart.mine.negatives.options import NegativesOptions
-from tellapart.text.parsing.parse import Parses
+from tellapart.text.parses import Parses
 
 SELDOM = 0.05
 """A part of speech that a word takes more seldom than this is the parser's mistake."""

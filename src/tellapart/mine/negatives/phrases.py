@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tellapart.text.parsing.parse import Parse, Token
+from tellapart.text.parses import Parse, Token
 
 MALE = frozenset(
     """man boy guy gentleman male father dad husband son brother groom king businessman fireman

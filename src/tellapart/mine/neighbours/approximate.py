@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
+from tellapart.errors import need
 from tellapart.mine.neighbours.candidates import Candidates
 from tellapart.mine.neighbours.distinct import Distinct, Floats, Ints, rounded, step
 from tellapart.mine.neighbours.exact import Exact, level
-from tellapart.text.needing import need
 
 TARGET = 0.965
 """The share of the true neighbours of the sample that must be found: of others a little less is."""

@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from tellapart.errors import BadInput, TellapartError
-from tellapart.text.caption_metrics.java import java, program
-from tellapart.text.caption_metrics.line_program import Command, LineProgram
-from tellapart.text.caption_metrics.metric import Floats, Marks, Material
+from tellapart.text.caption_metrics.java import Command, LineProgram, java, program
+from tellapart.text.caption_metrics.metric import Marks, Material
+from tellapart.types import Floats
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 WEIGHTS = np.array([1.0, 0.6, 0.8, 0.6])

@@ -10,21 +10,54 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 import numpy as np
-import numpy.typing as npt
 
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.registry import caption_metrics
-from tellapart.text.caption_metrics.texts import Texts
-from tellapart.text.overlap.document_frequencies import DocumentFrequencies
-from tellapart.text.overlap.references import ReferenceSets
+from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
+from tellapart.text.caption_metrics.scene_graphs import SceneTuple, scene_tuples
+from tellapart.text.ptb import ptb_tokenise
+from tellapart.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 """From totals over captions, shape (..., features), to one number each."""
+NGRAMS_AT_ONCE = 20_000
+"""Captions that metrics of n-grams take together."""
+
+
+class Texts:
+    """What metrics read off texts, each text once: its tokens, and its scene graph.
+
+    `cache` is the folder under which parses are kept, if any.
+    """
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self._cache = cache
+        self._tokens: dict[str, str] = {}
+        self._graphs: dict[str, frozenset[SceneTuple]] = {}
+
+    def tokens(self, texts: Sequence[str]) -> list[str]:
+        """The Penn Treebank tokens of each text, with spaces between.
+
+        >>> Texts().tokens(["A dog's ball.", "A cat"])
+        ["a dog 's ball", 'a cat']
+        """
+        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        self._tokens.update(zip(new, ptb_tokenise(new), strict=True))
+        return [self._tokens[text] for text in texts]
+
+    def graphs(self, texts: Sequence[str]) -> list[frozenset[SceneTuple]]:
+        """The scene graph of each text (needs a spaCy pipeline)."""
+        from tellapart.text.parse import parse
+
+        new = [text for text in dict.fromkeys(texts) if text not in self._graphs]
+        parses = parse(new, cache=self._cache) if new else ()
+        self._graphs.update(zip(new, map(scene_tuples, parses), strict=True))
+        return [self._graphs[text] for text in texts]
 
 
 @dataclass(frozen=True, eq=False)

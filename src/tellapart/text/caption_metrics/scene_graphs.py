@@ -6,7 +6,7 @@ two an object with an attribute, of three a relation; all words are lemmas.
 
 from __future__ import annotations
 
-from tellapart.text.parsing.parsed import Parse, Token
+from tellapart.text.parses import Parse, Token
 
 SceneTuple = tuple[str, ...]
 

@@ -1,7 +1,12 @@
-"""SPICE (Anderson et al. 2016) through its own Java program.
+"""SPICE (Anderson et al. 2016) through its own Java program, and `spice-py`, which needs no Java.
 
 pycocoevalcap has the program but not the Stanford CoreNLP models that it parses with; those are to
-be fetched once (see `lacking`). Captions go in as tokens, as the COCO scripts have it.
+be fetched once (see `Spice.lacking`). Captions go in as tokens, as the COCO scripts have it.
+
+`spice-py` is an F-score over scene graphs in Python; after SPICE, but not SPICE. As there (section
+3) a caption becomes a set of tuples, the references the union of theirs, and the score is the
+F-score of the tuples that match. The parser (spaCy), the rules (`scene_graphs.py`) and so the
+numbers are others: never put them beside published SPICE.
 """
 
 from __future__ import annotations
@@ -9,7 +14,11 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+import zipfile
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +26,9 @@ import numpy as np
 from tellapart.errors import TellapartError
 from tellapart.tables import read_json
 from tellapart.text.caption_metrics.java import java, program
-from tellapart.text.caption_metrics.metric import Floats, Marks, Material
+from tellapart.text.caption_metrics.metric import Marks, Material
+from tellapart.text.caption_metrics.scene_graphs import SceneTuple
+from tellapart.types import Floats
 
 MODELS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 # From Java 16 on the program may look into Java's own classes only if that is allowed.
@@ -90,4 +101,111 @@ class Spice:
         return np.array([float(found[k]) for k in range(len(material.candidates))])
 
 
-SPICE = Spice()
+Senses = dict[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SpicePy:
+    """F-score of objects, attributes and relations; with or without WordNet's synonyms.
+
+    The synonyms are those inside METEOR's program, as in SPICE; Java is not needed to read them.
+    """
+
+    synonyms: bool = True
+
+    cites = "after Anderson et al. 2016, SPICE; not comparable with it"
+    scale = 100.0
+    at_once = 20_000
+
+    @property
+    def name(self) -> str:
+        """Says where synonyms were left out."""
+        return "spice-py" if self.synonyms else "spice-py?synonyms=false"
+
+    @property
+    def about(self) -> str:
+        """One line."""
+        matched = "lemmas or WordNet synonyms" if self.synonyms else "lemmas"
+        return f"scene-graph F-score on spaCy parses, {matched} matched; not SPICE"
+
+    def lacking(self) -> TellapartError | None:
+        """A spaCy pipeline, or the file with the synonyms."""
+        from tellapart.text.spacy_pipeline import find_pipeline
+
+        try:
+            find_pipeline()
+            if self.synonyms:
+                program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
+        except TellapartError as error:
+            if self.synonyms and "WordNet" in error.what:
+                error.todo += "; or do without synonyms: spice-py?synonyms=false"
+            return error
+        return None
+
+    def marks(self, material: Material) -> Marks:
+        """The F-score of each caption; overall their mean."""
+        problem = self.lacking()
+        if problem is not None:
+            raise problem
+        candidates = material.texts.graphs(material.candidates)
+        flat = iter(material.texts.graphs(list(chain.from_iterable(material.references))))
+        senses = wordnet() if self.synonyms else {}
+        each = [
+            f_score(graph, frozenset().union(*islice(flat, len(own))), senses)
+            for graph, own in zip(candidates, material.references, strict=True)
+        ]
+        return Marks.averaged(np.array(each))
+
+
+def f_score(
+    candidate: frozenset[SceneTuple], reference: frozenset[SceneTuple], senses: Senses
+) -> float:
+    """Of the tuples on either side that have a match on the other.
+
+    >>> f_score(frozenset({("dog",), ("dog", "red")}), frozenset({("dog",), ("cat",)}), {})
+    0.5
+    """
+    if not candidate or not reference:
+        return 0.0
+    precision = _matched(candidate, reference, senses) / len(candidate)
+    recall = _matched(reference, candidate, senses) / len(reference)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _matched(these: frozenset[SceneTuple], those: frozenset[SceneTuple], senses: Senses) -> int:
+    found, rest = len(these & those), these - those
+    if not senses or not rest:
+        return found
+    by_sense: dict[str, list[SceneTuple]] = defaultdict(list)
+    for other in those:
+        for sense in _senses(other[0], senses):
+            by_sense[sense].append(other)
+    for one in rest:
+        near = (other for sense in _senses(one[0], senses) for other in by_sense.get(sense, ()))
+        found += any(_alike(one, other, senses) for other in near)
+    return found
+
+
+def _alike(one: SceneTuple, other: SceneTuple, senses: Senses) -> bool:
+    return len(one) == len(other) and all(
+        a == b or not _senses(a, senses).isdisjoint(_senses(b, senses))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _senses(word: str, senses: Senses) -> frozenset[str]:
+    """A word that WordNet does not know has one sense, its own."""
+    return senses.get(word) or frozenset((word,))
+
+
+@lru_cache(maxsize=1)
+def wordnet() -> Senses:
+    """The senses of each word in WordNet, as METEOR's program has them: a word, a line of ids."""
+    jar = program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
+    with zipfile.ZipFile(jar) as packed:
+        lines = packed.read("synonym/english.synsets").decode().splitlines()
+    pairs = zip(lines[::2], lines[1::2], strict=True)
+    return {word: frozenset(ids.split()) for word, ids in pairs}
+
+
+SPICE, SPICE_PY = Spice(), SpicePy()

@@ -26,7 +26,7 @@ from tellapart.mine.negatives.rules.context import (
 )
 from tellapart.mine.negatives.rules.objects import add_object, replace_object, swap_object
 from tellapart.mine.negatives.rules.relations import replace_relation
-from tellapart.text.formatting import alike
+from tellapart.text.english import alike
 
 RULES: Mapping[str, Callable[[CaptionContext], Iterator[Edit]]] = {
     "replace-object": replace_object,

@@ -28,8 +28,8 @@ from tellapart.mine.negatives.rules.usage import (
     count_image,
 )
 from tellapart.store.cache import default_folder
-from tellapart.text.parsing.parse import Parse, Parses, parse
-from tellapart.text.parsing.parsed import CODED, PLACES
+from tellapart.text.parse import parse
+from tellapart.text.parses import CODED, PLACES, Parse, Parses
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from tellapart.mine.negatives.rules.alternatives import Alternative
 from tellapart.mine.negatives.rules.attributes import COUNTS
 from tellapart.mine.negatives.rules.context import CaptionContext
 from tellapart.mine.negatives.rules.usage import ATTESTED, FEWEST, form_of, names_a_thing
-from tellapart.text.inflect import article
+from tellapart.text.english import article
 
 PLACES = frozenset(
     """on in at under underneath beneath behind inside near by beside above over below outside

@@ -16,7 +16,7 @@ from tellapart.mine.negatives.phrases import (
     Reading,
     kernel_of,
 )
-from tellapart.text.parsing.parse import Parse
+from tellapart.text.parses import Parse
 
 Pair = tuple[str, str]
 Read = tuple[Parse, Reading]

@@ -1,0 +1,199 @@
+"""References: those that each candidate is compared with, and how many have an n-gram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from tellapart.errors import BadInput
+from tellapart.tables import whole_file
+from tellapart.text._numba import Array, in_threads, kernel
+from tellapart.text.caption_metrics.ngrams import NGramCounts, NGramIndex
+from tellapart.text.caption_metrics.sentences import Sentences, with_other_spaces
+from tellapart.types import Floats, Ints, Ints32
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceSets:
+    """Sentence k is candidate k; its references are `range(starts[k], starts[k + 1])`.
+
+    References lie after all candidates in `sentences`. In `spaced` only plain spaces part words:
+    the COCO scripts take 1 1/2, which has a no-break space, as one word for ROUGE-L and as two for
+    BLEU and CIDEr.
+    """
+
+    sentences: Sentences
+    starts: Ints
+    spaced: Sentences
+    _counts: dict[int, NGramCounts] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> ReferenceSets:
+        """One list of references, with one or more in it, for each candidate; all tokenised."""
+        if len(candidates) != len(references):
+            raise BadInput(
+                f"{len(candidates):,} candidates but {len(references):,} lists of references",
+                allowed="one list of references for each candidate",
+            )
+        starts = len(candidates) + set_starts(references)
+        given = [*candidates, *chain.from_iterable(references)]
+        sentences = spaced = Sentences.of(given)
+        if odd := with_other_spaces(given):
+            spaced = sentences.with_sentences(odd, [given[k].split(" ") for k in odd])
+        return cls(sentences, starts, spaced)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def ngrams(self, n: int) -> NGramCounts:
+        """How often each sentence has each n-gram of up to `n` words; counted once."""
+        if n not in self._counts:
+            self._counts[n] = NGramCounts.of(self.sentences, n)
+        return self._counts[n]
+
+
+def set_starts(references: Sequence[Sequence[str]]) -> Ints:
+    """Where each list of references starts in all of them; raises for one that is empty."""
+    for k, some in enumerate(references):
+        if isinstance(some, str) or not len(some):
+            what = "are one text" if isinstance(some, str) else "are missing"
+            raise BadInput(
+                f"the references of candidate {k} {what}", allowed="a list of one text or more"
+            )
+    sizes = np.fromiter(map(len, references), np.int64, len(references))
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapScores:
+    """A score for each candidate, and their mean (0 where there are none)."""
+
+    corpus: float
+    sentences: Floats
+
+    @classmethod
+    def of(cls, sentences: Floats) -> OverlapScores:
+        """With the mean."""
+        return cls(float(sentences.mean()) if len(sentences) else 0.0, sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFrequencies:
+    """`counts[k - 1][id]` documents have that n-gram of length k; there are `documents` of them.
+
+    A document is all references of one image. CIDEr weighs n-grams by how few documents have them.
+    """
+
+    index: NGramIndex
+    counts: tuple[Ints32, ...]
+    documents: int
+
+    @classmethod
+    def of(cls, references: Sequence[Sequence[str]], n: int = 4) -> DocumentFrequencies:
+        """From the tokenised references of each image.
+
+        >>> found = DocumentFrequencies.of([["a dog", "a cat"], ["a dog"]], n=2)
+        >>> dict(zip(found.index.words, found.counts[0].tolist(), strict=True))
+        {'a': 2, 'dog': 2, 'cat': 1}
+        """
+        starts = set_starts(references)
+        grams = NGramCounts.of(Sentences.of(list(chain.from_iterable(references))), n)
+        return cls.of_counts(grams, starts)
+
+    @classmethod
+    def of_counts(cls, grams: NGramCounts, starts: Ints) -> DocumentFrequencies:
+        """Document k is the sentences `range(starts[k], starts[k + 1])` of `grams`."""
+        counts = [np.zeros(size, np.int32) for size in grams.index.sizes]
+
+        def count(begin: int, end: int) -> None:
+            for k in range(begin, end):
+                count_documents(grams.ids, grams.starts, starts, grams.n, k, counts[k])
+
+        in_threads(count, grams.n, least=1)
+        return cls(grams.index, tuple(counts), len(starts) - 1)
+
+    @classmethod
+    def of_sets(cls, sets: ReferenceSets, n: int = 4) -> DocumentFrequencies:
+        """From the references of each candidate."""
+        return cls.of_counts(sets.ngrams(n), sets.starts)
+
+    @property
+    def rarest(self) -> float:
+        """The rarity of an n-gram that is in no document, or in one."""
+        return float(np.log(max(1, self.documents)))
+
+    def rarity(self, index: NGramIndex) -> Floats:
+        """log(documents / documents with it) of each n-gram of an index, at least 1 having it.
+
+        Those of all lengths in one row (see `NGramIndex.firsts`).
+        """
+        held = self.up_to(index.n)
+        counts = list(held.counts)
+        if index is not held.index:
+            places = held.index.places(index)
+            counts = [  # -1 takes the 0 at the end
+                np.append(count, 0)[place] for place, count in zip(places, counts, strict=True)
+            ]
+        return self.rarest - np.log(np.maximum(1, np.concatenate(counts)))
+
+    def up_to(self, n: int) -> DocumentFrequencies:
+        """Those of n-grams of up to `n` words."""
+        if n > self.index.n:
+            raise BadInput(
+                f"these document frequencies know n-grams of up to {self.index.n} words, not of {n}"
+            )
+        if n == self.index.n:
+            return self
+        index = NGramIndex(self.index.words, self.index.keys[: n - 1])
+        return DocumentFrequencies(index, self.counts[:n], self.documents)
+
+    def save(self, path: Path | str) -> None:
+        """Write to one file."""
+        words = "\n".join(self.index.words).encode("utf-8", "surrogatepass")
+        arrays: dict[str, Any] = {f"keys{k}": keys for k, keys in enumerate(self.index.keys, 2)}
+        arrays |= {f"counts{k}": counts for k, counts in enumerate(self.counts, 1)}
+        arrays |= {"words": np.frombuffer(words, np.uint8), "documents": self.documents}
+        with whole_file(Path(path)) as partial, partial.open("wb") as out:
+            np.savez_compressed(out, **arrays)
+
+    @classmethod
+    def load(cls, path: Path | str) -> DocumentFrequencies:
+        """Read what `save` wrote."""
+        if not Path(path).is_file():
+            raise BadInput("there are no document frequencies", where=str(path))
+        try:
+            with np.load(path) as held:
+                arrays = dict(held)
+            n = sum(name.startswith("counts") for name in arrays)
+            text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
+            words = tuple(text.split("\n")) if text else ()
+            index = NGramIndex(words, tuple(arrays[f"keys{k}"] for k in range(2, n + 1)))
+            counts = tuple(arrays[f"counts{k}"] for k in range(1, n + 1))
+            if index.sizes != [len(count) for count in counts]:
+                raise ValueError("lengths differ")
+            return cls(index, counts, int(arrays["documents"]))
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, BadZipFile):
+            raise BadInput(
+                "these are no document frequencies", where=str(path), todo="make them anew"
+            ) from None
+
+
+@kernel
+def count_documents(
+    ids: Array, starts: Array, documents: Array, n: int, k: int, counts: Array
+) -> None:
+    """In how many documents each n-gram of length k + 1 is; a document is a run of sentences."""
+    # the last document that an n-gram was seen in: one number each, where sets would be rebuilt
+    seen = np.full(counts.size, -1, np.int32)
+    for d in range(documents.size - 1):
+        for s in range(documents[d], documents[d + 1]):
+            for i in range(starts[s * n + k], starts[s * n + k + 1]):
+                if seen[ids[i]] != d:
+                    seen[ids[i]] = d
+                    counts[ids[i]] += 1

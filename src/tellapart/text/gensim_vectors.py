@@ -1,0 +1,158 @@
+"""Vectors trained on a corpus's own captions, by gensim: of words and of whole texts.
+
+Of words: fastText (Bojanowski et al. 2017), where a word's vector is the sum of those of its
+character n-grams. Of texts: paragraph vectors (Le & Mikolov 2014, section 2.3, PV-DBOW), trained to
+predict a text's words; Ding et al. 2016 search neighbours of captions with them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tellapart.errors import BadInput, need
+from tellapart.text.word_vectors import Texts, WordVectors
+from tellapart.types import Floats32
+
+Progress = Callable[[int, int], None]
+NGRAMS = 1 << 18
+"""Places for character n-grams: gensim's two million take 800 MB, and captions have far fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordOptions:
+    """How word vectors are trained (fastText's skip-gram with negative sampling).
+
+    With `fast` all cores train at once: quicker, but the vectors differ from run to run.
+    """
+
+    dimensions: int = 100
+    epochs: int = 5
+    window: int = 5
+    negative: int = 5
+    min_count: int = 1
+    seed: int = 0
+    fast: bool = False
+
+
+def train_word_vectors(
+    texts: Texts,
+    options: WordOptions = WordOptions(),  # noqa: B008 (frozen)
+    progress: Progress = lambda done, total: None,
+) -> WordVectors:
+    """FastText vectors of all words of some texts; the same each time unless `options.fast`."""
+    if not any(texts):
+        raise BadInput("there are no words to train vectors on", allowed="captions with words")
+    fasttext = need("gensim.models.fasttext", "text", "training word vectors")
+    model = fasttext.FastText(
+        vector_size=options.dimensions,
+        window=options.window,
+        negative=options.negative,
+        min_count=options.min_count,
+        sg=1,
+        bucket=NGRAMS,
+        seed=options.seed % (1 << 32),
+        workers=workers(options.fast),
+        epochs=options.epochs,
+    )
+    model.build_vocab(texts)
+    model.train(
+        texts,
+        total_examples=model.corpus_count,
+        epochs=options.epochs,
+        callbacks=[EachEpoch(options.epochs, progress)],
+    )
+    matrix = np.array(model.wv.vectors, np.float32)
+    return WordVectors("fasttext", tuple(model.wv.index_to_key), matrix)
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphOptions:
+    """How paragraph vectors are trained.
+
+    `negative` is the number of words sampled against each word, 0 for hierarchical softmax. The
+    paper's 5 epochs leave gensim's vectors near random; they settle from 20. With `fast` all
+    cores train at once: quicker, but the vectors differ from run to run.
+    """
+
+    dimensions: int = 256
+    epochs: int = 20
+    negative: int = 5
+    min_count: int = 1
+    seed: int = 0
+    fast: bool = False
+
+
+def train_paragraph_vectors(
+    texts: Texts,
+    options: ParagraphOptions = ParagraphOptions(),  # noqa: B008 (frozen)
+    progress: Progress = lambda done, total: None,
+) -> Floats32:
+    """One vector a text, [texts, dimensions], zero for a text without words.
+
+    The same each time unless `options.fast`.
+    """
+    if not any(texts):
+        raise BadInput("there are no words to train vectors on", allowed="captions with words")
+    doc2vec = need("gensim.models.doc2vec", "text", "training paragraph vectors")
+    model = doc2vec.Doc2Vec(
+        dm=0,
+        dbow_words=0,
+        vector_size=options.dimensions,
+        negative=options.negative,
+        hs=int(options.negative == 0),
+        min_count=options.min_count,
+        sample=0,
+        seed=options.seed % (1 << 32),
+        workers=workers(options.fast),
+        epochs=options.epochs,
+    )
+    tagged = _Tagged(texts, doc2vec.TaggedDocument)
+    model.build_vocab(tagged)
+    model.train(
+        tagged,
+        total_examples=len(texts),
+        epochs=options.epochs,
+        callbacks=[EachEpoch(options.epochs, progress)],
+    )
+    vectors = np.array(model.dv.vectors, np.float32)
+    vectors[[place for place, words in enumerate(texts) if not words]] = 0
+    return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class _Tagged:
+    """Texts as gensim wants them, once for each epoch."""
+
+    texts: Texts
+    document: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        for place, words in enumerate(self.texts):
+            yield self.document(words, [place])
+
+
+def workers(fast: bool) -> int:
+    """How many threads train: with more than one the order of updates is not fixed."""
+    return max(1, os.cpu_count() or 1) if fast else 1
+
+
+class EachEpoch:
+    """What gensim calls while it trains: reports each epoch."""
+
+    def __init__(self, epochs: int, progress: Progress) -> None:
+        self._done, self._epochs, self._progress = 0, epochs, progress
+
+    def on_epoch_end(self, model: object) -> None:
+        """One more epoch is done."""
+        self._done += 1
+        self._progress(self._done, self._epochs)
+
+    def on_train_begin(self, model: object) -> None:
+        """Nothing to do."""
+
+    on_train_end = on_epoch_begin = on_train_begin

@@ -1,1 +1,0 @@
-"""Small n-gram language models."""

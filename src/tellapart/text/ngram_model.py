@@ -1,0 +1,140 @@
+"""Small n-gram language models with interpolated Witten-Bell smoothing.
+
+Witten & Bell (1991), The zero-frequency problem: the weight of the shorter history is the share
+of distinct continuations, so that nothing needs tuning and nothing has probability zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellapart.types import Floats
+
+Ints = npt.NDArray[np.integer[Any]]
+SENTENCE_START, SENTENCE_END = "<s>", "</s>"
+
+
+class NGramModel:
+    """Probabilities of words given the n - 1 words before them."""
+
+    def __init__(self, sentences: Iterable[Sequence[str]], order: int = 3) -> None:
+        self.order = order
+        self._counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        vocabulary = {SENTENCE_END}
+        for sentence in sentences:
+            vocabulary.update(sentence)
+            padded = [SENTENCE_START] * (order - 1) + list(sentence) + [SENTENCE_END]
+            for end in range(order - 1, len(padded)):
+                for length in range(order):
+                    self._counts[tuple(padded[end - length : end])][padded[end]] += 1
+        self._totals = {history: sum(c.values()) for history, c in self._counts.items()}
+        self._uniform = 1.0 / (len(vocabulary) + 1)
+
+    def log_probability(self, sentence: Sequence[str]) -> float:
+        """Natural logarithm of the sentence's probability, its end included."""
+        padded = [SENTENCE_START] * (self.order - 1) + list(sentence) + [SENTENCE_END]
+        first = self.order - 1
+        return sum(
+            math.log(self._probability(padded[end], tuple(padded[end - first : end])))
+            for end in range(first, len(padded))
+        )
+
+    def mean_log_probability(self, sentence: Sequence[str]) -> float:
+        """`log_probability` per word, so that short captions are not preferred for being short."""
+        return self.log_probability(sentence) / (len(sentence) + 1)
+
+    def _probability(self, word: str, history: tuple[str, ...]) -> float:
+        lower = self._probability(word, history[1:]) if history else self._uniform
+        total = self._totals.get(history, 0)
+        if not total:
+            return lower
+        counts = self._counts[history]
+        distinct = len(counts)
+        return (counts.get(word, 0) + distinct * lower) / (total + distinct)
+
+
+BITS = 21
+START, END, UNKNOWN = (1 << BITS) - 3, (1 << BITS) - 2, (1 << BITS) - 1
+MOST_WORDS = START
+"""Three numbers go into 63 bits; rarer words than that many are not told apart."""
+
+
+class _Counts:
+    """How often each history was followed by each word."""
+
+    def __init__(self, history: Ints, word: Ints) -> None:
+        self.keys, self.times = np.unique((history << BITS) | word, return_counts=True)
+        of = self.keys >> BITS
+        self.histories, self.distinct = np.unique(of, return_counts=True)
+        self.total = np.bincount(np.searchsorted(self.histories, of), weights=self.times)
+
+    def smoothed(self, history: Ints, word: Ints, lower: Floats) -> Floats:
+        """The probability of a word after a history, given that after a shorter one."""
+        times = _looked_up(self.keys, self.times, (history << BITS) | word)
+        total = _looked_up(self.histories, self.total, history)
+        distinct = _looked_up(self.histories, self.distinct, history)
+        known: Floats = np.where(
+            total > 0, (times + distinct * lower) / np.maximum(total + distinct, 1), lower
+        )
+        return known
+
+
+class Trigrams:
+    """Probabilities of words given the two words before them.
+
+    `word` are the words of texts one after the other, text k at starts[k] to starts[k + 1].
+    """
+
+    def __init__(self, word: Ints, starts: Ints) -> None:
+        padded, predicted = _padded(np.minimum(word, MOST_WORDS - 1), starts)
+        before, last, now = padded[predicted - 2], padded[predicted - 1], padded[predicted]
+        nothing = np.zeros(len(now), np.int64)
+        self._orders = (
+            _Counts(nothing, now),
+            _Counts(last, now),
+            _Counts((before << BITS) | last, now),
+        )
+        self._uniform = 1.0 / (len(self._orders[0].keys) + 1 + (0 if len(now) else 1))
+
+    def log_probabilities(self, windows: Ints) -> Floats:
+        """The natural logarithm of p(w | u, v) for each row (u, v, w), shape (n, 3)."""
+        rows = np.minimum(windows, UNKNOWN).astype(np.int64)
+        key = (rows[:, 0] << 2 * BITS) | (rows[:, 1] << BITS) | rows[:, 2]
+        key, back = np.unique(key, return_inverse=True)
+        word = key & ((1 << BITS) - 1)
+        history = key >> BITS
+        one, two, three = self._orders
+        p = np.full(len(key), self._uniform)
+        p = one.smoothed(np.zeros(len(key), np.int64), word, p)
+        p = two.smoothed(history & ((1 << BITS) - 1), word, p)
+        p = three.smoothed(history, word, p)
+        logs: Floats = np.log(p)[back]
+        return logs
+
+
+def _padded(word: Ints, starts: Ints) -> tuple[Ints, Ints]:
+    """The texts with two starts before and an end behind each, and the places of what follows."""
+    texts = len(starts) - 1
+    lengths = np.diff(starts)
+    padded = np.full(len(word) + 3 * texts, START, np.int64)
+    shift = np.repeat(3 * np.arange(texts) + 2, lengths)
+    places = np.arange(len(word)) + shift
+    padded[places] = word
+    ends = starts[1:] + 3 * np.arange(texts) + 2
+    padded[ends] = END
+    return padded, np.concatenate([places, ends])
+
+
+def _looked_up(keys: Ints, values: npt.NDArray[Any], wanted: Ints) -> Floats:
+    """The value of each key that is wanted, 0 where there is none."""
+    if not len(keys):
+        return np.zeros(len(wanted))
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found: Floats = np.where(keys[place] == wanted, values[place], 0).astype(np.float64)
+    return found

@@ -1,1 +1,0 @@
-"""N-gram overlap between captions and references: BLEU, CIDEr, ROUGE-L, fast and exact."""

@@ -1,0 +1,165 @@
+"""What a parser says of texts: one row a token in columns, and a light view of one text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.integer[Any]]
+BLOCK = 4096
+"""Texts whose views are made together: numbers leave numpy in bulk, not one by one."""
+
+
+PLACES = ("begin", "end", "head", "chunk")
+CODED = {"lemma": "lemmas", "pos": "poses", "tag": "tags", "dep": "deps"}
+"""Columns of codes, and the tables that say what they stand for."""
+
+
+class Token(NamedTuple):
+    """A token: text[begin:end]. `place` counts tokens; `head` is its head's, its own for a root.
+
+    `chunk` is the place of the root of the noun phrase that it is in (spaCy's noun chunks: without
+    what hangs on behind), -1 outside one. White space beyond a single space is a token with the
+    part of speech SPACE.
+    """
+
+    place: int
+    text: str
+    lemma: str
+    pos: str
+    tag: str
+    dep: str
+    head: int
+    begin: int
+    end: int
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """One text and its tokens."""
+
+    text: str
+    tokens: tuple[Token, ...]
+
+    def children(self, place: int) -> list[Token]:
+        """The tokens that hang on a token, in order."""
+        return [t for t in self.tokens if t.head == place and t.place != place]
+
+    def head(self, place: int) -> Token:
+        """What a token hangs on: itself for a root."""
+        return self.tokens[self.tokens[place].head]
+
+    def subtree(self, place: int) -> list[Token]:
+        """A token and all that hangs on it, in order."""
+        inside = {place}
+        todo = [place]
+        while todo:
+            for child in self.children(todo.pop()):
+                inside.add(child.place)
+                todo.append(child.place)
+        return [t for t in self.tokens if t.place in inside]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __iter__(self) -> Iterator[Token]:
+        return iter(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenColumns:
+    """The tokens of n texts, one after the other; text k has the rows starts[k] to starts[k + 1].
+
+    `begin`, `end`, `head` and `chunk` are as in `Token` (int32); `lemma`, `pos`, `tag` and `dep`
+    are places in the tables `lemmas`, `poses`, `tags` and `deps`.
+    """
+
+    starts: Ints
+    begin: Ints
+    end: Ints
+    head: Ints
+    chunk: Ints
+    lemma: Ints
+    pos: Ints
+    tag: Ints
+    dep: Ints
+    lemmas: tuple[str, ...]
+    poses: tuple[str, ...]
+    tags: tuple[str, ...]
+    deps: tuple[str, ...]
+
+    def to_arrays(self) -> dict[str, Any]:
+        """As arrays alone: tables of words become JSON in bytes."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in ("starts", *PLACES, *CODED)}
+        for table in CODED.values():
+            arrays[table] = np.frombuffer(json.dumps(getattr(self, table)).encode(), np.uint8)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> TokenColumns:
+        """From what `to_arrays` made."""
+        parts: dict[str, Any] = {name: arrays[name] for name in ("starts", *PLACES, *CODED)}
+        for table in CODED.values():
+            parts[table] = tuple(json.loads(arrays[table].tobytes()))
+        return cls(**parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Parses(Sequence[Parse]):
+    """Texts with their tokens; `parses[k]` is the view of one, the columns serve fast code."""
+
+    texts: Sequence[str]
+    columns: TokenColumns
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, k: int) -> Parse: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Parse]: ...
+
+    def __getitem__(self, k: int | slice) -> Parse | list[Parse]:
+        """The view of one text, or of several."""
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(len(self)))]
+        place = range(len(self))[k]
+        return self._views(place, place + 1)[0]
+
+    def __iter__(self) -> Iterator[Parse]:
+        for first in range(0, len(self), BLOCK):
+            yield from self._views(first, min(first + BLOCK, len(self)))
+
+    def has(self, column: str, *values: str) -> npt.NDArray[np.bool_]:
+        """Which rows have one of some values in a column: `parses.has("pos", "NOUN", "PROPN")`."""
+        table = getattr(self.columns, CODED[column])
+        wanted = np.array([one in values for one in table], np.bool_)
+        found: npt.NDArray[np.bool_] = wanted[getattr(self.columns, column)]
+        return found
+
+    def _views(self, first: int, last: int) -> list[Parse]:
+        c = self.columns
+        starts = c.starts[first : last + 1].tolist()
+        base, rows = starts[0], slice(starts[0], starts[-1])
+        begin, end, head, chunk = (getattr(c, name)[rows].tolist() for name in PLACES)
+        lemma, pos, tag, dep = (
+            [getattr(c, table)[code] for code in getattr(c, name)[rows].tolist()]
+            for name, table in CODED.items()
+        )
+        parses = []
+        for text, start, stop in zip(self.texts[first:last], starts, starts[1:], strict=False):
+            tokens = tuple(
+                Token(
+                    place, text[begin[r] : end[r]], lemma[r], pos[r], tag[r], dep[r],
+                    head[r], begin[r], end[r], chunk[r],
+                )
+                for place, r in enumerate(range(start - base, stop - base))
+            )  # fmt: skip
+            parses.append(Parse(text, tokens))
+        return parses

@@ -1,1 +1,0 @@
-"""The tokens of the COCO scripts."""

@@ -1,1 +1,0 @@
-"""Words and texts as vectors."""

@@ -1,0 +1,222 @@
+"""Word vectors and the files that they come in: fastText, word2vec and GloVe.
+
+Which form a file has is read off its first bytes. Published files hold millions of words, a corpus
+a few thousand: with `words` only those are kept, whatever the file's size.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from tellapart.errors import BadInput, need
+from tellapart.text.tfidf import word_counts
+from tellapart.types import Floats32, Ints32
+
+Texts = Sequence[Sequence[str]]
+"""Texts as lists of words."""
+FASTTEXT = (793712314).to_bytes(4, "little")
+"""How a binary file of fastText begins."""
+CHUNK = 1 << 22
+FORMS = (
+    "fastText .vec or .bin, word2vec as text or binary, GloVe as text, each also with .gz: "
+    "a word and its numbers a row, with or without a first line that counts both"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanVectors:
+    """One vector a text; zero for the rows in `unknown`, which have no word with a vector.
+
+    `known` is the share of all words of the texts (each as often as it occurs) with a vector.
+    """
+
+    vectors: Floats32
+    known: float
+    unknown: Ints32
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors, [words, dimensions]; `name` is what a card calls them."""
+
+    name: str
+    words: tuple[str, ...]
+    matrix: Floats32
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: place for place, word in enumerate(self.words)}
+
+    def mean_vectors(self, texts: Texts) -> MeanVectors:
+        """The mean vector of each text's words; words without a vector are left out."""
+        counts = word_counts(texts, self.places)
+        found = np.asarray(counts.sum(axis=1)).ravel()
+        total = sum(len(words) for words in texts)
+        sums = np.empty((len(texts), self.matrix.shape[1]), np.float32)
+        wide = self.matrix.astype(np.float64)
+        for start in range(0, len(texts), 8192):  # in blocks: double precision takes twice the room
+            part = slice(start, start + 8192)
+            sums[part] = (counts[part] @ wide) / np.maximum(found[part], 1)[:, None]
+        unknown = np.flatnonzero(~sums.any(axis=1)).astype(np.int32)
+        return MeanVectors(sums, float(found.sum()) / max(1, total), unknown)
+
+
+def read_vectors(path: Path | str, words: Collection[str] | None = None) -> WordVectors:
+    """The vectors of a file, of all its words or of some.
+
+    A word that the file does not have is taken from one that differs in capitals alone. From
+    fastText's binary files every word gets a vector, from its character n-grams if need be.
+    """
+    path = Path(path)
+    try:
+        with _opened(path) as file:
+            head = file.read(CHUNK)
+        if head.startswith(FASTTEXT):
+            return _from_fasttext(path, words)
+        layout = _layout(head, path)
+        with _opened(path) as file:
+            return _kept(path, layout, file, words)
+    except FileNotFoundError:
+        raise BadInput(
+            f"there is no file {path.name}", where=str(path.absolute()), todo="check the path"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise BadInput(f"{path.name} is not a whole gzip file", where=str(path)) from None
+    except OSError as error:
+        raise BadInput(f"cannot read {path.name}: {error.strerror}", where=str(path)) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.name.lower().endswith(".gz"):
+        return cast(BinaryIO, gzip.open(path))
+    return path.open("rb", CHUNK)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How the rows are written; `rows` is what the first line says, if there is such a line."""
+
+    dimensions: int
+    rows: int | None
+    binary: bool
+
+    def numbers(self, row: bytes) -> Floats32:
+        """The numbers of a row, given what stands behind the word."""
+        if self.binary:
+            return np.frombuffer(row, "<f4")
+        return np.array([float(field) for field in row.split()], np.float32)
+
+
+def _layout(head: bytes, path: Path) -> _Layout:
+    first, _, rest = head.partition(b"\n")
+    fields = first.split()
+    if len(fields) == 2 and all(field.isdigit() for field in fields):
+        rows, dimensions = map(int, fields)
+        if dimensions and rows:
+            second = rest.partition(b"\n")[0].split()
+            return _Layout(dimensions, rows, not _are_numbers(second[-dimensions:], dimensions))
+    elif len(fields) > 2 and _are_numbers(fields[1:], len(fields) - 1):
+        return _Layout(len(fields) - 1, None, False)
+    raise BadInput(f"{path.name} holds no word vectors", where=str(path), allowed=FORMS)
+
+
+def _are_numbers(fields: list[bytes], number: int) -> bool:
+    try:
+        return len([float(field) for field in fields]) == number
+    except ValueError:
+        return False
+
+
+def _kept(
+    path: Path, layout: _Layout, file: BinaryIO, words: Collection[str] | None
+) -> WordVectors:
+    wanted = None if words is None else set(words)
+    exact: dict[str, Floats32] = {}
+    other: dict[str, Floats32] = {}
+    seen = 0
+    for word, row in (_binary_rows if layout.binary else _text_rows)(file, layout):
+        seen += 1
+        into, key = (exact, word) if wanted is None or word in wanted else (other, word.lower())
+        if key in into or (into is other and wanted is not None and key not in wanted):
+            continue
+        try:
+            into[key] = layout.numbers(row)
+        except ValueError:
+            raise _bad_row(path, word, seen, layout) from None
+        if len(into[key]) != layout.dimensions or not np.isfinite(into[key]).all():
+            raise _bad_row(path, word, seen, layout)
+    if layout.rows is not None and seen != layout.rows:
+        raise BadInput(
+            f"{path.name} ends after {seen:,} of {layout.rows:,} words",
+            where=str(path),
+            todo="fetch the file again",
+        )
+    found = other | exact
+    matrix = np.array([*found.values()], np.float32).reshape(len(found), layout.dimensions)
+    return WordVectors(path.name, tuple(found), matrix)
+
+
+def _bad_row(path: Path, word: str, row: int, layout: _Layout) -> BadInput:
+    return BadInput(
+        f"the vector of {word!r} in {path.name} is not as the others",
+        where=f"{path}, row {row:,}",
+        allowed=f"{layout.dimensions} numbers",
+    )
+
+
+def _text_rows(file: BinaryIO, layout: _Layout) -> Iterator[tuple[str, bytes]]:
+    """Words and what stands behind them; words of GloVe may have spaces in them."""
+    if layout.rows is not None:
+        file.readline()
+    for line in file:
+        row = line.rstrip()
+        if not row:
+            continue
+        word, _, numbers = row.partition(b" ")
+        if numbers.count(b" ") >= layout.dimensions:
+            word = row.rsplit(b" ", layout.dimensions)[0]
+            numbers = row[len(word) + 1 :]
+        yield word.decode(errors="replace"), numbers
+
+
+def _binary_rows(file: BinaryIO, layout: _Layout) -> Iterator[tuple[str, bytes]]:
+    """Words, a space, then four bytes for each number; some writers end rows with a line feed."""
+    file.readline()
+    size = 4 * layout.dimensions
+    data, at = b"", 0
+    for _ in range(layout.rows or 0):
+        space = data.find(b" ", at)
+        while space < 0 or len(data) < space + 1 + size:
+            more = file.read(CHUNK)
+            if not more:
+                return
+            data, at = data[at:] + more, 0
+            space = data.find(b" ")
+        yield (
+            data[at:space].lstrip(b"\n").decode(errors="replace"),
+            data[space + 1 : space + 1 + size],
+        )
+        at = space + 1 + size
+
+
+def _from_fasttext(path: Path, words: Collection[str] | None) -> WordVectors:
+    fasttext = need("gensim.models.fasttext", "text", "a binary file of fastText")
+    try:
+        model = fasttext.load_facebook_vectors(str(path))
+    except Exception as error:  # gensim raises many kinds for broken files
+        reason = str(error).partition("\n")[0]
+        raise BadInput(
+            f"{path.name} is not a whole file of fastText: {reason}", where=str(path)
+        ) from None
+    chosen = tuple(model.index_to_key if words is None else dict.fromkeys(words))
+    rows = [np.asarray(model[word], np.float32) for word in chosen]
+    return WordVectors(path.name, chosen, np.array(rows, np.float32).reshape(-1, model.vector_size))
