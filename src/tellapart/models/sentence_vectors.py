@@ -13,6 +13,7 @@ import numpy as np
 from tellapart.errors import BadInput, need
 from tellapart.models.torch_tools import mend_torchvision
 from tellapart.text.gensim_vectors import Progress
+from tellapart.types import Floats32
 
 PART = 4096
 PROBE = "Two dogs run after a red ball."

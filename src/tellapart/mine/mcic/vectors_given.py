@@ -10,6 +10,7 @@ import polars as pl
 
 from tellapart.errors import BadInput
 from tellapart.tables import read_table, require_columns
+from tellapart.types import Floats32
 
 
 def given_vectors(path: Path, ids: Sequence[str]) -> Floats32:
