@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tests.conftest import benchmark_of
 
+from tellapart.benchmark.table import ItemTable
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.measures.foil import Cells, crossfitted_thresholds, fitted_threshold
 from tellapart.measures.scores import measure
-from tellapart.score.cells import cells
+from tellapart.score.cells import CellTable
 from tellapart.score.evaluate import asks_of
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 from tellapart.stats.roc import auc
@@ -43,7 +44,8 @@ def values(run: Run, rule: str = "wrong") -> dict[str, float]:
 
 def test_captions_for_t2_and_t3_are_expanded_only_when_scored():
     item = foil_item("x")
-    made = {cell.edit: cell.text for cell in cells(item, asks_of(FOIL))}
+    cells = CellTable.of(ItemTable.of([item]), asks_of(FOIL))
+    made = dict(zip(cells.edit, cells.texts(np.arange(len(cells))), strict=True))
     assert made == {
         "": CAPTION,  # the last of the two plain cells
         "-0": "A cat sees a ball.",

@@ -16,7 +16,7 @@ from tests.score.engine_models import Dual, Pairs
 
 import tellapart as ta
 from tellapart.models import model as models
-from tellapart.score.plan import text_keys
+from tellapart.score.cells import text_keys
 from tellapart.store.records import HEAD, SUFFIX, DiskFull
 from tellapart.store.rows import Damaged, RowStore
 

@@ -15,12 +15,13 @@ from tests.score.engine_models import Dual, Pairs, Picks, seen, vector
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
 from tellapart.items import Image, Item, Origin
 from tellapart.models.model import ModelInfo, Reply
 from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed
-from tellapart.score.cells import cells
+from tellapart.score.cells import CellTable
 from tellapart.score.evaluate import asks_of
 from tellapart.score.precision import Imprecise
 
@@ -44,14 +45,16 @@ def expected(model, benchmark, items):
     """The obvious slow version: every cell on its own."""
     rows = {}
     for item in map(benchmark.by_id.get, sorted(items)):
-        for cell in cells(item, asks_of(benchmark.card.measures)):
-            picture = benchmark.picture(item.images[cell.image])
+        cells = CellTable.of(ItemTable.of([item]), asks_of(benchmark.card.measures))
+        columns = cells.image, cells.caption, cells.edit, cells.texts(np.arange(len(cells)))
+        for image, caption, edit, text in zip(*columns, strict=True):
+            picture = benchmark.picture(item.images[image])
             if isinstance(model, Dual):
                 left = np.float32(vector(seen(picture)))
-                score = float(np.einsum("d,d", left, np.float32(vector(cell.text.encode()))))
+                score = float(np.einsum("d,d", left, np.float32(vector(text.encode()))))
             else:
-                score = float(vector(seen(picture) + cell.text.encode(), 1)[0])
-            rows[item.id, cell.image, cell.caption, cell.edit] = score
+                score = float(vector(seen(picture) + text.encode(), 1)[0])
+            rows[item.id, image, caption, edit] = score
     return rows
 
 

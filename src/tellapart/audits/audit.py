@@ -267,7 +267,7 @@ def _look(collected: _Collection) -> None:
     looked = picture_statistics(benchmark, options.picture_items, options.progress)
     if looked.remark:
         collected.remarks.append(f"cues from pictures: {looked.remark}")
-    if looked.items:
+    if len(looked.items):
         sheet = sheet_of(benchmark, items=looked.items)
         collected.add(sheet, image_guessers(looked, sheet), measures_for(benchmark, "image"))
         collected.add(sheet, detectors(looked, sheet), measures_for(benchmark, "both"))

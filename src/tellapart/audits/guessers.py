@@ -16,7 +16,6 @@ import numpy as np
 
 from tellapart.audits.regression import caption_pairs, crossfitted
 from tellapart.audits.sheet import FOLDS, GuessSheet
-from tellapart.benchmark.table import ItemTable
 from tellapart.errors import TellapartError
 from tellapart.models.baselines import Blind
 from tellapart.models.names import load
@@ -152,7 +151,9 @@ def nearness(sheet: GuessSheet) -> Floats:
     scores = np.zeros(len(sheet.text))
     plain = sheet.unedited
     if plain.any():
-        grid = sheet.item[plain] * (int(sheet.image.max()) + 1) + sheet.image[plain]
+        grid = (
+            sheet.cells.item[plain] * (int(sheet.cells.image.max()) + 1) + sheet.cells.image[plain]
+        )
         _, group = np.unique(grid, return_inverse=True)
         scores[plain] = nearness_to_others(sheet.texts, sheet.text[plain], group)
     return scores
@@ -171,7 +172,7 @@ FREQUENCY = Guesser(
 # Decoys that were chosen for being near a caption are near it alone, so that it is in their middle.
 CENTRAL = Guesser(
     "middle of the options", "nearest to the other options", "farthest from the other options",
-    "caption", nearness, lambda sheet: any(len(item.captions) > 2 for item in sheet.items),
+    "caption", nearness, lambda sheet: bool((sheet.items.shape[1] > 2).any()),
 )  # fmt: skip
 TOGETHER = Guesser(
     "all text cues together", "all text cues together (logistic regression)", "", "caption",
@@ -191,8 +192,8 @@ def text_guessers(sheet: GuessSheet) -> list[Guesser]:
 
 
 def _ngram_scores(sheet: GuessSheet) -> Floats:
-    items = replace(sheet.benchmark, items=ItemTable.of(sheet.items))
-    run = run_model(Blind(), items, Settings(sheet.asks), lambda done, total: None)
+    items = replace(sheet.benchmark, items=sheet.items)
+    run = run_model(Blind(), items, Settings(sheet.cells.asks), lambda done, total: None)
     return run.scores["score"].to_numpy()  # the engine's order is the sheet's
 
 
@@ -224,8 +225,8 @@ def lm_guesser(name: str, progress: Progress = silent) -> Guesser:
 
 def place_guessers(sheet: GuessSheet) -> dict[str, list[Guesser]]:
     """Always the option at one place, by family; only where there are several places."""
-    captions = max(len(item.captions) for item in sheet.items)
-    images = max(len(item.images) for item in sheet.items)
+    captions = int(sheet.items.shape[1].max())
+    images = int(sheet.items.shape[0].max())
     families = {
         CAPTION_PLACE: [_caption_at(k) for k in range(captions)],
         IMAGE_PLACE: [_image_at(k) for k in range(images)],
@@ -235,9 +236,11 @@ def place_guessers(sheet: GuessSheet) -> dict[str, list[Guesser]]:
 
 def _caption_at(place: int) -> Guesser:
     name = f"the caption at place {place}"
-    return Guesser(CAPTION_PLACE, name, "", "place", lambda sheet: (sheet.caption == place) * 1.0)
+    return Guesser(
+        CAPTION_PLACE, name, "", "place", lambda sheet: (sheet.cells.caption == place) * 1.0
+    )
 
 
 def _image_at(place: int) -> Guesser:
     name = f"the image at place {place}"
-    return Guesser(IMAGE_PLACE, name, "", "place", lambda sheet: (sheet.image == place) * 1.0)
+    return Guesser(IMAGE_PLACE, name, "", "place", lambda sheet: (sheet.cells.image == place) * 1.0)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tellapart import registry
 from tellapart.audits.guessers import Guesser, Sees, text_guessers
@@ -309,7 +310,7 @@ def guessable(benchmark: Benchmark, *, resamples: int = RESAMPLES) -> Guessable:
 
 def word_sheet(benchmark: Benchmark) -> GuessSheet:
     """The edited captions that T2 and T3 need, of a seeded sample of the items with a slot."""
-    items = [item for item in benchmark.items if item.slot is not None]
+    items = benchmark.items.where(pl.col("slot").struct.field("caption").is_not_null())
     return sheet_of(benchmark, frozenset(Ask), sample(items, WORD_ITEMS, 0))
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from tellapart.audits.guessers import Guesser, text_scores
 from tellapart.audits.regression import caption_pairs, crossfitted, image_pairs
 from tellapart.audits.sheet import GuessSheet
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
-from tellapart.items import Item
 from tellapart.pictures import Picture
 from tellapart.score.engine import sample
 from tellapart.types import Floats, Progress
@@ -34,16 +35,16 @@ class PictureStatistics:
     """Statistics by image, the items whose images all have them, and why others are left out."""
 
     statistics: Mapping[str, Floats]
-    items: tuple[Item, ...]
+    items: ItemTable
     remark: str
 
 
 def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> PictureStatistics:
     """Open the pictures of at most `limit` items; items with a missing one are left out."""
-    there = {name: benchmark.picture(name).path.exists() for name in benchmark.images}
-    whole = [item for item in benchmark.items if all(there[name] for name in item.images)]
+    there = [name for name in benchmark.images if benchmark.picture(name).path.exists()]
+    whole = _with_images(benchmark.items, there)
     chosen = sample(whole, limit, 0)
-    names = sorted({name for item in chosen for name in item.images})
+    names = sorted(chosen.frame["images"].explode().unique())
     found: dict[str, Floats] = {}
     for done, name in enumerate(names, 1):
         try:
@@ -52,10 +53,10 @@ def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> 
             continue
         finally:
             progress("pictures", done, len(names))
-    kept = tuple(item for item in chosen if all(name in found for name in item.images))
+    kept = _with_images(chosen, list(found))
     total, missing = len(benchmark.items), len(benchmark.items) - len(whole)
     remark = ""
-    if not kept:
+    if not len(kept):
         remark = f"the pictures are not here ({missing:,} of {total:,} items lack one)"
     elif len(kept) < total:
         remark = (
@@ -63,6 +64,11 @@ def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> 
             f"({missing:,} lack a picture, at most {limit:,} are opened)"
         )
     return PictureStatistics(found, kept, remark)
+
+
+def _with_images(items: ItemTable, names: list[str]) -> ItemTable:
+    """The items of which every image is named."""
+    return items.where(pl.col("images").list.eval(pl.element().is_in(names)).list.all())
 
 
 def statistics(picture: Picture) -> Floats:
@@ -116,10 +122,7 @@ def _single(looked: PictureStatistics, column: int) -> Callable[[GuessSheet], Fl
 
 def features(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
     """The statistics of each cell's image, one row a cell."""
-    rows = [
-        looked.statistics[sheet.items[k].images[i]]
-        for k, i in zip(sheet.item, sheet.image, strict=True)
-    ]
+    rows = [looked.statistics[name] for name in sheet.cells.image_ids()]
     return np.array(rows).reshape(-1, len(STATISTICS))
 
 

@@ -78,6 +78,9 @@ class Benchmark:
     items: ItemTable
     images: Mapping[str, Image]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", ItemTable.of(self.items))  # any items may be given
+
     @property
     def name(self) -> str:
         """The card's name."""

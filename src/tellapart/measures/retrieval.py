@@ -23,8 +23,9 @@ from tellapart.measures.ranking import Collection, Ranks, rank_both
 from tellapart.models.model import DualEncoder, PairScorer, is_cacheable
 from tellapart.pictures import Picture
 from tellapart.score.batches import Limits, ModelFailed
+from tellapart.score.cells import text_keys
 from tellapart.score.encoder import Encoder, open_shelf
-from tellapart.score.plan import content_hash, distinct_images, pair_keys, text_keys
+from tellapart.score.plan import content_hash, distinct_images, pair_keys
 from tellapart.store.cache import SIZE_GB
 
 Ints = npt.NDArray[np.int64]

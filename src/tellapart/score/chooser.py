@@ -15,7 +15,7 @@ from tellapart.errors import BadImage, TellapartError
 from tellapart.models.model import Asked, Reply
 from tellapart.questions import Question, questions
 from tellapart.score.batches import ModelFailed
-from tellapart.score.plan import Task
+from tellapart.score.plan import ScoreTask
 from tellapart.score.run import answers_frame
 from tellapart.store.records import Journal
 
@@ -36,7 +36,7 @@ class Way:
 
 def ask_all(
     model: Any,
-    task: Task,
+    task: ScoreTask,
     way: Way,
     *,
     journal: Journal | None = None,
@@ -64,7 +64,7 @@ def ask_all(
     return pl.concat([*frames, answers_frame(rows)])
 
 
-def _asked(benchmark: Benchmark, item: Any, task: Task, way: Way) -> Iterator[Asked]:
+def _asked(benchmark: Benchmark, item: Any, task: ScoreTask, way: Way) -> Iterator[Asked]:
     pictures = benchmark.pictures(item)
     for question in questions(item, task.asks):
         for trial in range(way.trials):

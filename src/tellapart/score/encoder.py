@@ -21,8 +21,9 @@ from tellapart.models.language import TextScorer
 from tellapart.models.model import CACHE_FORMAT, DualEncoder, ModelInfo
 from tellapart.pictures import Picture
 from tellapart.score.batches import Asker, Batch, Computed, Limits, ModelFailed, in_batches
+from tellapart.score.cells import text_keys
 from tellapart.score.feed import Feed
-from tellapart.score.plan import Images, Plan, numbered, pair_keys, text_keys
+from tellapart.score.plan import DistinctImages, ScorePlan, numbered, pair_keys
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Keys, Rows, Shelf
 from tellapart.types import Ints
@@ -67,7 +68,7 @@ class Encoder:
         store = self.shelf.store(kind) if self.shelf else None
         return Asker(self.model.facts.name, kind, self.limits, store, self.skip_bad)
 
-    def images(self, images: Images) -> tuple[Rows, dict[int, BadImage]]:
+    def images(self, images: DistinctImages) -> tuple[Rows, dict[int, BadImage]]:
         """One row an image (NaN for the bad ones), and which are bad."""
         bad = dict(images.bad)
         if bad and not self.skip_bad:
@@ -88,7 +89,7 @@ class Encoder:
         return np.full((n, 1), np.nan, np.float32) if rows is None else rows, bad
 
     def _window_of_images(
-        self, asker: Asker, images: Images, part: Ints, begin: int
+        self, asker: Asker, images: DistinctImages, part: Ints, begin: int
     ) -> Iterator[Computed]:
         keys = images.keys[part]
         known = asker.stored(keys)
@@ -184,14 +185,14 @@ class Scored:
     bad_cells: dict[int, BadImage]
 
 
-def score_plan(plan: Plan, encoder: Encoder) -> Scored:
+def score_plan(plan: ScorePlan, encoder: Encoder) -> Scored:
     """The scores of all cells."""
     if isinstance(encoder.model, DualEncoder):
         return _from_embeddings(plan, encoder)
     return _from_pairs(plan, encoder)
 
 
-def _from_embeddings(plan: Plan, encoder: Encoder) -> Scored:
+def _from_embeddings(plan: ScorePlan, encoder: Encoder) -> Scored:
     """Inner products in float32; a window of texts at a time, each with all its images.
 
     So the embeddings of texts, of which FOIL's T3 has millions, are never there all at once.
@@ -203,7 +204,7 @@ def _from_embeddings(plan: Plan, encoder: Encoder) -> Scored:
     asker = encoder.asker("texts")
     for begin in range(0, len(plan.first), encoder.window):
         end = min(begin + encoder.window, len(plan.first))
-        written = [cell.text for cell in plan.cell_texts(plan.first[begin:end])]
+        written = plan.texts(plan.first[begin:end])
         texts = encoder.texts(asker, written, plan.text_keys[begin:end], begin)
         if len(bad) < len(plan.images.pictures):
             _check_widths(encoder.model.facts.name, images, texts)
@@ -224,7 +225,7 @@ def _check_widths(model: str, images: Rows, texts: Rows) -> None:
         )
 
 
-def _from_pairs(plan: Plan, encoder: Encoder) -> Scored:
+def _from_pairs(plan: ScorePlan, encoder: Encoder) -> Scored:
     """Every distinct pair once; the pairs of one image stand together, so it is opened once."""
     unread = plan.images.bad
     if unread and not encoder.skip_bad:
@@ -238,7 +239,7 @@ def _from_pairs(plan: Plan, encoder: Encoder) -> Scored:
     for begin in range(0, len(wanted), encoder.window):
         cells = wanted[begin : begin + encoder.window]
         images = plan.image[cells].tolist()
-        texts = [cell.text for cell in plan.cell_texts(cells)]
+        texts = plan.texts(cells)
         keys = pair_keys(plan.images.keys[plan.image[cells]], plan.text_keys[plan.text[cells]])
         for part in encoder.pairs(asker, images, plan.images.pictures, texts, keys, begin):
             values[which[cells[part.batch.places]]] = part.rows[:, 0]

@@ -6,7 +6,6 @@ model once; see docs/engine.md.
 
 from __future__ import annotations
 
-import math
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +20,14 @@ import polars as pl
 from tellapart import seeds
 from tellapart._version import __version__
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.items import Item
+from tellapart.benchmark.table import ItemTable
 from tellapart.models.model import DualEncoder, Shown, is_cacheable, kind_of
 from tellapart.questions import Ask
 from tellapart.score.batches import Limits
-from tellapart.score.cells import GRID_ASKS, cells
+from tellapart.score.cells import GRID_ASKS
 from tellapart.score.chooser import Way, ask_all
 from tellapart.score.encoder import Encoder, Report, Scored, open_shelf, score_plan
-from tellapart.score.plan import Plan, Task, make_plan
+from tellapart.score.plan import ScorePlan, ScoreTask, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
 from tellapart.score.unfinished import ModelWork
@@ -36,9 +35,6 @@ from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
 
 Progress = Callable[[int, int], None]
-
-ROWS = 100_000
-"""How many cells are held as Python objects while a table is made."""
 
 LIBRARIES = {
     "torch": "torch",
@@ -76,14 +72,14 @@ def run_model(
     limit: int | None = None,
 ) -> Run:
     """Put one model through one benchmark (or a seeded sample of `limit` items of it)."""
-    task = Task(benchmark, sample(benchmark.items, limit, settings.seed), settings.asks)
+    task = ScoreTask(benchmark, sample(benchmark.items, limit, settings.seed), settings.asks)
     (run,) = run_tasks(model, [task], settings, lambda phase, done, total: progress(done, total))
     return run
 
 
 def run_tasks(
     model: Any,
-    tasks: Sequence[Task],
+    tasks: Sequence[ScoreTask],
     settings: Settings,
     report: Report,
     desk: ModelWork | None = None,
@@ -107,12 +103,12 @@ def run_tasks(
         yield from _scored(model, tasks, settings, report, desk)
 
 
-def sample(items: Sequence[Item], limit: int | None, seed: int) -> tuple[Item, ...]:
+def sample(items: ItemTable, limit: int | None, seed: int) -> ItemTable:
     """All items, or a random sample of them in their own order."""
     if limit is None or limit >= len(items):
-        return tuple(items)
+        return items
     chosen = seeds.rng(seed, "limit").choice(len(items), size=limit, replace=False)
-    return tuple(items[int(k)] for k in sorted(chosen))
+    return items.rows(np.sort(chosen))
 
 
 def _version(package: str) -> str:
@@ -134,17 +130,17 @@ def versions() -> dict[str, str]:
     }
 
 
-def _prepare(model: Any, task: Task) -> None:
+def _prepare(model: Any, task: ScoreTask) -> None:
     if hasattr(model, "prepare"):
         model.prepare([Shown(item.images, item.captions, item.group) for item in task.items])
 
 
-def _name(task: Task) -> str:
+def _name(task: ScoreTask) -> str:
     """A task's own part of the work folder."""
-    return seeds.digest(task.benchmark.sha256, [item.id for item in task.items])[:16]
+    return seeds.digest(task.benchmark.sha256, task.items.ids.to_list())[:16]
 
 
-def _card(model: Any, task: Task, settings: Settings, **notes: Any) -> RunCard:
+def _card(model: Any, task: ScoreTask, settings: Settings, **notes: Any) -> RunCard:
     facts, kind = model.facts, kind_of(model)
     return RunCard(
         model=facts.name,
@@ -165,7 +161,7 @@ def _card(model: Any, task: Task, settings: Settings, **notes: Any) -> RunCard:
 
 def _asked(
     model: Any,
-    task: Task,
+    task: ScoreTask,
     settings: Settings,
     report: Report,
     desk: ModelWork | None,
@@ -190,7 +186,7 @@ def _asked(
 
 def _scored(
     model: Any,
-    tasks: Sequence[Task],
+    tasks: Sequence[ScoreTask],
     settings: Settings,
     report: Report,
     desk: ModelWork | None,
@@ -216,47 +212,43 @@ def _scored(
     finally:
         if shelf:
             shelf.close()
-    first = 0
-    for task in tasks:
-        yield _run_of(model, task, settings, plan, scored, first, limits.smaller)
-        first += len(task.items)
-        report("scores", first, len(plan.begins) - 1)
+    for number, task in enumerate(tasks):
+        yield _run_of(model, task, settings, plan, scored, number, limits.smaller)
+        report("scores", number + 1, len(tasks))
 
 
 def _run_of(
     model: Any,
-    task: Task,
+    task: ScoreTask,
     settings: Settings,
-    plan: Plan,
+    plan: ScorePlan,
     scored: Scored,
-    first: int,
+    number: int,
     smaller: dict[str, int],
 ) -> Run:
-    """The run of one task, whose items begin at `first` among those of the plan."""
-    begins = plan.begins[first : first + len(task.items)].tolist()
-    frames, failures = [scores_frame([])], []
-    rows: list[tuple[str, int, int, str, float]] = []
-    for item, begin in zip(task.items, begins, strict=True):
-        made = list(cells(item, task.asks))
-        values = scored.scores[begin : begin + len(made)].tolist()
-        for place, (cell, value) in enumerate(zip(made, values, strict=True), begin):
-            if math.isfinite(value):
-                rows.append((item.id, cell.image, cell.caption, cell.edit, value))
-            else:
-                where = f"{cell.image},{cell.caption}" + (f",{cell.edit}" if cell.edit else "")
-                failures.append(Failure(item.id, where, _reason(plan, scored, place, value)))
-        if len(rows) >= ROWS:
-            frames.append(scores_frame(rows))
-            rows = []
-    scores = pl.concat([*frames, scores_frame(rows)])
+    """The run of one task, by its number in the plan."""
+    cells, first = plan.tables[number], int(plan.begins[number])
+    scores = scored.scores[first : first + len(cells)]
+    good = np.isfinite(scores)
+    frame = cells.frame().with_columns(score=pl.Series(scores, dtype=pl.Float64))
+    failures = tuple(
+        Failure(
+            row["item"],
+            f"{row['image']},{row['caption']}" + (f",{row['edit']}" if row["edit"] else ""),
+            _reason(plan, scored, first + place, float(scores[place])),
+        )
+        for place in np.flatnonzero(~good).tolist()
+        for row in [frame.row(place, named=True)]
+    )
     close = 0
     if task.asks & GRID_ASKS:
-        close = close_items(task.items, begins, scored.scores, model.facts.dtype)
+        close = close_items(cells, scores, model.facts.dtype)
     card = _card(model, task, settings, smaller_batches=dict(smaller), below_precision=close)
-    return Run(card, task.benchmark, scores, answers_frame([]), tuple(failures))
+    kept = frame if good.all() else frame.filter(pl.Series(good))
+    return Run(card, task.benchmark, kept, answers_frame([]), failures)
 
 
-def _reason(plan: Plan, scored: Scored, place: int, value: float) -> str:
+def _reason(plan: ScorePlan, scored: Scored, place: int, value: float) -> str:
     """Why a cell has no score."""
     error = scored.bad_cells.get(place) or scored.bad_images.get(int(plan.image[place]))
     return error.what if error else f"the model's score is {value}"

@@ -17,7 +17,7 @@ from tellapart.errors import BadInput, UnknownName
 from tellapart.models.names import ModelName, load
 from tellapart.questions import Ask
 from tellapart.score.engine import Settings, run_tasks, sample
-from tellapart.score.plan import Task
+from tellapart.score.plan import ScoreTask
 from tellapart.score.precision import Imprecise
 from tellapart.score.run import Run, load_run, save_run
 from tellapart.score.unfinished import ModelWork, work_on
@@ -87,7 +87,7 @@ def evaluate(
         _check_name(name)
     benchmarks = [b if isinstance(b, Benchmark) else load_benchmark(b) for b in _listed(on)]
     tasks = [
-        Task(
+        ScoreTask(
             benchmark,
             sample(benchmark.items, options.limit, options.seed),
             asks_of(options.measures or benchmark.card.measures),
@@ -107,7 +107,7 @@ def evaluate(
 
 def _evaluate_one(
     model: Any,
-    tasks: list[Task],
+    tasks: list[ScoreTask],
     out: Path,
     options: EvaluateOptions,
     progress: Report,
@@ -180,7 +180,7 @@ def _check_name(model: Any) -> None:
             raise error
 
 
-def _job(models: list[Any], tasks: list[Task], options: EvaluateOptions) -> list[Any]:
+def _job(models: list[Any], tasks: list[ScoreTask], options: EvaluateOptions) -> list[Any]:
     """What makes two calls the same job."""
     return [
         [model if isinstance(model, str) else model.facts.name for model in models],

@@ -9,41 +9,39 @@ from __future__ import annotations
 
 import hashlib
 import os
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
-from tellapart.items import Item
 from tellapart.pictures import Picture, crop_box, split_uri
 from tellapart.questions import Ask
-from tellapart.score.cells import CellText, cells
+from tellapart.score.cells import CellTable, text_hash
 from tellapart.score.feed import ahead
 from tellapart.store.rows import Keys
-from tellapart.types import Ints
+from tellapart.types import Ints, Ints32
 
-Progress = Callable[[int, int], None]
-Ints32 = npt.NDArray[np.int32]
+Steps = Callable[[int, int], None]
 
 READ_AHEAD = 64
 """How many pictures may be read and not yet hashed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What is asked of one benchmark."""
+class ScoreTask:
+    """What is asked of one benchmark: some of its items, and some sorts of questions."""
 
     benchmark: Benchmark
-    items: tuple[Item, ...]
+    items: ItemTable
     asks: frozenset[Ask]
 
 
 @dataclass(frozen=True, slots=True)
-class Images:
+class DistinctImages:
     """The distinct images: one picture of each, its key, and which could not be read, and why."""
 
     pictures: list[Picture]
@@ -52,62 +50,54 @@ class Images:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScorePlan:
     """The cells of a job: the numbers of their images and texts.
 
-    `first` is the first cell of each distinct text, `begins` the first cell of each item (all
-    tasks in one row, with one more at the end), `text_keys` the texts by their hashes.
+    `tables` are the cells of each task and `begins` where each task's stand among all; `first` is
+    the first cell of each distinct text, `text_keys` the texts by their hashes.
     """
 
-    tasks: tuple[Task, ...]
-    images: Images
+    tasks: tuple[ScoreTask, ...]
+    tables: tuple[CellTable, ...]
+    begins: Ints
+    images: DistinctImages
     image: Ints32
     text: Ints32
     first: Ints
-    begins: Ints
     text_keys: Keys
 
-    def cell_texts(self, wanted: Ints) -> list[CellText]:
-        """Some cells written out; those of one item are best asked for together."""
-        owners = np.searchsorted(self.begins, wanted, side="right") - 1
-        made: dict[int, list[CellText]] = {}
-        found = []
-        for cell, owner in zip(wanted.tolist(), owners.tolist(), strict=True):
-            if owner not in made:
-                made = {owner: self.cells_of(owner)}  # one at a time: neighbours come together
-            found.append(made[owner][cell - int(self.begins[owner])])
+    def texts(self, wanted: Ints) -> list[str]:
+        """The texts of some cells; those of one item are best asked for together."""
+        owner = np.searchsorted(self.begins, wanted, side="right") - 1
+        found = [""] * len(wanted)
+        for task in np.unique(owner).tolist():
+            places = np.flatnonzero(owner == task)
+            texts = self.tables[task].texts(wanted[places] - self.begins[task])
+            for place, text in zip(places.tolist(), texts, strict=True):
+                found[place] = text
         return found
 
-    def cells_of(self, owner: int) -> list[CellText]:
-        """The cells of an item, by its place among the items of all tasks."""
-        for task in self.tasks:
-            if owner < len(task.items):
-                return list(cells(task.items[owner], task.asks))
-            owner -= len(task.items)
-        raise IndexError(owner)
 
-
-def make_plan(tasks: Sequence[Task], *, by_content: bool, progress: Progress) -> Plan:
+def make_plan(tasks: Sequence[ScoreTask], *, by_content: bool, progress: Steps) -> ScorePlan:
     """Number all that is asked; pictures are read here if they are told apart by their bytes."""
-    places, places_of_task = _locations(tasks)
-    images, number = distinct_images(places, by_content=by_content, progress=progress)
-    image, begins, hashes = array("i"), array("q", [0]), bytearray()
-    for task, place in zip(tasks, places_of_task, strict=True):
-        for item in task.items:
-            numbers = [number[place[name]] for name in item.images]
-            for cell in cells(item, task.asks):
-                image.append(numbers[cell.image])
-                hashes += text_hash(cell.text)
-            begins.append(len(image))
-    keys, first, text = numbered(np.frombuffer(bytes(hashes), np.uint64).reshape(-1, 2))
-    return Plan(
+    pictures, place_of_task = _locations(tasks)
+    images, number = distinct_images(pictures, by_content=by_content, progress=progress)
+    numbers = np.array(number, np.int64)
+    tables = tuple(CellTable.of(task.items, task.asks) for task in tasks)
+    image, keys = [], []
+    for table, places in zip(tables, place_of_task, strict=True):
+        image.append(numbers[places[table.image_places()]])
+        keys.append(table.text_keys())
+    distinct, first, text = numbered(np.concatenate(keys))
+    return ScorePlan(
         tuple(tasks),
+        tables,
+        np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64),
         images,
-        np.frombuffer(image, np.int32) if len(image) else np.empty(0, np.int32),
+        np.concatenate(image).astype(np.int32),
         text.astype(np.int32),
         first,
-        np.frombuffer(begins, np.int64),
-        keys,
+        distinct,
     )
 
 
@@ -127,16 +117,6 @@ def numbered(keys: Keys) -> tuple[Keys, Ints, Ints]:
     return keys[firsts[by_use]], firsts[by_use], number
 
 
-def text_hash(text: str) -> bytes:
-    """The key of a text: 16 bytes that depend on the text alone."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def text_keys(texts: Sequence[str]) -> Keys:
-    """The keys of some texts."""
-    return np.frombuffer(b"".join(map(text_hash, texts)), np.uint64).reshape(-1, 2)
-
-
 def pair_keys(images: Keys, texts: Keys) -> Keys:
     """The keys of pairs: hashes of the image's key and the text's."""
     both = np.hstack([images.reshape(-1, 2), texts])
@@ -151,39 +131,42 @@ def content_hash(picture: Picture) -> bytes:
     return text_hash(stored if box is None else f"{stored} {box}")
 
 
-def _locations(tasks: Sequence[Task]) -> tuple[list[Picture], list[dict[str, int]]]:
-    """The pictures that are stored at different places, and for each task which id means which."""
+def _locations(tasks: Sequence[ScoreTask]) -> tuple[list[Picture], list[Ints]]:
+    """The pictures that are stored at different places, and which of them each task uses.
+
+    The latter has an entry for each image of each item, one after another.
+    """
     pictures: list[Picture] = []
     known: dict[tuple[str, str, str], int] = {}
-    places: list[dict[str, int]] = []
+    used: list[Ints] = []
     for task in tasks:
-        here: dict[str, int] = {}
-        for item in task.items:
-            for name in item.images:
-                if name in here:
-                    continue
-                picture = task.benchmark.picture(name)
-                path, fragment = split_uri(picture.image.uri)
-                where = (name, os.path.normpath(picture.root / path), fragment)
-                here[name] = known.setdefault(where, len(pictures))
-                if here[name] == len(pictures):
-                    pictures.append(picture)
-        places.append(here)
-    return pictures, places
+        names = task.items.frame["images"].explode()
+        distinct = names.unique(maintain_order=True)
+        places = []
+        for name in distinct:
+            picture = task.benchmark.picture(name)
+            path, fragment = split_uri(picture.image.uri)
+            where = (name, os.path.normpath(f"{picture.root}/{path}"), fragment)
+            places.append(known.setdefault(where, len(pictures)))
+            if places[-1] == len(pictures):
+                pictures.append(picture)
+        used.append(names.replace_strict(distinct, places, return_dtype=pl.Int64).to_numpy())
+    return pictures, used
 
 
 def distinct_images(
-    pictures: list[Picture], *, by_content: bool, progress: Progress
-) -> tuple[Images, list[int]]:
+    pictures: list[Picture], *, by_content: bool, progress: Steps
+) -> tuple[DistinctImages, list[int]]:
     """The distinct images, and for each place the number of the image that is stored there."""
     if by_content:
         keys, bad = hash_pictures(pictures, progress)
     else:
-        parts = (f"{p.id} {p.root.absolute() / p.image.uri}" for p in pictures)
+        roots = {root: root.absolute() for root in {p.root for p in pictures}}
+        parts = (f"{p.id} {roots[p.root] / p.image.uri}" for p in pictures)
         keys, bad = b"".join(map(text_hash, parts)), {}
     distinct, first, number = numbered(np.frombuffer(keys, np.uint64).reshape(-1, 2))
     kept = [pictures[k] for k in first.tolist()]
-    known = Images(
+    known = DistinctImages(
         _told_apart(kept) if by_content else kept,
         distinct,
         {int(number[k]): error for k, error in bad.items()},
@@ -208,7 +191,7 @@ def _told_apart(pictures: list[Picture]) -> list[Picture]:
 
 
 def hash_pictures(
-    pictures: Sequence[Picture], progress: Progress
+    pictures: Sequence[Picture], progress: Steps
 ) -> tuple[bytes, dict[int, BadImage]]:
     """The keys of pictures, one after another, and those that could not be read."""
     keys, bad = bytearray(), {}

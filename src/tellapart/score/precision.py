@@ -7,13 +7,11 @@ scores, the answer says nothing about the model.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.items import Cell, Item
+from tellapart.score.cells import CellTable
+from tellapart.types import Bools
 
 STEPS = {
     "bfloat16": 2.0**-7,
@@ -26,30 +24,24 @@ HALF = ("bfloat16", "float16", "half")
 """In these a difference of exactly 0 is as doubtful as a small one."""
 
 Grids = npt.NDArray[np.floating]
-Bools = npt.NDArray[np.bool_]
 
 
 class Imprecise(UserWarning):
     """Some answers are finer than the arithmetic they come from."""
 
 
-def close_items(items: Sequence[Item], begins: Sequence[int], scores: Grids, dtype: str) -> int:
-    """How many items have a question that is decided by less than the dtype's step.
-
-    `begins` says where the grid of each item stands in `scores`.
-    """
+def close_items(cells: CellTable, scores: Grids, dtype: str) -> int:
+    """How many items have a question of the grid that is decided by less than the dtype's step."""
     if dtype not in STEPS:
         return 0
-    together: dict[tuple[int, int, frozenset[Cell]], list[int]] = defaultdict(list)
-    for item, begin in zip(items, begins, strict=True):
-        together[len(item.images), len(item.captions), item.true].append(begin)
     found = 0
-    for (images, captions, true), at in together.items():
-        places = np.array(at)[:, None] + np.arange(images * captions)
-        grids = scores[places].reshape(-1, images, captions).astype(np.float64)
-        right = np.zeros((images, captions), bool)
-        right[tuple(np.array(sorted(true)).T)] = True
-        close = np.zeros(len(at), bool)
+    for pattern in cells.items.patterns:
+        size = pattern.images * pattern.captions
+        places = cells.begins[pattern.rows][:, None] + np.arange(size)
+        grids = scores[places].reshape(-1, pattern.images, pattern.captions).astype(np.float64)
+        right = np.zeros((pattern.images, pattern.captions), bool)
+        right[tuple(np.array(sorted(pattern.true)).T)] = True
+        close = np.zeros(len(pattern.rows), bool)
         for axis in (1, 2):
             close |= _close(grids, right, axis, dtype)
         found += int(close.sum())

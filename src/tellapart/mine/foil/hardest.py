@@ -20,8 +20,9 @@ from tellapart.mine.foil.options import LANGUAGE, RANDOM
 from tellapart.models.model import PairScorer, is_cacheable
 from tellapart.models.names import load
 from tellapart.score.batches import Asker, Limits, ModelFailed
+from tellapart.score.cells import text_keys
 from tellapart.score.encoder import Encoder, open_shelf
-from tellapart.score.plan import content_hash, pair_keys, text_keys
+from tellapart.score.plan import content_hash, pair_keys
 from tellapart.store.cache import default_folder
 from tellapart.text.english import article
 from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
