@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tellapart.seeds import rng
-from tellapart.stats.paired import sign_flip_p
+from tellapart.stats.differences import sign_flip_p
 from tellapart.stats.totals import Swapped, interval_of, resampled_totals
 
 

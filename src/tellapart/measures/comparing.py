@@ -20,7 +20,7 @@ from tellapart.measures.pairing import ROUNDING, Units, aligned, kind_difference
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import Bools, TieRule, check_rule
 from tellapart.score.run import Run
-from tellapart.stats.multiple import holm
+from tellapart.stats.differences import holm
 from tellapart.stats.power import ALPHA, detectable, needed
 
 DRAWS = 10_000

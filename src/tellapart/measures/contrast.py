@@ -14,16 +14,16 @@ from tellapart.measures.outcomes import Ints
 from tellapart.measures.pairing import ROUNDING, Units, item_places
 from tellapart.measures.ties import Bools, Floats, TieRule
 from tellapart.score.run import Run
-from tellapart.stats.intervals import cluster_sums
-from tellapart.stats.paired import (
+from tellapart.stats.differences import (
     EXACT_CLUSTERS,
-    auc_difference,
     mcnemar_p,
     mean_differences,
     paired_intervals,
     sign_flip_p,
 )  # fmt: skip
+from tellapart.stats.intervals import cluster_sums
 from tellapart.stats.power import difference_error
+from tellapart.stats.roc import auc_difference
 
 Couple = tuple[int, int]
 """Two columns of `Units`: the first run and the second."""

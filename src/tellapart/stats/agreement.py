@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.errors import BadInput
-from tellapart.stats.intervals import Floats, Ints
-from tellapart.stats.paired import expanded_tail, weight_chunks
+from tellapart.stats.differences import expanded_tail, weight_chunks
+from tellapart.types import Floats, Ints
 
 Ratings = npt.NDArray[np.integer]
 Statistic = Callable[[Floats], Floats]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from tellapart.types import Floats, Ints
+
 RESAMPLES = 2_000
 
 
@@ -77,6 +77,17 @@ def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
     low = 0.0 if share == 0 else max(0.0, float(centre - half))
     high = 1.0 if share == 1 else min(1.0, float(centre + half))
     return low, high
+
+
+def unchanging_interval(difference: float, size: float, level: float) -> tuple[float, float]:
+    """The interval of a difference that was the same in `size` clusters out of `size`.
+
+    At least a share w of all clusters (Wilson's lower bound) is taken to be like those seen; the
+    rest may lie anywhere between -1 and 1.
+    """
+    share, _ = wilson(1.0, size, level)
+    low, high = share * difference - (1 - share), share * difference + (1 - share)
+    return max(-1.0, low), min(1.0, high)
 
 
 def mean_interval(

@@ -8,7 +8,7 @@ from math import ceil, sqrt
 from scipy.special import ndtri
 
 from tellapart.errors import BadInput
-from tellapart.stats.intervals import Floats
+from tellapart.types import Floats
 
 ALPHA, POWER = 0.05, 0.8
 

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart.stats.intervals import Floats
-from tellapart.stats.paired import EXACT_CLUSTERS, expanded_tail, weight_chunks
-
-_CHUNK = 4_000_000
-"""Random numbers held at once."""
+from tellapart.stats.differences import (
+    EXACT_CLUSTERS,
+    coin_chunks,
+    every_coin,
+    expanded_tail,
+    weight_chunks,
+)
+from tellapart.types import Floats
 
 
 def resampled_totals(features: Floats, rng: np.random.Generator, resamples: int) -> Floats:
@@ -55,15 +58,10 @@ class Swapped:
         """
         gaps = gaps[(np.abs(gaps) > 0).any(axis=1)]
         if len(gaps) <= EXACT_CLUSTERS:
-            kept = np.arange(2 ** len(gaps))[:, None] >> np.arange(len(gaps)) & 1
-            return cls(kept.astype(float) @ gaps, True)
+            return cls(every_coin(len(gaps)).astype(float) @ gaps, True)
         sums = np.empty((permutations, gaps.shape[1]))
-        step = max(1, _CHUNK // len(gaps))
-        for start in range(0, permutations, step):
-            size = min(step, permutations - start)
-            octets = rng.integers(256, size=(size, (len(gaps) + 7) // 8), dtype=np.uint8)
-            kept = np.unpackbits(octets, axis=1, count=len(gaps)).astype(float)
-            sums[start : start + size] = kept @ gaps
+        for rows, kept in coin_chunks(len(gaps), permutations, rng):
+            sums[rows] = kept @ gaps
         return cls(sums, False)
 
     def p(self, differences: Floats, seen: float) -> float:

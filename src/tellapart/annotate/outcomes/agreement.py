@@ -22,7 +22,7 @@ from tellapart.stats.agreement import (
     ordinal_alpha,
     raw_agreement,
 )
-from tellapart.stats.intervals import Ints
+from tellapart.types import Ints
 
 SCALES = ("rate-correctness", "rate-detail")
 """Questions whose answers are steps of a scale."""

@@ -16,7 +16,7 @@ from tellapart.annotate.plan import Plan
 from tellapart.annotate.questions.question import Matter, QuestionType
 from tellapart.annotate.store import tables as t
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.stats.intervals import Ints
+from tellapart.types import Ints
 
 
 @dataclass(frozen=True, slots=True)

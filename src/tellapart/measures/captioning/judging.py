@@ -11,10 +11,10 @@ import numpy as np
 from tellapart import seeds
 from tellapart.measures.captioning.matching import Judged
 from tellapart.measures.captioning.results import CaptionPair, CaptionScore
-from tellapart.stats.intervals import Floats
-from tellapart.stats.multiple import holm
+from tellapart.stats.differences import holm
 from tellapart.stats.totals import Swapped, interval_of, resampled_totals
 from tellapart.text.caption_metrics.metric import CaptionMetric, Marks, Material
+from tellapart.types import Floats
 
 Table = tuple[tuple[Marks, ...], ...]
 """What each metric (outer) makes of each system (inner)."""

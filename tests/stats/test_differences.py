@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
 from tellapart import seeds
-from tellapart.stats.paired import (
-    auc_difference,
+from tellapart.stats.differences import (
     expanded_tail,
+    holm,
     mcnemar_p,
     paired_intervals,
     sign_flip_p,
@@ -45,7 +45,7 @@ def test_drawn_flips_come_near_the_exact_p_and_scipy_says_the_same(monkeypatch):
         permutation_type="samples", vectorized=True, n_resamples=np.inf,
     )  # fmt: skip
     assert exact == pytest.approx(other.pvalue)
-    monkeypatch.setattr("tellapart.stats.paired.EXACT_CLUSTERS", 0)
+    monkeypatch.setattr("tellapart.stats.differences.EXACT_CLUSTERS", 0)
     assert sign_flip_p(sums, rng, 100_000)[0] == pytest.approx(exact, abs=0.006)
 
 
@@ -72,7 +72,7 @@ def test_mcnemar_equals_the_binomial_test(won, lost):
 
 
 def test_weights_draw_as_many_clusters_as_there_are_whatever_the_chunks(monkeypatch):
-    monkeypatch.setattr("tellapart.stats.paired._CHUNK", 50)
+    monkeypatch.setattr("tellapart.stats.differences._CHUNK", 50)
     parts = list(weight_chunks(20, 7, np.random.default_rng(0)))
     assert [part.start for part, _ in parts] == [0, 2, 4, 6]
     weights = np.concatenate([chunk for _, chunk in parts])
@@ -168,47 +168,35 @@ def test_without_clusters_both_tests_keep_their_level():
     assert np.mean(np.array(naive) < 0.05) <= 0.06
 
 
-def test_auc_difference_equals_the_slow_areas_and_the_bootstrap_error():
-    rng = np.random.default_rng(5)
-    clusters = np.repeat(np.arange(120), 4)
-    true = np.tile([True, True, False, False], 120)
-    shift = rng.normal(size=120)[clusters]
-    first = rng.normal(size=480) + shift + 1.0 * true
-    second = rng.normal(size=480) + shift + 0.6 * true
-
-    def area(score, where):
-        yes, no = score[where][true[where]], score[where][~true[where]]
-        return np.mean(yes[:, None] > no[None, :])
-
-    found = auc_difference(first, second, true, clusters)
-    everything = np.arange(480)
-    assert found.first == pytest.approx(area(first, everything))
-    assert found.second == pytest.approx(area(second, everything))
-    drawn = []
-    for _ in range(600):
-        where = (rng.integers(120, size=120)[:, None] * 4 + np.arange(4)).ravel()
-        drawn.append(area(first, where) - area(second, where))
-    assert found.error == pytest.approx(np.std(drawn), rel=0.12)
-    low, high = found.interval()
-    assert low < found.difference < high and 0 < found.p < 0.05
+def rejected_step_by_step(p: list[float], alpha: float) -> set[int]:
+    """Holm 1979: test the smallest at alpha/m, the next at alpha/(m-1), ... until one fails."""
+    rejected: set[int] = set()
+    for step, k in enumerate(sorted(range(len(p)), key=lambda k: p[k])):
+        if p[k] > alpha / (len(p) - step):
+            break
+        rejected.add(k)
+    return rejected
 
 
-def test_auc_test_keeps_its_level_with_clusters():
-    rng = seeds.rng(0, "auc null")
-    clusters = np.repeat(np.arange(80), 4)
-    true = np.tile([True, True, False, False], 80)
-    rejected = 0
-    for _ in range(600):
-        easy = rng.normal(size=(80, 2)) * 1.2
-        scores = [rng.normal(size=320) + (0.7 + easy[clusters, k]) * true for k in range(2)]
-        rejected += auc_difference(*scores, true, clusters).p < 0.05
-    assert 0.03 <= rejected / 600 <= 0.075
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=12),
+    st.sampled_from([0.01, 0.05, 0.2]),
+)
+def test_adjusted_values_reject_what_the_procedure_rejects(p, alpha):
+    adjusted = holm(np.array(p))
+    clear = np.abs(adjusted - alpha) > 1e-12  # on the line itself rounding decides
+    expected = rejected_step_by_step(p, alpha)
+    got = {k for k in range(len(p)) if adjusted[k] <= alpha}
+    assert {k for k in got if clear[k]} == {k for k in expected if clear[k]}
 
 
-def test_two_perfect_models_are_the_same_but_not_for_sure():
-    true = np.tile([True, False], 10)
-    score = true.astype(float)
-    found = auc_difference(score, score, true, np.arange(20) // 2)
-    assert (found.difference, found.error, found.p) == (0.0, 0.0, 1.0)
-    low, high = found.interval()
-    assert low == -high and high > 0.1
+def test_by_hand_and_against_statsmodels():
+    p = np.array([0.01, 0.02, 0.03, 0.005, 0.9])
+    assert holm(p) == pytest.approx([0.04, 0.06, 0.06, 0.025, 0.9])
+    statsmodels = pytest.importorskip("statsmodels.stats.multitest")
+    assert holm(p) == pytest.approx(statsmodels.multipletests(p, method="holm")[1])
+
+
+def test_one_test_needs_no_correction_and_none_makes_no_trouble():
+    assert holm(np.array([0.03])).tolist() == [0.03]
+    assert holm(np.zeros(0)).tolist() == []

@@ -7,15 +7,14 @@ serves them all. A difference is the first model's value minus the second's on t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr
 from scipy.stats import norm, t
 
-from tellapart.stats.intervals import Floats, Ints, effective_size, wilson
-from tellapart.stats.roc import placements
+from tellapart.stats.intervals import effective_size, unchanging_interval
+from tellapart.types import Bools, Floats, Ints
 
 EXACT_CLUSTERS = 14
 """Up to this many clusters that differ, all sign flips are gone through."""
@@ -40,6 +39,23 @@ def weight_chunks(
         yield slice(start, start + size), weights.reshape(size, clusters).astype(float)
 
 
+def coin_chunks(units: int, draws: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
+    """A fair coin (0 or 1) for each unit in each draw, some draws at a time: (draws, units).
+
+    Eight coins come out of each random byte: a number for each would take most of the time.
+    """
+    step = max(1, _CHUNK // units)
+    for start in range(0, draws, step):
+        size = min(step, draws - start)
+        octets = rng.integers(256, size=(size, (units + 7) // 8), dtype=np.uint8)
+        yield slice(start, start + size), np.unpackbits(octets, axis=1, count=units).astype(float)
+
+
+def every_coin(units: int) -> Ints:
+    """All ways in which the coins of a few units can fall, shape (2**units, units)."""
+    return np.arange(2**units)[:, None] >> np.arange(units) & 1
+
+
 def mean_differences(sums: Floats, counts: Floats) -> Floats:
     """The mean over strata of each stratum's mean difference; strata are the last axis but one."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -59,7 +75,7 @@ def paired_intervals(
     `sums` and `counts` hold the differences' sums and the units' numbers, shape (clusters, strata,
     pairs). Percentiles are taken a little further out than `level` says, which makes good for few
     clusters ("expanded percentile", Hesterberg 2015, What Teachers Should Know About the
-    Bootstrap). Where nothing varies between clusters see `_from_wilson`.
+    Bootstrap). Where nothing varies between clusters see `intervals.unchanging_interval`.
     """
     clusters, strata, pairs = sums.shape
     still = _nothing_varies(sums, counts)
@@ -89,7 +105,7 @@ def expanded_tail(clusters: int, level: float = 0.95) -> float:
     return float(norm.cdf(stretch * t.ppf((1 - level) / 2, clusters - 1)))
 
 
-def _nothing_varies(sums: Floats, counts: Floats) -> npt.NDArray[np.bool_]:
+def _nothing_varies(sums: Floats, counts: Floats) -> Bools:
     """Pairs whose difference is the same in every cluster, or that have only one cluster."""
     if len(sums) < 2:
         return np.ones(sums.shape[2], dtype=bool)
@@ -101,18 +117,7 @@ def _still(sums: Floats, counts: Floats, level: float) -> tuple[float, float]:
     """The interval where a bootstrap has nothing to resample."""
     totals = sums.sum(axis=0)[:, None], counts.sum(axis=0)[:, None]
     difference = float(mean_differences(*totals)[0])
-    return _from_wilson(difference, effective_size(counts.sum(axis=1)), level)
-
-
-def _from_wilson(difference: float, size: float, level: float) -> tuple[float, float]:
-    """The interval of a difference that was the same in `size` clusters out of `size`.
-
-    At least a share w of all clusters (Wilson's lower bound) is taken to be like those seen; the
-    rest may lie anywhere between -1 and 1.
-    """
-    share, _ = wilson(1.0, size, level)
-    low, high = share * difference - (1 - share), share * difference + (1 - share)
-    return max(-1.0, low), min(1.0, high)
+    return unchanging_interval(difference, effective_size(counts.sum(axis=1)), level)
 
 
 def sign_flip_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Floats:
@@ -137,8 +142,7 @@ def sign_flip_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Fl
 
 
 def _exact_p(sums: Floats) -> float:
-    flips = np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1
-    totals = np.abs((1 - 2 * flips) @ sums)
+    totals = np.abs((1 - 2 * every_coin(len(sums))) @ sums)
     return float(np.mean(totals >= abs(sums.sum()) - _rounding(sums)))
 
 
@@ -147,11 +151,7 @@ def _drawn_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Float
     total = sums.sum(axis=0)
     reached = np.abs(total) - _rounding(sums)
     beyond = np.zeros(pairs)
-    step = max(1, _CHUNK // clusters)
-    for start in range(0, permutations, step):
-        size = min(step, permutations - start)
-        octets = rng.integers(256, size=(size, (clusters + 7) // 8), dtype=np.uint8)
-        kept = np.unpackbits(octets, axis=1, count=clusters).astype(float)
+    for _, kept in coin_chunks(clusters, permutations, rng):
         beyond += (np.abs(2 * (kept @ sums) - total) >= reached).sum(axis=0)
     return np.asarray((beyond + 1) / (permutations + 1))
 
@@ -170,62 +170,17 @@ def mcnemar_p(won: npt.NDArray[np.int_], lost: npt.NDArray[np.int_]) -> Floats:
     return np.asarray(np.minimum(1.0, 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)))
 
 
-@dataclass(frozen=True, slots=True)
-class AucDifference:
-    """Two areas under the ROC curve on the same cells, and their difference's standard error.
+def holm(p: Floats) -> Floats:
+    """Adjusted p-values (Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure).
 
-    `size` is the effective number of clusters, which counts where the error is 0 because both
-    areas are 0 or 1 in every cluster.
+    With those below 0.05 called real, the chance of even one false call is at most 5%, however the
+    tests hang together.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
     """
-
-    first: float
-    second: float
-    error: float
-    size: float
-
-    @property
-    def difference(self) -> float:
-        """First minus second."""
-        return self.first - self.second
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Normal, within -1 and 1; without an error as in `paired_intervals`."""
-        if self.error == 0:
-            return _from_wilson(self.difference, self.size, level)
-        step = float(norm.ppf((1 + level) / 2)) * self.error
-        return max(-1.0, self.difference - step), min(1.0, self.difference + step)
-
-    @property
-    def p(self) -> float:
-        """Two-sided, normal; without an error that of as many coins that fall alike."""
-        if self.error == 0:
-            return 1.0 if self.difference == 0 else float(min(1.0, 2 * 0.5**self.size))
-        return float(2 * norm.sf(abs(self.difference) / self.error))
-
-
-def auc_difference(
-    first: Floats, second: Floats, true: npt.NDArray[np.bool_], clusters: Ints, tie: float = 0.5
-) -> AucDifference:
-    """Two models' AUC on the same cells (Obuchowski 1997; DeLong et al. 1988 if all are clusters).
-
-    Each cell's share in the difference of the areas is summed over its cluster; these sums are
-    independent and their spread is that of the difference.
-    """
-    areas_and_shares = [_shares(score, true, tie) for score in (first, second)]
-    (area, one), (other_area, other) = areas_and_shares
-    codes = np.unique(clusters, return_inverse=True)[1]
-    sums = np.bincount(codes, one - other)
-    k, size = len(sums), effective_size(np.bincount(codes))
-    variance = k / (k - 1) * float((sums**2).sum()) if k > 1 else 1.0
-    error = float(np.sqrt(variance))
-    return AucDifference(area, other_area, error if error > 1e-12 else 0.0, size)
-
-
-def _shares(score: Floats, true: npt.NDArray[np.bool_], tie: float) -> tuple[float, Floats]:
-    over = placements(score[true], score[~true], tie)
-    under = 1 - placements(score[~true], score[true], 1 - tie)
-    area = float(over.mean())
-    shares = np.empty(len(score))
-    shares[true] = (over - area) / len(over)
-    shares[~true] = (under - area) / len(under)
-    return area, shares
+    order = np.argsort(p, kind="stable")
+    stepped = np.asarray(p)[order] * np.arange(len(p), 0, -1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    return adjusted
