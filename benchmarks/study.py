@@ -32,20 +32,20 @@ from pydantic import BaseModel
 from sqlalchemy import Column, Integer, MetaData, Table, Text, func, select
 from sqlalchemy import insert as insert_into
 
-from tellapart.annotate.creating import CreateOptions, create
-from tellapart.annotate.opening import opened_study
-from tellapart.annotate.people import invite
-from tellapart.annotate.plan import Stage
-from tellapart.annotate.store import tables
-from tellapart.annotate.store.database import open_database, sqlite_url
-from tellapart.web.serving import ServeOptions, serve
+from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.people import invite
+from tellapart.study.plan import Stage
+from tellapart.study.server.host import ServeOptions, serve
+from tellapart.study.store import schema
+from tellapart.study.store.database import open_database, sqlite_url
+from tellapart.study.study import opened_study
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.annotate.conftest import pairs_of
-from tests.annotate.postgres import binaries, running_postgres
-from tests.web.conftest import free_port, wait_for
-from tests.web.load import Connection
+from tests.study.conftest import pairs_of
+from tests.study.postgres import binaries, running_postgres
+from tests.study.server.conftest import free_port, wait_for
+from tests.study.server.load import Connection
 
 JUDGEMENTS = 3
 
@@ -193,7 +193,7 @@ def study_load(folder: Path, url: str, people: int, seconds: float) -> dict[str,
     with started(serve_study, folder, url) as (port, computed):
         tally, took = asyncio.run(load(port, tokens, seconds, annotate, computed))
     with opened_study(folder, url) as study:
-        count = select(func.count()).select_from(tables.judgement)
+        count = select(func.count()).select_from(schema.judgement)
         stored = study.database.read(lambda conn: conn.execute(count).scalar_one()).result()
     return {
         "per_s": tally.done / took,
@@ -215,7 +215,7 @@ def bare_load(url: str, people: int, seconds: float) -> dict[str, float]:
 def compare(options: argparse.Namespace, folder: Path, url: str, bare_url: str) -> dict[str, Any]:
     """A study and the bare route, on one sort of database."""
     stage = Stage("ask", "which-image", judgements=JUDGEMENTS)
-    create(pairs_of(options.items), folder / "study", CreateOptions((stage,), training=False))
+    create_study(pairs_of(options.items), folder / "study", StudySetup((stage,), training=False))
     found = study_load(folder / "study", url, options.people, options.seconds)
     limit = bare_load(bare_url, options.people, options.seconds)
     return {"study": found, "bare": limit, "share_of_limit": found["per_s"] / limit["per_s"]}

@@ -36,18 +36,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from sqlalchemy import Connection, select
-from tests.annotate.conftest import pairs_of
-from tests.annotate.crowd import check_books
-from tests.annotate.postgres import PostgresServer, running_postgres
-from tests.web.conftest import TELLAPART, free_port
-from tests.web.load import Stubborn
+from tests.study.conftest import pairs_of
+from tests.study.crowd import check_books
+from tests.study.postgres import PostgresServer, running_postgres
+from tests.study.server.conftest import TELLAPART, free_port
+from tests.study.server.load import Stubborn
 
-from tellapart.annotate.creating import CreateOptions, create
-from tellapart.annotate.opening import OpenStudy, opened_study
-from tellapart.annotate.people import invite
-from tellapart.annotate.plan import Stage
-from tellapart.annotate.store import tables as t
-from tellapart.annotate.store.database import sqlite_url
+from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.people import invite
+from tellapart.study.plan import Stage
+from tellapart.study.store import schema as t
+from tellapart.study.store.database import sqlite_url
+from tellapart.study.study import OpenStudy, opened_study
 
 JUDGEMENTS = 3
 SMALL_DISK_MB = 400
@@ -235,7 +235,7 @@ def campaign(name: str, database: str, options: argparse.Namespace) -> dict[str,
             url = postgres.database()
         stage = Stage("ask", "which-image", judgements=JUDGEMENTS)
         source = pairs_of(options.items)
-        create(source, folder / "study", CreateOptions((stage,), training=False))
+        create_study(source, folder / "study", StudySetup((stage,), training=False))
         url = url or sqlite_url(folder / "study" / "study.sqlite")
         with opened_study(folder / "study", url) as study:
             made = study.database.submit(lambda c: invite(c, study, options.people)).result()

@@ -69,13 +69,13 @@ def people_part(
     corpus: Corpus, out: Path, seed: int, progress: Callable[[int, int], None]
 ) -> PeoplePart:
     """Build pairs, let simulated people pick and verify, export."""
-    from tellapart.annotate.creating import CreateOptions, create
-    from tellapart.annotate.opening import opened_study
-    from tellapart.annotate.outcomes.results import export_study
-    from tellapart.annotate.planning import expected_kappa
-    from tellapart.annotate.recipes import find_recipe
-    from tellapart.web.local import served
-    from tellapart.web.simulating import Crowd, Habits, simulate
+    from tellapart.study.effort import expected_kappa
+    from tellapart.study.export import export_study
+    from tellapart.study.folder import StudySetup, create_study
+    from tellapart.study.plan import find_recipe
+    from tellapart.study.server.crowd import Crowd, Habits, simulate
+    from tellapart.study.server.host import served
+    from tellapart.study.study import opened_study
 
     own = BisonOptions(for_study=True, vectors="tf-idf", parser="none")
     build(
@@ -84,11 +84,12 @@ def people_part(
         out / "pairs",
         BuildOptions(seed=seed, items=PAIRS, overwrite=True, own=own),
     )
-    options = CreateOptions(find_recipe("bison").stages, name="demo", seed=seed, overwrite=True)
-    create(out / "pairs", out / "study", options)
+    setup = StudySetup(find_recipe("bison").stages, name="demo", seed=seed, overwrite=True)
+    create_study(out / "pairs", out / "study", setup)
     with opened_study(out / "study") as study:
         with served(study) as url:
-            simulate(study, url, Crowd(PEOPLE, 1, seed, Habits(ERROR)), progress)
+            crowd = Crowd(PEOPLE, 1, seed, Habits(ERROR))
+            simulate(study, url, crowd, lambda _phase, done, total: progress(done, total))
         found = export_study(study, out / "people", overwrite=True)
     picked, checked = found.funnel
     alphas = [

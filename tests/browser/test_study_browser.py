@@ -21,15 +21,19 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe i
 import uvicorn  # noqa: E402
 from tests.browser.test_report_browser import ARGS, CHROMIUM, EVIL  # noqa: E402
 
-from tellapart.annotate.creating import CreateOptions, create  # noqa: E402
-from tellapart.annotate.exporting import judgements  # noqa: E402
-from tellapart.annotate.opening import open_study  # noqa: E402
-from tellapart.annotate.people import invite  # noqa: E402
-from tellapart.annotate.plan import Stage  # noqa: E402
-from tellapart.annotate.studyfile import NAME, read_plan, write_plan  # noqa: E402
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark  # noqa: E402
 from tellapart.items import Item, Origin  # noqa: E402
-from tellapart.web.app import make_app  # noqa: E402
+from tellapart.study.export import judgement_table  # noqa: E402
+from tellapart.study.folder import StudySetup, create_study  # noqa: E402
+from tellapart.study.people import invite  # noqa: E402
+from tellapart.study.plan import (  # noqa: E402
+    PLAN_FILE,
+    Stage,
+    read_plan,
+    write_plan,
+)
+from tellapart.study.server.app import make_app  # noqa: E402
+from tellapart.study.study import open_study  # noqa: E402
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
@@ -77,7 +81,7 @@ class Served:
         return f"{self.url}/#{made[0].token}"
 
     def answers(self, role: str = "item") -> pl.DataFrame:
-        table = self.study.database.read(lambda conn: judgements(conn, self.study)).result()
+        table = self.study.database.read(lambda conn: judgement_table(conn, self.study)).result()
         return table.filter(pl.col("role") == role)
 
 
@@ -133,10 +137,10 @@ def serve(tmp_path: Path, sources: dict[str, Benchmark]) -> Iterator[Callable[..
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         source = more.pop("source", None) or sources[SOURCES[ask]]
-        create(
+        create_study(
             source,
             tmp_path / ask,
-            CreateOptions((Stage(ask, ask, at_most=20, **more),), training=training),
+            StudySetup((Stage(ask, ask, at_most=20, **more),), training=training),
         )
         running.append(Served(tmp_path / ask, port))
         return running[-1]
@@ -386,10 +390,10 @@ def test_names_notes_and_free_texts_are_text_and_never_markup(browser, serve):
     """In everything that an owner writes and people, or the owner, see."""
     served = serve("which-image", judgements=1)
     served.stop()
-    plan = read_plan(served.folder / NAME)
+    plan = read_plan(served.folder / PLAN_FILE)
     stage = replace(plan.stages[0], instructions=f"{EVIL} **{EVIL}**", at_most=1)
     texts = {name: f"{name} {EVIL}" for name in ("name", "consent", "thanks", "contact")}
-    write_plan(replace(plan, stages=(stage,), **texts), served.folder / NAME)
+    write_plan(replace(plan, stages=(stage,), **texts), served.folder / PLAN_FILE)
     served.start()
     link = served.link(EVIL)
     with opened(browser) as page:

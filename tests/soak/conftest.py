@@ -1,5 +1,5 @@
 """Studies for the campaigns."""
 
-from tests.annotate.conftest import clock, database, make_study, postgres
+from tests.study.conftest import clock, database, make_study, postgres
 
 __all__ = ["clock", "database", "make_study", "postgres"]

@@ -7,9 +7,9 @@ import os
 
 import pytest
 from soak.faults import audited, campaign
-from tests.annotate.crowd import first, join
-from tests.annotate.postgres import binaries
-from tests.web.load import Stubborn
+from tests.study.crowd import first, join
+from tests.study.postgres import binaries
+from tests.study.server.load import Stubborn
 
 ZERO = dict.fromkeys(("lost", "doubled", "over", "stuck", "unfinished"), 0)
 SMALL = argparse.Namespace(people=12, items=150, kills=2, seed=1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.annotate.conftest import pairs_of
-from tests.web.conftest import serving
+from tests.study.conftest import pairs_of
+from tests.study.server.conftest import serving
 
-from tellapart.annotate.creating import CreateOptions, create
-from tellapart.annotate.opening import opened_study
-from tellapart.annotate.plan import Stage
+from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.plan import Stage
+from tellapart.study.study import opened_study
 
 pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
@@ -17,7 +17,7 @@ def test_nothing_that_the_description_allows_or_forbids_ends_in_a_5xx(tmp_path):
     from soak.schema import attacked
 
     stage = Stage("ask", "which-image", judgements=3, checks=0.1)
-    create(pairs_of(50), tmp_path / "study", CreateOptions((stage,), prolific=True))
+    create_study(pairs_of(50), tmp_path / "study", StudySetup((stage,), prolific=True))
     with opened_study(tmp_path / "study") as study, serving(study) as here:
         found = attacked(here, examples=3)
     assert found["failures"] == []

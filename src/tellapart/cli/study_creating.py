@@ -10,7 +10,7 @@ import typer
 from tellapart.cli.output import Json, Overwrite, Seed, emit, note
 
 if TYPE_CHECKING:
-    from tellapart.annotate.plan import Stage
+    from tellapart.study.plan import Stage
 
 OptionalText = Optional[str]  # noqa: UP045 (typer reads annotations at run time)
 NUMBERS: dict[str, type] = {
@@ -71,18 +71,17 @@ def create(
 
     Options of stages take one value, or one for each stage, separated by commas.
     """
-    from tellapart.annotate.creating import ITEMS, CreateOptions
-    from tellapart.annotate.creating import create as make
-    from tellapart.annotate.pinning import missing_pictures
-    from tellapart.annotate.recipes import find_recipe
     from tellapart.benchmark.benchmark import load_benchmark
+    from tellapart.study.folder import ITEMS, StudySetup, missing_pictures
+    from tellapart.study.folder import create_study as make
+    from tellapart.study.plan import find_recipe
 
     given = {
         "judgements": judgements, "twice": twice, "keep": keep, "stop": stop, "at_most": at_most,
         "checks": checks, "gold": gold, "minutes": minutes,
     }  # fmt: skip
     found = find_recipe(recipe) if recipe else None
-    options = CreateOptions(
+    setup = StudySetup(
         stages=_changed(found.stages if found else _asked(ask, then), given),
         name=name,
         seed=seed,
@@ -93,7 +92,7 @@ def create(
         training=training,
         overwrite=overwrite,
     )
-    plan = make(source, out, options)
+    plan = make(source, out, setup)
     stages = [{"name": one.name, "ask": one.ask} for one in plan.stages]
     text = f"{plan.name}: {', then '.join(one.ask for one in plan.stages)}  ->  {out}"
     code = f"\ncompletion code for Prolific: {plan.completion_code}" if prolific else ""
@@ -109,10 +108,9 @@ def create(
 
 
 def _asked(ask: str, then: str) -> tuple[Stage, ...]:
-    from tellapart.annotate.plan import Stage
-    from tellapart.annotate.recipes import RECIPES
     from tellapart.cli.output import listed
     from tellapart.errors import BadInput
+    from tellapart.study.plan import RECIPES, Stage
 
     if not ask:
         raise BadInput(
@@ -128,7 +126,7 @@ def _changed(stages: tuple[Stage, ...], given: dict[str, str | None]) -> tuple[S
     """Stages with what the options say in place of their own."""
     from dataclasses import replace
 
-    from tellapart.annotate.recipes import each_stage
+    from tellapart.study.plan import each_stage
 
     changes: list[dict[str, Any]] = [{} for _ in stages]
     for name, text in given.items():

@@ -36,9 +36,8 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write judgements, agreement, human figures, the human run and the verified benchmark."""
-    from tellapart.annotate.exporting import write_judgements
-    from tellapart.annotate.opening import opened_study
-    from tellapart.annotate.outcomes.results import export_study
+    from tellapart.study.export import export_study, write_judgements
+    from tellapart.study.study import opened_study
 
     with opened_study(folder, database) as opened:
         if out.suffix in TABLES:
@@ -59,13 +58,13 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """How many judgements are needed: what they give, how many people and hours they take."""
-    from tellapart.annotate.planning import Effort, plan_effort
     from tellapart.errors import BadInput
+    from tellapart.study.effort import StudyEffort, plan_effort
 
     numbers = listed(judgements)
     if not all(one.isdigit() for one in numbers):
         raise BadInput(f"--judgements {judgements} are not numbers", allowed="such as 1,3,5")
-    effort = Effort(error, options, items, at_most, seconds)
+    effort = StudyEffort(error, options, items, at_most, seconds)
     found = plan_effort(effort, tuple(map(int, numbers)))
     emit(found.to_json(), str(found), as_json)
 
@@ -83,10 +82,10 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Let simulated people work through a study by its real HTTP interface, on this machine."""
-    from tellapart.annotate.opening import opened_study
-    from tellapart.web.local import served
-    from tellapart.web.simulating import Crowd, Habits
-    from tellapart.web.simulating import simulate as work
+    from tellapart.study.server.crowd import Crowd, Habits
+    from tellapart.study.server.crowd import simulate as work
+    from tellapart.study.server.host import served
+    from tellapart.study.study import opened_study
 
     crowd = Crowd(people, at_once, seed, Habits(error, bias, seconds, leaving))
     with (
@@ -94,5 +93,5 @@ def simulate(
         served(opened) as url,
         progress_bar("answers") as progress,
     ):
-        found = work(opened, url, crowd, progress)
+        found = work(opened, url, crowd, lambda _phase, done, total: progress(done, total))
     emit(found.to_json(), str(found), as_json)

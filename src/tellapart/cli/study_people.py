@@ -32,7 +32,7 @@ def invite(
     as_json: Json = False,
 ) -> None:
     """Make personal links; each is shown once, so keep what is printed."""
-    from tellapart.annotate.people import invite as add
+    from tellapart.study.people import invite as add
 
     made = _do(folder, database, lambda conn, study: add(conn, study, number, label))
     where = public_url.rstrip("/")
@@ -42,7 +42,7 @@ def invite(
 
 def people(folder: Folder, database: DatabaseUrl = "", as_json: Json = False) -> None:
     """List people: how much they judged, how fast, and how well."""
-    from tellapart.annotate.crew import crew
+    from tellapart.study.progress import crew
     from tellapart.text.table_text import aligned
 
     found = _do(folder, database, crew)
@@ -60,14 +60,14 @@ def person(
     as_json: Json = False,
 ) -> None:
     """Count someone's judgements no more, take that back, end their link, or delete all."""
-    from tellapart.annotate import leaving
     from tellapart.errors import UnknownName
+    from tellapart.study import people as members
 
     jobs: dict[str, Callable[..., None]] = {
-        "exclude": leaving.exclude,
-        "restore": leaving.restore,
-        "revoke": leaving.revoke,
-        "delete": leaving.forget,
+        "exclude": members.exclude,
+        "restore": members.restore,
+        "revoke": members.revoke,
+        "delete": members.forget,
     }
     if change not in jobs:
         raise UnknownName("change", change, CHANGES)
@@ -85,9 +85,9 @@ def owner(
     as_json: Json = False,
 ) -> None:
     """Show the link to the owner's page, or make a new one in its place."""
-    from tellapart.annotate.keys import renew_owner
-    from tellapart.annotate.opening import opened_study
-    from tellapart.annotate.sessions import end_sessions
+    from tellapart.study.keys import renew_owner
+    from tellapart.study.sessions import end_sessions
+    from tellapart.study.study import opened_study
 
     with opened_study(folder, database) as study:
         keys = study.keys
@@ -99,7 +99,7 @@ def owner(
 
 
 def _do(folder: Path, database: str, job: Callable[..., Any]) -> Any:
-    from tellapart.annotate.opening import opened_study
+    from tellapart.study.study import opened_study
 
     with opened_study(folder, database) as study:
         return study.database.submit(lambda conn: job(conn, study)).result()

@@ -36,9 +36,9 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve a study until you stop it (ctrl-c); people go on where they were."""
-    from tellapart.annotate.opening import opened_study
-    from tellapart.web.serving import ServeOptions
-    from tellapart.web.serving import serve as run
+    from tellapart.study.server.host import ServeOptions
+    from tellapart.study.server.host import serve as run
+    from tellapart.study.study import opened_study
 
     options = ServeOptions(host, port, public_url)
     with opened_study(folder, database) as opened:
@@ -60,8 +60,8 @@ def serve(
 @study.command(epilog="Example: tellapart study status my-study")
 def status(folder: Folder, database: DatabaseUrl = "", as_json: Json = False) -> None:
     """Say how far a study is."""
-    from tellapart.annotate.opening import opened_study
-    from tellapart.annotate.status import status as look
+    from tellapart.study.progress import status as look
+    from tellapart.study.study import opened_study
 
     with opened_study(folder, database) as opened:
         found = opened.database.read(lambda conn: look(conn, opened)).result()

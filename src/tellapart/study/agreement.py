@@ -1,0 +1,168 @@
+"""How much people agree: raw, Cohen by pairs of people, Fleiss, Krippendorff, with intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.errors import BadInput
+from tellapart.stats.agreement import (
+    MISSING,
+    Agreement,
+    Ratings,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    ordinal_alpha,
+    raw_agreement,
+)
+from tellapart.study.questions.question import JudgedTask, QuestionType
+from tellapart.types import Ints
+
+COHEN = "Cohen's kappa"
+NOTHING = "none"
+"""The fixed answer that nothing fits."""
+MOST_PAIRS = 50
+"""Pairs of people that are listed at most; a crowd has thousands with two items each."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """One coefficient of one stage; `about` says what counted as the same answer."""
+
+    stage: str
+    about: str
+    measure: str
+    people: str
+    value: float
+    low: float
+    high: float
+    items: int
+
+
+def agreement_rows(
+    stage: str, question: QuestionType, tasks: Sequence[JudgedTask], clusters: Ints, seed: int
+) -> Iterator[AgreementRow]:
+    """Every coefficient that the judgements of a stage's tasks allow.
+
+    Tasks have two judgements or more; those of one cluster are resampled together.
+    """
+    for about, coded in _codings(question, tasks):
+        yield from _rows(_Coding(stage, about, question.ordinal, coded, clusters, seed))
+
+
+Categories = list[dict[str, int]]
+"""For each task the category that each person put it into."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Coding:
+    """Judgements of a stage as categories, by what counts as the same answer."""
+
+    stage: str
+    about: str
+    ordinal: bool
+    categories: Categories
+    clusters: Ints
+    seed: int
+
+
+def _codings(
+    question: QuestionType, tasks: Sequence[JudgedTask]
+) -> Iterator[tuple[str, Categories]]:
+    """What counts as the same answer: the answer itself, or whether anything fits at all.
+
+    Miranda et al. 2024 (BiVLC, section 3.1) compare "some image or none", because several images
+    may fit.
+    """
+    named = [
+        {one.person: _category(question, task, one.choice) for one in task.judgements}
+        for task in tasks
+    ]
+    code = {name: k for k, name in enumerate(sorted({n for row in named for n in row.values()}))}
+    yield "answer", [{person: code[name] for person, name in row.items()} for row in named]
+    if NOTHING in code:
+        yield (
+            "some or none",
+            [{one.person: int(one.choice == NOTHING) for one in t.judgements} for t in tasks],
+        )
+
+
+def _category(question: QuestionType, task: JudgedTask, choice: str) -> str:
+    """The category of an answer: fixed ones by name, things that were drawn by a hash.
+
+    A task may keep the target always at the same place; called by its place it would be what
+    everyone chooses, and agreement beyond chance would vanish though people agree.
+    """
+    things = {
+        option.key: seeds.digest(option.text, option.image and task.matter.images[option.image])
+        for option in question.form(task.matter).options
+    }
+    return f"thing {sorted(things.values()).index(things[choice])}" if choice in things else choice
+
+
+def _rows(coding: _Coding) -> Iterator[AgreementRow]:
+    by_place, clusters = _by_place(coding.categories), coding.clusters
+    full = (by_place != MISSING).sum(axis=1) == by_place.shape[1]
+    every: list[tuple[str, Callable[..., Agreement], Ratings, Ints]] = [
+        ("raw agreement", raw_agreement, by_place, clusters),
+        ("Fleiss' kappa", fleiss_kappa, by_place[full], clusters[full]),
+        ("Krippendorff's alpha", krippendorff_alpha, by_place, clusters),
+    ]
+    if coding.ordinal:
+        every.append(("Krippendorff's alpha, ordinal", ordinal_alpha, by_place, clusters))
+    for measure, coefficient, ratings, groups in every:
+        yield from _row(coding, (measure, "all"), coefficient, ratings, groups)
+    kappas = []
+    for pair in _pairs(coding.categories):
+        ratings = np.array([[row.get(one, MISSING) for one in pair] for row in coding.categories])
+        for kappa in _row(coding, (COHEN, " and ".join(pair)), cohen_kappa, ratings, clusters):
+            kappas.append(kappa)
+            yield kappa
+    if len(kappas) > 1:
+        yield _mean(kappas)
+
+
+def _row(
+    coding: _Coding,
+    name: tuple[str, str],
+    coefficient: Callable[..., Agreement],
+    ratings: Ratings,
+    clusters: Ints,
+) -> Iterator[AgreementRow]:
+    """One row, or none where the coefficient is not defined (too few judgements, or all alike)."""
+    path = (coding.stage, coding.about, *name)
+    try:
+        found = coefficient(ratings, clusters, seeds.rng(coding.seed, "agreement", *path))
+    except BadInput:
+        return
+    yield AgreementRow(*path, found.value, found.low, found.high, found.n)
+
+
+def _by_place(categories: Categories) -> Ratings:
+    """First, second, ... judgement of each task, whoever gave it."""
+    most = max(map(len, categories))
+    rows = [[*row.values()] + [MISSING] * (most - len(row)) for row in categories]
+    return np.array(rows)
+
+
+def _pairs(categories: Categories) -> list[tuple[str, str]]:
+    """People who judged at least two tasks together, those with most first."""
+    together = Counter(pair for row in categories for pair in combinations(sorted(row), 2))
+    return [pair for pair, tasks in together.most_common(MOST_PAIRS) if tasks > 1]
+
+
+def _mean(rows: list[AgreementRow]) -> AgreementRow:
+    """The mean over pairs; its interval treats pairs as the sample (a normal one)."""
+    values = np.array([row.value for row in rows])
+    half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
+    mean = float(values.mean())
+    return AgreementRow(
+        rows[0].stage, rows[0].about, "mean of Cohen's kappas", f"{len(rows)} pairs", mean,
+        mean - float(half), mean + float(half), sum(row.items for row in rows),
+    )  # fmt: skip

@@ -1,0 +1,371 @@
+"""Who gets which task: training first, then items with checks and gold in between.
+
+Nobody is given an item twice, and so nobody verifies what they picked: the later stage's task has
+the same `unit`, and the database allows each unit once for each person. People stay in a stage
+while it has something for them. All of this happens in the transaction of one person.
+
+A judgement of a task is reserved for a person until they answer or time runs out. `task.held`
+counts reservations and is changed in the same transaction as the assignment, so that it never
+drifts; a task is `free` while others may take it. A clock that jumps does no harm: what ran out is
+taken up again by whoever comes back first, and a reservation from the future runs out at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+
+from tellapart import seeds
+from tellapart.study.questions.page import draw_order
+from tellapart.study.questions.question import Matter, TaskForm
+from tellapart.study.sessions import (
+    OF_SESSION,
+    SAVE,
+    SEAT_COLUMNS,
+    Seat,
+    read_seat,
+    save,
+    seat_values,
+    session_values,
+)
+from tellapart.study.store import schema as t
+from tellapart.study.store.database import ChangeSet, new_value
+from tellapart.study.study import OpenStage, OpenStudy
+from tellapart.study.tasks import LANES, due
+
+MINUTE = 60_000
+JUMP = 5 * MINUTE
+"""A reservation that was made this long after now shows that the clock was set back."""
+SWEEP = 500
+"""Reservations that are given back in one transaction."""
+AHEAD = 2
+"""Tasks that a person holds: the one before them, and the next, whose pictures load meanwhile."""
+_A, _T = t.assignment.c, t.task.c
+_GIVEN = (
+    _A.id.label("given_id"), _A.number, _A.task_id, _A.drawn, _A.state.label("given_state"),
+    _T.stage_id.label("task_stage"), _T.role, _T.matter, _T.state.label("task_state"),
+)  # fmt: skip
+_BY_NUMBER = (
+    select(*_GIVEN)
+    .join(t.task, _T.id == _A.task_id)
+    .where(_A.person_id == bindparam("person"), _A.number == bindparam("number"))
+)
+_WAITING: ColumnElement[bool] = literal_column("assignment.state IN ('open', 'expired')")
+_ARRIVE = (
+    select(*SEAT_COLUMNS, *_GIVEN)
+    .select_from(
+        t.session.join(t.person, t.session.c.person_id == t.person.c.id)
+        .outerjoin(t.assignment, (_A.person_id == t.person.c.id) & _WAITING)
+        .outerjoin(t.task, _T.id == _A.task_id)
+    )
+    .where(*OF_SESSION)
+    .order_by(_A.number)
+    .with_for_update(of=t.person, key_share=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A person's task: `order` is the order in which they see the options."""
+
+    id: int
+    number: int
+    task_id: int
+    stage: OpenStage
+    role: str
+    matter: Matter
+    order: list[int]
+    state: str
+    task_state: str
+
+    def form(self) -> TaskForm:
+        """What is shown and asked."""
+        return self.stage.question.form(self.matter)
+
+    def pictures(self) -> list[int]:
+        """The matter's pictures, by their places in it, in the order in which they are shown.
+
+        Addresses go by this order, so that they do not tell a picture's place in the matter.
+        """
+        form = self.form()
+        shown = [one.image for one in form.shown] + [form.options[k].image for k in self.order]
+        return [image for image in shown if image is not None]
+
+
+def find_assigned(
+    conn: Connection, study: OpenStudy, person: int, number: int
+) -> Assignment | None:
+    """A person's task by its number."""
+    row = conn.execute(_BY_NUMBER, {"person": person, "number": number}).first()
+    return None if row is None else _read(study, row)
+
+
+def arrive(conn: Connection, study: OpenStudy, session: str) -> tuple[Seat, list[Assignment]]:
+    """The person of a session, theirs alone until the transaction ends, and what waits for them.
+
+    Waiting is what they were given and have not answered, also what has run out since.
+    """
+    rows = conn.execute(_ARRIVE, session_values(study, session)).all()
+    seat = read_seat(rows[0] if rows else None)
+    return seat, [_read(study, row) for row in rows if row.given_id is not None]
+
+
+def _read(study: OpenStudy, row: Any) -> Assignment:
+    return Assignment(
+        id=row.given_id,
+        number=row.number,
+        task_id=row.task_id,
+        stage=study.stage(row.task_stage),
+        role=row.role,
+        matter=Matter.from_json(json.loads(row.matter)),
+        order=json.loads(row.drawn),
+        state=row.given_state,
+        task_state=row.task_state,
+    )
+
+
+_OPEN = literal_column("assignment.state") == literal_column("'open'")
+_ROOM = (_T.id == bindparam("_task_id")) & (literal_column("free"))
+_HOLD = {
+    "sqlite": update(t.task).where(_ROOM).values(held=_T.held + 1).returning(_T.id),
+    # one that another transaction is at is passed over: waiting could end in a deadlock
+    "postgresql": update(t.task)
+    .where(_T.id.in_(select(_T.id).where(_ROOM).with_for_update(skip_locked=True, key_share=True)))
+    .values(held=_T.held + 1)
+    .returning(_T.id),
+}
+"""Hold one of the judgements that a task still wants: no row where others have them all."""
+
+
+def until(study: OpenStudy, stage: OpenStage) -> int:
+    """When a reservation that is made now runs out."""
+    return study.clock() + int(stage.rules.minutes * MINUTE)
+
+
+def _hold(conn: Connection, task: int) -> bool:
+    return conn.execute(_HOLD[conn.dialect.name], {"_task_id": task}).first() is not None
+
+
+def is_ours(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
+    """Whether a task that was not answered is still the person's.
+
+    What ran out is taken up again where it is still wanted; else it is lost to them for good.
+    """
+    if assignment.role != "item":
+        return True  # nobody else wants it
+    if assignment.state == "open" and assignment.task_state == "open":
+        return True
+    if assignment.state == "open":  # closed, or undone, while they had it
+        _give_back(conn, [(assignment.task_id, assignment.id)], "lost")
+        return False
+    took = _hold(conn, assignment.task_id)
+    conn.execute(
+        update(t.assignment)
+        .where(_A.id == assignment.id)
+        .values(
+            state="open" if took else "lost",
+            reserved_at=study.clock(),
+            expires_at=until(study, assignment.stage),
+        )
+    )
+    return took
+
+
+def release(conn: Connection, person: int, state: str) -> None:
+    """Give back all that a person holds, which leaves it `expired` (or `lost` to them)."""
+    rows = conn.execute(select(_A.id, _A.task_id).where(_A.person_id == person, _OPEN)).all()
+    _give_back(conn, [(row.task_id, row.id) for row in rows], state)
+
+
+def expire(conn: Connection, study: OpenStudy) -> int:
+    """Give back what people left lying; returns how many reservations ran out.
+
+    A transaction of its own: it touches the tasks of many people.
+    """
+    now = study.clock()
+    late = (_A.expires_at < now) | (_A.reserved_at > now + JUMP)
+    rows = conn.execute(
+        select(_A.id, _A.task_id).where(_OPEN, late).limit(SWEEP).with_for_update(skip_locked=True)
+    ).all()
+    _give_back(conn, [(row.task_id, row.id) for row in rows], "expired")
+    return len(rows)
+
+
+def _give_back(conn: Connection, held: list[tuple[int, int]], state: str) -> None:
+    """End reservations, (task, assignment), in the order of tasks, in which everyone locks them."""
+    for task, assignment in sorted(held):
+        ended = update(t.assignment).where(_A.id == assignment, _OPEN).values(state=state)
+        if conn.execute(ended).rowcount:
+            back = update(t.task).where(_T.id == task, _T.role == "item", _T.state != "void")
+            conn.execute(back.values(held=_T.held - 1))
+
+
+_PERSON: BindParameter[int] = bindparam("_person_id")
+_STAGE: BindParameter[int] = bindparam("_stage")
+_SEEN = select(_A.id).where(_A.person_id == _PERSON, _A.unit == _T.unit).exists()
+_FREE = (
+    select(_T.id)
+    .where(_T.stage_id == _STAGE, literal_column("free"), ~_SEEN)
+    .order_by(_T.lane, _T.rank)
+    .limit(1)
+)
+_IN_LANE = _FREE.where(_T.lane == bindparam("_lane"))
+_COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.matter)
+
+
+def _picking(free: Select[Any]) -> Update:
+    """Hold a task that is free and read it; one that another transaction is at is passed over."""
+    chosen = free.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
+    return update(t.task).where(_T.id == chosen).values(held=_T.held + 1).returning(*_COLUMNS)
+
+
+_PICK_IN_LANE, _PICK_ANY = _picking(_IN_LANE), _picking(_FREE)
+_EXTRA = (
+    select(*_COLUMNS)
+    .where(_T.stage_id == _STAGE, _T.role == bindparam("_role"), _T.state == "open", ~_SEEN)
+    .order_by(_T.rank)
+    .limit(1)
+)
+_VALUES = ("person_id", "task_id", "number", "unit", "drawn", "reserved_at", "expires_at")
+_PLACE = (
+    insert(t.assignment)
+    .values({name: new_value(_A[name]) for name in _VALUES} | {"state": literal_column("'open'")})
+    .returning(_A.id)
+)
+_GIVE = ChangeSet(sqlite=(_PLACE, SAVE), postgresql=_PLACE.add_cte(SAVE.cte("saved")))
+
+
+def held(
+    conn: Connection, study: OpenStudy, seat: Seat, waiting: list[Assignment]
+) -> list[Assignment]:
+    """What a person has before them, the earliest first; more is reserved up to `AHEAD`.
+
+    `waiting` is what they were given and have not answered.
+    """
+    mine = [one for one in waiting if is_ours(conn, study, one)]
+    while len(mine) < AHEAD:
+        more = _reserve(conn, study, seat)
+        if more is None:
+            break
+        mine.append(more)
+    return mine
+
+
+def _reserve(conn: Connection, study: OpenStudy, seat: Seat) -> Assignment | None:
+    """One more task for a person: of the stage where they work, else of the first that has one."""
+    before = seat.place()
+    here = None if seat.stage_id is None else study.stage(seat.stage_id)
+    for stage in ([here] if here else []) + [one for one in study.stages if one is not here]:
+        if stage is not here:
+            _move(conn, seat, stage)
+        assignment = _reserve_in(conn, study, seat, stage)
+        if assignment is not None:
+            return assignment
+    seat.put(before)
+    save(conn, study, seat)
+    return None
+
+
+def _move(conn: Connection, seat: Seat, stage: OpenStage) -> None:
+    """Put a person into another stage, with what they were given there before."""
+    rows = conn.execute(
+        select(_T.role, func.count().label("tasks"))
+        .join(t.assignment, _A.task_id == _T.id)
+        .where(_A.person_id == seat.id, _T.stage_id == stage.id)
+        .group_by(_T.role)
+    )
+    counts = {row.role: row.tasks for row in rows}
+    seat.stage_id = stage.id
+    seat.trained, seat.served = counts.get("training", 0), counts.get("item", 0)
+    seat.checks, seat.golds = counts.get("check", 0), counts.get("gold", 0)
+
+
+def _reserve_in(
+    conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage
+) -> Assignment | None:
+    """A person's next task in a stage, if it has an item for them."""
+    limit = stage.rules.at_most
+    if limit and seat.served >= limit:
+        return None
+    task = _extra(conn, study, seat, stage) or _pick(conn, study, seat, stage)
+    return None if task is None else _give(conn, study, seat, task)
+
+
+def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
+    """A training example, attention check or gold item, if one is due."""
+    rules, seed = stage.rules, study.plan.seed
+    if seat.trained < stage.training:
+        # nobody is trained for nothing
+        free = seat.trained or conn.execute(_FREE, _at_stage(seat, stage)).first()
+        row = _unseen(conn, seat, stage, "training") if free else None
+        seat.trained += row is not None
+        return row
+    if seat.checks < min(stage.checks, due(rules.checks, seat.served, seed, seat.code, "check")):
+        seat.checks += 1
+        return _unseen(conn, seat, stage, "check")
+    if seat.golds < min(stage.golds, due(rules.gold, seat.served, seed, seat.code, "gold")):
+        seat.golds += 1
+        return _unseen(conn, seat, stage, "gold")
+    return None
+
+
+def _unseen(conn: Connection, seat: Seat, stage: OpenStage, role: str) -> Any:
+    return conn.execute(_EXTRA, {**_at_stage(seat, stage), "_role": role}).first()
+
+
+def _at_stage(seat: Seat, stage: OpenStage) -> dict[str, Any]:
+    return {"_person_id": seat.id, "_stage": stage.id}
+
+
+def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
+    """Hold the next item for a person: of the lane whose turn it is, else whatever there is."""
+    values = {**_at_stage(seat, stage), "_lane": _lane(study, seat, stage)}
+    row = conn.execute(_PICK_IN_LANE, values).first()
+    if row is None:
+        row = conn.execute(_PICK_ANY, _at_stage(seat, stage)).first()
+    seat.served += row is not None
+    return row
+
+
+def _lane(study: OpenStudy, seat: Seat, stage: OpenStage) -> int:
+    """The lane whose turn it is: each once, in an order drawn for each person and round."""
+    turn, place = divmod(seat.served, LANES)
+    drawn = seeds.number(study.plan.seed, "lanes", seat.code, stage.rules.name, turn)
+    first, step = drawn % LANES, 2 * (drawn // LANES % LANES) + 1
+    return (first + place * step) % LANES  # an odd step meets each of a power of two once
+
+
+def _give(conn: Connection, study: OpenStudy, seat: Seat, task: Any) -> Assignment:
+    """Write down that a person has a task, with the order of options drawn for them."""
+    stage = study.stage(task.stage_id)
+    matter = Matter.from_json(json.loads(task.matter))
+    path = (seat.code, stage.rules.name, task.key)
+    order = draw_order(stage.question.form(matter), study.plan.seed, *path)
+    seat.last_number += 1
+    values = {
+        **seat_values(study, seat),
+        "_task_id": task.id,
+        "_number": seat.last_number,
+        "_unit": task.unit,
+        "_drawn": json.dumps(order),
+        "_reserved_at": study.clock(),
+        "_expires_at": until(study, stage),
+    }
+    row = _GIVE.run(conn, values)
+    parts = (stage, task.role, matter, order)
+    return Assignment(row.id, seat.last_number, task.id, *parts, "open", "open")

@@ -1,0 +1,257 @@
+"""A study's results as files: judgements, figures, the human run, the verified benchmark."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection, select
+
+from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
+from tellapart.errors import BadInput
+from tellapart.items import Item, Origin
+from tellapart.questions import Ask, Question, questions
+from tellapart.score.engine import versions
+from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
+from tellapart.study.questions.question import (
+    ItemMaking,
+    JudgedTask,
+    KeptTask,
+    QuestionType,
+)
+from tellapart.study.results import StudyRecord, StudyResults, read_record, results_of
+from tellapart.study.store import schema as t
+from tellapart.study.study import OpenStudy
+from tellapart.tables import whole_file, whole_folder, write_json, write_parquet
+
+JUDGEMENT_COLUMNS: dict[str, Any] = {
+    "stage": pl.String, "ask": pl.String, "role": pl.String, "item": pl.String,
+    "question": pl.String, "person": pl.String, "number": pl.Int32, "choice": pl.String,
+    "word": pl.Int32, "right": pl.Boolean, "order": pl.List(pl.Int32), "answered_at": pl.Int64,
+    "milliseconds": pl.Int64, "revisions": pl.Int32, "void": pl.Boolean, "task": pl.String,
+}  # fmt: skip
+MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
+
+
+def export_study(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
+    """Write a folder: judgements.parquet, results.json, benchmark/, verified/ and people/.
+
+    `people/` is a run on `benchmark/` like any model's; `people-majority/` is there where an item
+    has several judgements. What the questions asked do not allow is left out, and said.
+    """
+
+    def job(conn: Connection) -> tuple[pl.DataFrame, StudyRecord]:
+        return judgement_table(conn, study), read_record(conn, study)
+
+    table, record = study.database.read(job).result()
+    left_out: list[str] = []
+    with whole_folder(out, overwrite=overwrite) as partial:
+        write_parquet(partial / "judgements.parquet", table)
+        benchmark = save_benchmark(record.benchmark, partial / "benchmark")
+        several = any(len(task.judgements) > 1 for task in record.tasks)
+        for name, majority in (("people", False), ("people-majority", True)):
+            if majority and not several:
+                continue
+            try:
+                save_run(human_run(record, benchmark, majority=majority), partial / name)
+            except BadInput as reason:
+                left_out.append(f"{name}/: {reason.what}")
+        try:
+            save_verified(record, partial / "verified")
+        except BadInput as reason:
+            left_out.append(f"verified/: {reason.what}")
+        results = results_of(record, tuple(left_out))
+        write_json(partial / "results.json", results.to_json())
+    return results
+
+
+def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
+    """All judgements, those of excluded people marked as void, in the order they were given."""
+    task, assignment, judgement, person = t.task.c, t.assignment.c, t.judgement.c, t.person.c
+    rows = conn.execute(
+        select(
+            t.stage.c.name, t.stage.c.ask, task.role, task.matter, task.key, person.code,
+            assignment.number, assignment.drawn, judgement.choice, judgement.word,
+            judgement.is_right, judgement.answered_at, judgement.milliseconds,
+            judgement.revisions, judgement.void,
+        )
+        .select_from(t.judgement)
+        .join(t.assignment, assignment.id == judgement.assignment_id)
+        .join(t.task, task.id == assignment.task_id)
+        .join(t.stage, t.stage.c.id == task.stage_id)
+        .join(t.person, person.id == assignment.person_id)
+        .where(t.stage.c.study_id == study.plan.id)
+        .order_by(judgement.answered_at, judgement.assignment_id)
+    )  # fmt: skip
+    values = []
+    for row in rows:
+        matter = json.loads(row.matter)
+        values.append(
+            (
+                row.name, row.ask, row.role, matter["item"], matter["question"], row.code,
+                row.number, row.choice, row.word, row.is_right, json.loads(row.drawn),
+                row.answered_at, row.milliseconds, row.revisions, row.void, row.key,
+            )
+        )  # fmt: skip
+    return pl.DataFrame(values, schema=JUDGEMENT_COLUMNS, orient="row")
+
+
+def flat_table(table: pl.DataFrame) -> pl.DataFrame:
+    """Judgements for CSV, which has no lists: the order of options as one text."""
+    return table.with_columns(pl.col("order").cast(pl.List(pl.String)).list.join(" "))
+
+
+def write_judgements(study: OpenStudy, path: Path) -> int:
+    """Write all judgements as CSV, Parquet or JSONL, by the file's name; says how many."""
+    table = study.database.read(lambda conn: judgement_table(conn, study)).result()
+    with whole_file(path) as partial:
+        if path.suffix == ".csv":
+            flat_table(table).write_csv(partial)
+        elif path.suffix == ".jsonl":
+            table.write_ndjson(partial)
+        else:
+            table.write_parquet(partial, compression="zstd", statistics=False)
+    return table.height
+
+
+def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = False) -> Run:
+    """People's answers as a run, to stand in the same tables as models.
+
+    Each judgement is a trial (or what most of them answered is one). An answer that no model could
+    give ("both", "neither", a draw between people) is kept without a choice: it counts as wrong.
+    """
+    asked = {
+        (q.item.id, q.id): q for item in benchmark.items for q in questions(item, MODELS_ASKED)
+    }
+    types = {stage.name: stage.question for stage in record.plan.stages}
+    rows: list[tuple[Any, ...]] = []
+    for task in record.tasks:
+        question = asked.get((task.matter.item, task.matter.question))
+        if question is None or not task.judgements:
+            continue
+        trials = _majority(task) if majority else _each(task, question)
+        for trial, (order, choice) in enumerate(trials):
+            rows.append(_answer_row(task, types[task.stage], trial, order, choice))
+    if not rows:
+        raise BadInput(
+            "nobody has answered a question that models are asked",
+            allowed="choose-caption, choose-image, best-of-five, which-image or foil",
+        )
+    card = RunCard(
+        model="people (majority)" if majority else "people",
+        kind="chooser",
+        benchmark=benchmark.name,
+        benchmark_sha256=benchmark.sha256,
+        made_by=f"study {record.plan.name}",
+        seed=record.plan.seed,
+        versions=versions(),
+        notes={"people": len(_people(record))},
+    )
+    return Run(card, benchmark, scores_frame([]), answers_frame(rows))
+
+
+def _each(task: JudgedTask, question: Question) -> Iterator[tuple[list[int], str]]:
+    for one in task.judgements:
+        yield list(one.order) or list(range(len(question.options))), one.choice
+
+
+def _majority(task: JudgedTask) -> Iterator[tuple[list[int], str]]:
+    votes = Counter(one.choice for one in task.judgements).most_common(2)
+    drawn = len(votes) > 1 and votes[0][1] == votes[1][1]
+    yield [], "draw" if drawn else votes[0][0]
+
+
+def _answer_row(
+    task: JudgedTask, question: QuestionType, trial: int, order: list[int], choice: str
+) -> tuple[Any, ...]:
+    name = (task.matter.item, task.matter.question)
+    return *name, trial, order, question.model_option(choice), "answered", choice
+
+
+def save_verified(record: StudyRecord, out: Path, *, overwrite: bool = False) -> Benchmark:
+    """Write the items that every stage kept, with who agreed on each.
+
+    The first stage's question makes them of what was chosen; where it makes none, items stay as
+    they are, and go in where people kept all that was asked of them.
+    """
+    question = record.plan.stages[0].question
+    items = list(_new_items(record, question) if isinstance(question, ItemMaking) else _old(record))
+    if not items:
+        raise BadInput(
+            "no item is verified yet",
+            allowed="at least one that people kept",
+            todo="see how far the study is with: tellapart study status",
+        )
+    before = record.benchmark
+    stages = ", ".join(
+        f"{stage.ask} ({stage.keep} of {stage.judgements})" for stage in record.plan.stages
+    )
+    card = Card(
+        name=before.name,
+        about=before.card.about,
+        measures=before.card.measures or question.measures,
+        made={
+            **before.card.made,
+            "verified_in": record.plan.name,
+            "verified_from": before.sha256,
+            "verified_seed": record.plan.seed,
+        },
+        licence=before.card.licence,
+        citation=before.card.citation,
+        verified=f"by {len(_people(record))} people: {stages}",
+    )
+    verified = make_benchmark(card, before.root, items, before.images.values())
+    return save_benchmark(verified, out, overwrite=overwrite)
+
+
+def _people(record: StudyRecord) -> set[str]:
+    return {one.person for task in record.tasks for one in task.judgements}
+
+
+def _old(record: StudyRecord) -> Iterator[Item]:
+    """Items all of whose tasks were kept."""
+    by_item: dict[str, list[JudgedTask]] = defaultdict(list)
+    for task in record.tasks:
+        by_item[task.matter.item].append(task)
+    for name, tasks in by_item.items():
+        if all(task.state == "closed" and task.kept for task in tasks):
+            yield _noted(record.benchmark.by_id[name], tasks)
+
+
+def _new_items(record: StudyRecord, question: ItemMaking) -> Iterator[Item]:
+    """Items that the question makes of the tasks that every stage kept."""
+    plan = record.plan
+    for chain in _chains(record):
+        matter, chosen = chain[0].matter, chain[0].chosen or "0"
+        source = record.benchmark.by_id[matter.item]
+        origin = Origin("tellapart study export", plan.name, matter.item, plan.seed)
+        item = question.make_item(KeptTask(matter, chosen, source, origin, plan.seed))
+        if item is not None:
+            yield _noted(item, chain)
+
+
+def _chains(record: StudyRecord) -> Iterator[list[JudgedTask]]:
+    """For each task that the last stage kept, all tasks that led to it, the first one first."""
+    for task in record.of_stage(record.plan.stages[-1].name):
+        if task.state == "closed" and task.kept:
+            chain = [task]
+            while chain[0].parent is not None:
+                chain.insert(0, record.by_id[chain[0].parent])
+            yield chain
+
+
+def _noted(item: Item, tasks: list[JudgedTask]) -> Item:
+    """With who said what: codes of people, stage by stage."""
+    notes = dict(item.origin.notes)
+    for task in tasks:
+        agreed = [
+            one.person for one in task.judgements if one.choice == task.chosen or task.right(one)
+        ]
+        name = f"{task.stage} {task.matter.question}"
+        notes[name] = f"{len(agreed)} of {len(task.judgements)}: {' '.join(agreed)}"
+    return replace(item, origin=replace(item.origin, notes=notes))

@@ -1,0 +1,337 @@
+"""A study's folder: the plan, its own copy of the items, training examples and keys.
+
+A study is made of a benchmark, or of pairs of images of which people pick a caption
+(`pairs.parquet` with the columns pair, target, decoy, captions, caption_ids, and `images.parquet`
+beside it; `tellapart build bison --for-study` writes both). A pair becomes an item: the target, the
+decoy, and the target's captions, all true of it; what is true of the decoy people will say.
+
+Pictures are those that were there when the study was made, by their hashes. Whatever is put in the
+place of one later, a link to a file outside included, is not shown; one that is missing has no
+hash, and may still be brought.
+
+`training.json` lists training examples for each stage, drawn for a new study and open to editing:
+pictures (files in the folder), captions, the right keys, the places of the wrong word, an
+explanation.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import (
+    IMAGE_COLUMNS,
+    Benchmark,
+    Card,
+    load_benchmark,
+    make_benchmark,
+    write_benchmark,
+)
+from tellapart.corpus.world.compose import arrange
+from tellapart.corpus.world.painter import StorybookPainter
+from tellapart.corpus.world.lexicon import COUNTS, SIZES
+from tellapart.corpus.world.scene import Scene, Thing
+from tellapart.errors import BadImage, BadInput
+from tellapart.items import Image, Item, Origin
+from tellapart.pictures import Picture
+from tellapart.study.keys import new_token, write_keys
+from tellapart.study.plan import (
+    CONSENT,
+    PLAN_FILE,
+    THANKS,
+    Stage,
+    StudyPlan,
+    check_plan,
+    read_plan,
+    write_plan,
+)
+from tellapart.study.questions.page import word_spans
+from tellapart.study.questions.question import Matter, Scenery, TrainingExample, Truth
+from tellapart.study.tasks import StudyContent, sample_matters
+from tellapart.tables import read_json, read_table, require_columns, whole_folder, write_json
+
+ITEMS, GOLD = "items", "gold"
+"""The folders within a study that hold its own copies of benchmarks' tables."""
+PAIRS = "pairs.parquet"
+COLUMNS = ("pair", "target", "decoy", "captions", "caption_ids")
+TRAINING_FILE = "training.json"
+TRAINING_FOLDER = "training"
+TEXTS = ("stage", "explanation")
+LISTS = {"images": str, "captions": str, "right": str, "words": int}
+THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class StudySetup:
+    """How a study is set up; what is not here can be edited in its file.
+
+    `gold` is a benchmark with known truth whose items are put in between (see `Stage.gold`).
+    `training` draws the question's own examples, which people practise with first.
+    """
+
+    stages: tuple[Stage, ...]
+    name: str = ""
+    seed: int = 0
+    once: str = "item"
+    prolific: bool = False
+    completion_code: str = ""
+    gold: Benchmark | Path | str | None = None
+    training: bool = True
+    overwrite: bool = False
+
+
+def create_study(source: Benchmark | Path | str, out: Path | str, setup: StudySetup) -> StudyPlan:
+    """Set up a study of a benchmark's items, or of pairs, in a folder; returns its plan."""
+    items = _loaded(source)
+    gold = None if setup.gold is None else _loaded(setup.gold)
+    code = setup.completion_code or (_completion_code() if setup.prolific else "")
+    plan = StudyPlan(
+        id=new_token()[:12],
+        name=setup.name or items.name,
+        stages=tuple(map(_with_instructions, setup.stages)),
+        seed=setup.seed,
+        once=setup.once,
+        prolific=setup.prolific,
+        completion_code=code,
+        consent=CONSENT,
+        thanks=THANKS,
+    )
+    check_plan(plan, "the options given")
+    _check_content(plan, items, gold)
+    with whole_folder(Path(out), overwrite=setup.overwrite) as partial:
+        for name, benchmark in ((ITEMS, items), (GOLD, gold)):
+            if benchmark is not None:
+                (partial / name).mkdir()
+                write_benchmark(pin_pictures(benchmark), partial / name)
+        write_plan(plan, partial / PLAN_FILE)
+        if setup.training:
+            write_training(plan, partial)
+        write_keys(partial)
+    return plan
+
+
+def _loaded(source: Benchmark | Path | str) -> Benchmark:
+    return source if isinstance(source, Benchmark) else load_source(source)
+
+
+def _with_instructions(stage: Stage) -> Stage:
+    return stage if stage.instructions else replace(stage, instructions=stage.question.instructions)
+
+
+def _check_content(plan: StudyPlan, items: Benchmark, gold: Benchmark | None) -> None:
+    """Every stage must have something to ask."""
+    for place, stage in enumerate(plan.stages):
+        if not any(True for _ in sample_matters(plan.stages[: place + 1], items.items)):
+            raise BadInput(
+                f"no item of {items.name} can be asked {stage.ask}",
+                allowed=stage.question.needs,
+                todo="choose another question (see them with: tellapart list questions)",
+            )
+        known_truth = (
+            (m for item in gold.items for m in stage.question.matters(item)) if gold else ()
+        )
+        if stage.gold and not any(matter.truth is not None for matter in known_truth):
+            raise BadInput(
+                f"stage {stage.name} wants gold items and there are none for {stage.ask}",
+                allowed="a benchmark with known truth that the question can be asked of",
+                todo="name one with --gold-from, or leave out --gold",
+            )
+
+
+def _completion_code() -> str:
+    letters = [letter for letter in new_token().upper() if letter.isalnum()]
+    return "".join(letters[:8])
+
+
+def read_content(folder: Path) -> StudyContent:
+    """What a study's folder holds, checked."""
+    if not (folder / PLAN_FILE).exists():
+        raise BadInput(
+            f"{folder} is not a study",
+            allowed=f"a folder with a {PLAN_FILE}",
+            todo="make one with: tellapart study create BENCH OUT --ask which-image",
+        )
+    plan = read_plan(folder / PLAN_FILE)
+    gold = load_benchmark(folder / GOLD) if (folder / GOLD).exists() else None
+    return StudyContent(plan, load_benchmark(folder / ITEMS), gold, read_training(plan, folder))
+
+
+def load_source(where: Path | str) -> Benchmark:
+    """The items of a benchmark (folder or name), or of a folder with pairs."""
+    folder = Path(where)
+    if folder.name == PAIRS:
+        folder = folder.parent
+    if (folder / PAIRS).exists() and not (folder / "benchmark.json").exists():
+        return _load_pairs(folder)
+    return load_benchmark(folder)
+
+
+def _load_pairs(folder: Path) -> Benchmark:
+    pairs = read_table(folder / PAIRS)
+    require_columns(pairs, COLUMNS, folder / PAIRS)
+    if not isinstance(pairs.schema["captions"], pl.List):
+        raise BadInput("captions are not lists", where=str(folder / PAIRS), allowed="lists of text")
+    images = read_table(folder / "images.parquet")
+    require_columns(images, list(IMAGE_COLUMNS), folder / "images.parquet")
+    known = [Image(*row) for row in images.select(list(IMAGE_COLUMNS)).iter_rows()]
+    items = [_pair_item(row) for row in pairs.select(COLUMNS).iter_rows(named=True)]
+    card = Card("pairs", about="pairs of images of which people pick a caption", measures=())
+    return make_benchmark(card, folder, items, known)
+
+
+def _pair_item(row: dict[str, Any]) -> Item:
+    captions = tuple(row["captions"] or ())
+    ids = ",".join(map(str, row["caption_ids"] or ()))
+    return Item.imported(
+        "pair",
+        str(row["pair"]),
+        images=(str(row["target"]), str(row["decoy"])),
+        captions=captions,
+        true=frozenset((0, j) for j in range(len(captions))),
+        original=(0, 0),
+        kind="pair",
+        origin=Origin("tellapart build bison", source_id=str(row["pair"]), notes={"captions": ids}),
+    )
+
+
+def pin_pictures(benchmark: Benchmark) -> Benchmark:
+    """The same benchmark, each of whose pictures carries the hash of its bytes."""
+    with ThreadPoolExecutor(THREADS) as threads:
+        pinned = threads.map(_pinned, map(benchmark.picture, benchmark.images))
+        return replace(benchmark, images={image.id: image for image in pinned})
+
+
+def missing_pictures(benchmark: Benchmark) -> int:
+    """How many of a study's pictures were not there when it was made."""
+    return sum(image.sha256 is None for image in benchmark.images.values())
+
+
+def _pinned(picture: Picture) -> Image:
+    if picture.image.sha256:
+        return picture.image
+    try:
+        return replace(picture.image, sha256=picture.stored_sha256())
+    except BadImage:
+        return picture.image
+
+
+def write_training(plan: StudyPlan, folder: Path) -> None:
+    """Draw the examples of every stage's question into a folder that is being made."""
+    entries = [
+        _draw_example(example, f"{stage.name}-{k}", stage, folder)
+        for stage in plan.stages
+        for k, example in enumerate(stage.question.examples, 1)
+    ]
+    write_json(folder / TRAINING_FILE, entries)
+
+
+def read_training(plan: StudyPlan, folder: Path) -> dict[str, list[Matter]]:
+    """The examples by the name of their stage; a study may have none."""
+    found: dict[str, list[Matter]] = {stage.name: [] for stage in plan.stages}
+    path = folder / TRAINING_FILE
+    if not path.exists():
+        return found
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise BadInput(f"{TRAINING_FILE} is not a list", where=str(path))
+    for number, entry in enumerate(entries, 1):
+        where = f"{path}, example {number}"
+        _check_example(entry, where)
+        if entry["stage"] not in found:
+            raise BadInput(
+                f"there is no stage {entry['stage']!r}", where=where, allowed=", ".join(found)
+            )
+        stage = next(one for one in plan.stages if one.name == entry["stage"])
+        found[stage.name].append(_read_example(entry, stage, len(found[stage.name]) + 1, where))
+    return found
+
+
+def _draw_example(
+    example: TrainingExample, name: str, stage: Stage, folder: Path
+) -> dict[str, Any]:
+    (folder / TRAINING_FOLDER).mkdir(exist_ok=True)
+    painter, images = StorybookPainter(), []
+    for k, scenery in enumerate(example.pictures, 1):
+        uri = f"{TRAINING_FOLDER}/{name}-{k}.png"
+        painter.paint(_scene(scenery, painter)).save(folder / uri)
+        images.append(uri)
+    words = [
+        place
+        for caption in example.captions[:1]
+        for place, (start, end) in enumerate(word_spans(caption))
+        if caption[start:end] == example.word
+    ]
+    return {
+        "stage": stage.name,
+        "images": images,
+        "captions": list(example.captions),
+        "right": list(example.right),
+        "words": words,
+        "explanation": example.explanation,
+    }
+
+
+def _scene(scenery: Scenery, painter: StorybookPainter) -> Scene:
+    things = [_thing(text) for text in scenery.things]
+    for attempt in range(100):
+        rng = seeds.rng(0, "training", scenery.background, list(scenery.things), attempt)
+        scene = arrange(scenery.background, things, scenery.relation, rng, painter)
+        if scene is not None:
+            return scene
+    raise BadInput(f"{', '.join(scenery.things)} do not fit into one picture")
+
+
+def _thing(text: str) -> Thing:
+    """A thing from words such as "two small red dog"."""
+    *before, category = text.split()
+    numbers = {word: count for count, words in COUNTS.items() for word in words}
+    count = next((numbers[word] for word in before if word in numbers), 1)
+    size = next((word for word in before if word in SIZES), "medium")
+    colour = next(word for word in before if word not in numbers and word not in SIZES)
+    return Thing(category, colour, size, count)
+
+
+def _check_example(entry: Any, where: str) -> None:
+    if not isinstance(entry, dict) or {*entry} != {*TEXTS, *LISTS}:
+        raise BadInput("not an example", where=where, allowed=", ".join((*TEXTS, *LISTS)))
+    bad = [name for name in TEXTS if not isinstance(entry[name], str)]
+    bad += [n for n, sort in LISTS.items() if not _list_of(entry[n], sort)]
+    if bad:
+        raise BadInput(f"{bad[0]} = {entry[bad[0]]!r}", where=where, allowed="as it was written")
+
+
+def _list_of(value: Any, sort: type) -> bool:
+    return isinstance(value, list) and all(isinstance(one, sort) for one in value)
+
+
+def _read_example(entry: dict[str, Any], stage: Stage, number: int, where: str) -> Matter:
+    matter = Matter(
+        f"training-{number}",
+        "training",
+        tuple(entry["images"]),
+        tuple(entry["captions"]),
+        Truth(frozenset(entry["right"]), frozenset(entry["words"])),
+        explanation=entry["explanation"],
+    )
+    try:
+        form = stage.question.form(matter)
+    except (IndexError, ValueError):
+        raise BadInput(
+            f"this is no example for {stage.ask}",
+            where=where,
+            allowed=stage.question.needs,
+        ) from None
+    keys = [option.key for option in (*form.options, *form.fixed)]
+    shown = [one.image for one in form.shown] + [one.image for one in form.options]
+    needed = max((image + 1 for image in shown if image is not None), default=0)
+    if needed > len(matter.images):
+        raise BadInput("a picture is missing", where=where, allowed=f"{needed} images")
+    wrong = [key for key in entry["right"] if key not in keys]
+    if wrong or not entry["right"]:
+        raise BadInput(f"right = {entry['right']}", where=where, allowed=", ".join(keys))
+    return matter

@@ -1,0 +1,184 @@
+"""People: invited by personal links or sent by a platform, paused, excluded, revoked, forgotten."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.study.assignment import release
+from tellapart.study.judgements import reopen
+from tellapart.study.keys import hashed, new_token
+from tellapart.study.sessions import NotAllowed, begin_session, end_sessions
+from tellapart.study.store import schema as t
+from tellapart.study.study import OpenStudy
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+PLATFORM_ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
+MOST = 10_000
+"""Links that are made at a time."""
+MOST_NAMED = 100
+_J, _P, _T = t.judgement.c, t.person.c, t.task.c
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A new person and the token of their link, which is shown once and stored only hashed."""
+
+    code: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Visitor:
+    """Someone whom Prolific sends: the three ids in its links."""
+
+    person: str
+    study: str
+    session: str
+
+
+def invite(conn: Connection, study: OpenStudy, people: int, label: str = "") -> list[Invitation]:
+    """Add people who come by personal links."""
+    if not 1 <= people <= MOST:
+        raise BadInput(f"{people} people", allowed=f"1 to {MOST:,}")
+    invited = [Invitation(_new_code(), new_token()) for _ in range(people)]
+    rows = [
+        {
+            **_new(study, one.code, "link"),
+            "label": label,
+            "token_hash": hashed(one.token),
+        }
+        for one in invited
+    ]
+    conn.execute(insert(t.person), rows)
+    return invited
+
+
+def join(conn: Connection, study: OpenStudy, token: str) -> str:
+    """Begin a session of the person whose link this is; returns the session's own token."""
+    found = conn.execute(
+        select(t.person.c.id, t.person.c.state).where(
+            t.person.c.token_hash == hashed(token), t.person.c.study_id == study.plan.id
+        )
+    ).first()
+    if found is None or found.state == "revoked":
+        raise NotAllowed("this link does not lead to a study (any more)", todo="ask for a new one")
+    return begin_session(conn, study, found.id)
+
+
+def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> str:
+    """Begin a session of someone whom Prolific sends; who comes back is known again.
+
+    Only keyed pseudonyms of their ids are stored.
+    """
+    plan = study.plan
+    if not plan.prolific or (plan.prolific_study and plan.prolific_study != visitor.study):
+        raise NotAllowed("this study does not take people from there", todo="check the link")
+    if not all(map(PLATFORM_ID.fullmatch, (visitor.person, visitor.study, visitor.session))):
+        raise BadInput("these are not ids of Prolific", allowed="8 to 64 letters and digits")
+    pseudonym = study.keys.pseudonym(visitor.person)
+    known = t.person.c.study_id == plan.id, t.person.c.pseudonym == pseudonym
+    found = conn.execute(select(t.person.c.id, t.person.c.state).where(*known)).first()
+    if found is not None and found.state == "revoked":
+        raise NotAllowed("you have left this study", todo="")
+    session = {"session_pseudonym": study.keys.pseudonym(visitor.session)}
+    if found is not None:
+        conn.execute(update(t.person).where(t.person.c.id == found.id).values(**session))
+        return begin_session(conn, study, found.id)
+    row = {**_new(study, _new_code(), "prolific"), "pseudonym": pseudonym, **session}
+    made = conn.execute(insert(t.person).values(**row).returning(t.person.c.id)).scalar_one()
+    return begin_session(conn, study, made)
+
+
+def _new(study: OpenStudy, code: str, source: str) -> dict[str, Any]:
+    return {
+        "study_id": study.plan.id,
+        "code": code,
+        "source": source,
+        "made_at": study.clock(),
+    }
+
+
+def _new_code() -> str:
+    """A random name, such as `p-k3vq9x2m`, that says nothing about the person."""
+    return "p-" + "".join(secrets.choice(LETTERS) for _ in range(8))
+
+
+def find_person(conn: Connection, study: OpenStudy, code: str) -> int:
+    """A person by their code, theirs alone until the transaction ends."""
+    mine = _P.study_id == study.plan.id, _P.code == code
+    found = conn.execute(select(_P.id).where(*mine).with_for_update(key_share=True)).scalar()
+    if found is None:
+        known = select(_P.code).where(_P.study_id == study.plan.id).limit(MOST_NAMED)
+        raise UnknownName("person", code, conn.execute(known).scalars())
+    return int(found)
+
+
+def pause(conn: Connection, person: int) -> None:
+    """Let others have what a person holds; they take up what is left when they come back."""
+    release(conn, person, "expired")
+
+
+def exclude(conn: Connection, study: OpenStudy, code: str) -> None:
+    """Count none of a person's judgements, and ask others in their place."""
+    person = find_person(conn, study, code)
+    release(conn, person, "lost")
+    _state(conn, person, "excluded")
+    _recount(conn, study, person, void=True)
+    study.record(conn, "excluded", code)
+
+
+def restore(conn: Connection, study: OpenStudy, code: str) -> None:
+    """Take an exclusion or a revoked link back."""
+    person = find_person(conn, study, code)
+    _state(conn, person, "active")
+    _recount(conn, study, person, void=False)
+    study.record(conn, "restored", code)
+
+
+def revoke(conn: Connection, study: OpenStudy, code: str) -> None:
+    """End a person's link and sessions; what they said stays."""
+    person = find_person(conn, study, code)
+    release(conn, person, "lost")
+    _state(conn, person, "revoked")
+    end_sessions(conn, study, person)
+    study.record(conn, "revoked", code)
+
+
+def forget(conn: Connection, study: OpenStudy, code: str) -> None:
+    """Delete a person and all that is stored about them; items ask for others in their place."""
+    person = find_person(conn, study, code)
+    release(conn, person, "lost")
+    _recount(conn, study, person, void=True)
+    conn.execute(delete(t.event).where(t.event.c.study_id == study.plan.id, t.event.c.who == code))
+    conn.execute(delete(t.person).where(_P.id == person))
+    study.record(conn, "deleted")
+
+
+def _state(conn: Connection, person: int, state: str) -> None:
+    conn.execute(update(t.person).where(_P.id == person).values(state=state))
+
+
+def _recount(conn: Connection, study: OpenStudy, person: int, void: bool) -> None:
+    tasks = _judged_tasks(conn, person)
+    mine = _J.person_id == person, _J.task_id.in_(tasks)
+    conn.execute(update(t.judgement).where(*mine).values(void=void))
+    for task in tasks:
+        reopen(conn, study, task)
+
+
+def _judged_tasks(conn: Connection, person: int) -> list[int]:
+    """The tasks that count which a person has judged, in the order in which everyone locks them."""
+    return list(
+        conn.execute(
+            select(_T.id)
+            .join(t.judgement, _J.task_id == _T.id)
+            .where(_J.person_id == person, _T.role == "item", _T.state != "void")
+            .order_by(_T.id)
+        ).scalars()
+    )

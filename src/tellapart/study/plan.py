@@ -1,0 +1,271 @@
+"""The plan of a study: stages, rules and texts, the file `study.toml`, and the papers' recipes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.study import questions
+from tellapart.study.questions.question import Following, QuestionType
+from tellapart.tables import read_text, write_text
+
+PLAN_FILE = "study.toml"
+STOPS = ("full", "decided")
+KEEPS = ("majority", "all", "first")
+ONCE = ("item", "question")
+HEAD = """\
+# Made by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
+# minutes, checks, gold and what concerns Prolific may be edited at any time, and training.json;
+# the server reads them when it starts. The rest is fixed once the study has begun.
+"""
+CONSENT = """\
+You are invited to take part in a study about pictures and captions. You will see pictures and short
+texts and answer questions about them.
+
+- Taking part is voluntary. You can stop at any time, without giving a reason.
+- We store your answers, how long each took, and nothing else about you. If you came here from a
+  platform, your id there is stored in a form that cannot be traced back to you without our key.
+- You can have everything that is stored about you deleted at any time, from the menu of this page.
+- The answers, without anything that points to you, may be published for research.
+"""
+THANKS = """\
+Thank you! That was all. You can close this page now.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One question, asked of every item (or of what the stage before has chosen).
+
+    `judgements` are wanted for each item; with `twice` above 0 it is one for each item, and two for
+    that share of them. `stop` is `full` (all that are wanted are asked for) or `decided` (none more
+    than are needed to know what becomes of the item). `keep` says who must agree for an item to
+    go on: a `majority`, `all`, or whoever was `first`. `checks` and `gold` are the shares of
+    attention checks and gold items in what a person sees; `at_most` limits the items of one person
+    (0: no limit). `minutes` is how long a task stays reserved for someone who does not answer.
+    """
+
+    name: str
+    ask: str
+    judgements: int = 3
+    twice: float = 0.0
+    stop: str = "full"
+    keep: str = "majority"
+    at_most: int = 0
+    checks: float = 0.0
+    gold: float = 0.0
+    minutes: float = 20.0
+    instructions: str = ""
+
+    @property
+    def question(self) -> QuestionType:
+        """The question type."""
+        found: QuestionType = questions.types.get(self.ask)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """A whole study: what `study.toml` says.
+
+    `once` is what nobody sees twice: an `item`, or only the same `question` about it. `prolific`
+    lets people in by Prolific's links, of `prolific_study` only where that is given;
+    `completion_code` is what they take back there.
+    """
+
+    id: str
+    name: str
+    stages: tuple[Stage, ...]
+    seed: int = 0
+    once: str = "item"
+    prolific: bool = False
+    prolific_study: str = ""
+    completion_code: str = ""
+    contact: str = ""
+    consent: str = ""
+    thanks: str = ""
+
+
+def check_plan(plan: StudyPlan, where: str) -> None:
+    """Raise `BadInput` where a plan cannot be carried out."""
+    if not plan.stages:
+        raise BadInput("a study needs a stage", where=where, allowed="one [[stage]] or more")
+    names = [stage.name for stage in plan.stages]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"two stages are called {name!r}", where=where, allowed="each name once")
+    _one_of("once", plan.once, ONCE, where)
+    if not -(2**63) <= plan.seed < 2**63:
+        raise BadInput(f"seed = {plan.seed}", where=where, allowed="a whole number of 64 bits")
+    for stage in plan.stages:
+        _check_stage(stage, f"{where}, stage {stage.name}")
+    for stage in plan.stages[1:]:
+        if not isinstance(stage.question, Following):
+            raise BadInput(
+                f"{stage.ask} cannot be asked of what an earlier stage chose",
+                where=f"{where}, stage {stage.name}",
+                todo="make it the first stage, or a study of its own",
+            )
+
+
+def _check_stage(stage: Stage, where: str) -> None:
+    if not stage.name or len(stage.name) > 60:
+        raise BadInput(f"name = {stage.name!r}", where=where, allowed="1 to 60 letters")
+    try:
+        _ = stage.question
+    except UnknownName as error:
+        error.where = where
+        raise
+    _one_of("stop", stage.stop, STOPS, where)
+    _one_of("keep", stage.keep, KEEPS, where)
+    _within("judgements", stage.judgements, 1, 1000, where)
+    _within("at_most", stage.at_most, 0, 10**9, where)
+    _within("minutes", stage.minutes, 0.05, 60 * 24 * 30, where)
+    _within("twice", stage.twice, 0, 1, where)
+    _within("checks", stage.checks, 0, 0.5, where)
+    _within("gold", stage.gold, 0, 0.5, where)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...], where: str) -> None:
+    if value not in allowed:
+        raise BadInput(f"{name} = {value!r}", where=where, allowed=" or ".join(allowed))
+
+
+def _within(name: str, value: float, low: float, high: float, where: str) -> None:
+    if not low <= value <= high:
+        raise BadInput(f"{name} = {value}", where=where, allowed=f"{low:g} to {high:g}")
+
+
+T = TypeVar("T", StudyPlan, Stage)
+
+
+def write_plan(plan: StudyPlan, path: Path) -> None:
+    """Write a plan as TOML."""
+    parts = [HEAD, *_lines(plan, skip="stages")]
+    for stage in plan.stages:
+        parts += ["\n[[stage]]\n", *_lines(stage)]
+    write_text(path, "".join(parts))
+
+
+def read_plan(path: Path) -> StudyPlan:
+    """Read and check a plan; every mistake is named with what is allowed."""
+    try:
+        data = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path.name} is not TOML: {error}", where=str(path)) from None
+    stages = data.pop("stage", [])
+    if not isinstance(stages, list) or not all(isinstance(one, dict) for one in stages):
+        raise BadInput("the stages are not tables", where=str(path), allowed="[[stage]]")
+    read = tuple(_from_toml(Stage, one, f"{path}, stage {n}") for n, one in enumerate(stages, 1))
+    plan = _from_toml(StudyPlan, {**data, "stages": read}, str(path))
+    check_plan(plan, str(path))
+    return plan
+
+
+def _lines(value: StudyPlan | Stage, skip: str = "") -> list[str]:
+    named = {field.name: getattr(value, field.name) for field in fields(value)}
+    return [f"{name} = {_literal(one)}\n" for name, one in named.items() if name != skip]
+
+
+def _literal(value: Any) -> str:
+    """A value in TOML: JSON's spelling is TOML's, but for texts of several lines."""
+    if isinstance(value, str) and "\n" in value:
+        return '"""\n' + "\n".join(_literal(line)[1:-1] for line in value.split("\n")) + '"""'
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _from_toml(sort: type[T], values: dict[str, Any], where: str) -> T:
+    known = {field.name: field for field in fields(sort)}
+    for name, value in values.items():
+        if name not in known:
+            error = UnknownName("setting", name, known)
+            error.where = where
+            raise error
+        _check_type(name, value, str(known[name].type), where)
+    missing = [n for n, f in known.items() if f.default is MISSING and n not in values]
+    if missing:
+        raise BadInput(f"{missing[0]} is not set", where=where)
+    return sort(**values)
+
+
+TOML_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "text"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "true or false"),
+}
+"""By the type of a field: what TOML may have for it, and how that is called."""
+
+
+def _check_type(name: str, value: Any, wanted: str, where: str) -> None:
+    if wanted not in TOML_TYPES:
+        return
+    types, called = TOML_TYPES[wanted]
+    # True is an int in Python, and no number in a plan
+    if not isinstance(value, types) or isinstance(value, bool) != (wanted == "bool"):
+        raise BadInput(f"{name} = {value!r}", where=where, allowed=called)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRecipe:
+    """A study's stages; `once` is what nobody sees twice (see `StudyPlan`)."""
+
+    about: str
+    stages: tuple[Stage, ...]
+    once: str = "item"
+
+
+RECIPES = {
+    "bison": StudyRecipe(
+        "pick a caption, then two others verify it (Hu et al. 2019, section 4.1)",
+        (
+            Stage("pick", "pick-caption", judgements=1, keep="first"),
+            Stage("verify", "which-image", judgements=2, keep="all"),
+        ),
+    ),
+    "foil": StudyRecipe(
+        "right or wrong, and which word, by three people (Shekhar et al. 2017, section 4)",
+        (Stage("judge", "foil", judgements=3),),
+    ),
+    "bivlc": StudyRecipe(
+        "the best of four pictures, some twice, then what is ambiguous (Miranda et al. 2024, 3.1)",
+        (
+            Stage("best", "best-image", twice=0.1, keep="first"),
+            Stage("filter", "first-second-both", judgements=1, keep="first"),
+        ),
+    ),
+    "bivlc-baseline": StudyRecipe(
+        "each of an item's four queries by one person (Miranda et al. 2024, section 4)",
+        (Stage("choose", "choose-both-ways", judgements=1),),
+        once="question",
+    ),
+    "mcic": StudyRecipe(
+        "the best of five captions by three people, six items each (Ding et al. 2016, 3.4)",
+        (Stage("best", "best-of-five", judgements=3, at_most=6),),
+    ),
+}
+
+
+def find_recipe(name: str) -> StudyRecipe:
+    """A recipe by its name."""
+    if name not in RECIPES:
+        raise UnknownName("recipe", name, RECIPES)
+    return RECIPES[name]
+
+
+def each_stage(text: str, stages: int, option: str) -> list[str]:
+    """One value for all stages, or one for each, separated by commas.
+
+    >>> each_stage("1,2", 2, "--judgements"), each_stage("3", 2, "--judgements")
+    (['1', '2'], ['3', '3'])
+    """
+    values = [value.strip() for value in text.split(",")]
+    if len(values) not in (1, stages):
+        raise BadInput(
+            f"{option} {text} has {len(values)} values", allowed=f"1, or {stages}: one a stage"
+        )
+    return values * stages if len(values) == 1 else values

@@ -1,0 +1,166 @@
+"""BiVLC's two questions: the best of several generated images, then what is ambiguous.
+
+Miranda et al. 2024, section 3.1: the best of four images for a caption, or none, which drops the
+instance (step 3); then which of two images the original caption describes, or both alike: where
+the generated image is chosen, or both, the instance goes (step 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tellapart.items import Item
+from tellapart.study.questions.question import (
+    KeptTask,
+    Matter,
+    Option,
+    QuestionType,
+    Scenery,
+    ShownPart,
+    TaskForm,
+    TrainingExample,
+    Truth,
+    numbered,
+    true_images,
+)
+
+
+class BestImage(QuestionType):
+    """Shown are a caption and its candidates.
+
+    An item has one caption and its candidates, or two captions and an original pair: then the
+    candidates are for the other caption. The matter keeps the original image and caption behind
+    the others; they are not shown, a later stage asks about them.
+    """
+
+    name = "best-image"
+    about = "which of several pictures shows the caption best, or none (BiVLC)"
+    needs = "items with three images or more and one caption, or two and an original pair"
+    measures = ("Group", "I2T", "T2I")
+    instructions = (
+        "You see a caption and several pictures that a program made for it. Choose the picture "
+        "that shows what the caption says.\n\n"
+        "Everything that the caption names must be there, as it says: the things, their number, "
+        "their colours, who does what. If several pictures fit, take the one that looks most "
+        "natural. If none of them fits, choose **None of them**."
+    )
+    examples = (
+        TrainingExample(
+            (
+                Scenery("beach", ("blue boat",)),
+                Scenery("beach", ("blue boat", "yellow umbrella")),
+                Scenery("beach", ("red boat", "yellow umbrella")),
+                Scenery("desert", ("blue boat", "yellow umbrella")),
+            ),
+            ("A blue boat and a yellow umbrella on a beach.",),
+            ("1",),
+            "One of the others has no umbrella, one a red boat, and one is not on a beach.",
+        ),
+        TrainingExample(
+            (
+                Scenery("night", ("brown cow",)),
+                Scenery("night", ("two brown cow",)),
+                Scenery("meadow", ("three brown cow",)),
+                Scenery("night", ("four brown cow",)),
+            ),
+            ("Three brown cows at night.",),
+            ("none",),
+            "Three cows are in one picture only, and there it is day.",
+        ),
+    )
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """One task for an item with candidates."""
+        if len(item.captions) == 1 and len(item.images) >= 3:
+            yield Matter(item.id, "best", item.images, item.captions)
+        elif len(item.captions) == 2 and item.original is not None and len(item.images) >= 3:
+            image, caption = item.original
+            candidates = tuple(one for k, one in enumerate(item.images) if k != image)
+            captions = (item.captions[1 - caption], item.captions[caption])
+            yield Matter(item.id, "best", (*candidates, item.images[image]), captions)
+
+    def form(self, matter: Matter) -> TaskForm:
+        """The candidates, then none."""
+        candidates = len(matter.images) - (len(matter.captions) - 1)
+        return TaskForm(
+            "Which picture shows best what the caption says?",
+            shown=(ShownPart("Caption", matter.captions[0]),),
+            options=numbered(images=candidates),
+            fixed=(Option("none", "None of them"),),
+        )
+
+    def make_item(self, kept: KeptTask) -> Item | None:
+        """The original pair, and the other caption with the image that was chosen for it."""
+        matter = kept.matter
+        if len(matter.captions) != 2:
+            return None
+        return Item.built(
+            "bivlc",
+            images=(matter.images[-1], matter.images[int(kept.chosen)]),
+            captions=(matter.captions[1], matter.captions[0]),
+            true=frozenset({(0, 0), (1, 1)}),
+            original=(0, 0),
+            kind=kept.source.kind,
+            origin=kept.origin,
+        )
+
+
+class FirstSecondBoth(QuestionType):
+    """Shown are a caption and two pictures in drawn order."""
+
+    name = "first-second-both"
+    about = "which of two pictures the caption fits better: first, second or both (BiVLC)"
+    needs = "items with two images"
+    instructions = (
+        "You see a caption and two pictures. Choose the picture that the caption describes.\n\n"
+        "If it describes both of them equally well, choose **Both alike**. Judge only what the "
+        "caption says: it does not matter which picture is more beautiful or more natural."
+    )
+    examples = (
+        TrainingExample(
+            (
+                Scenery("room", ("purple vase", "big brown table"), "on"),
+                Scenery("room", ("purple vase", "big brown table"), "left"),
+            ),
+            ("A vase on a table.",),
+            ("0",),
+            "There is a vase and a table in both pictures, but it stands on the table in one only.",
+        ),
+        TrainingExample(
+            (Scenery("snow", ("red car",)), Scenery("snow", ("red car", "green bench"))),
+            ("A red car in the snow.",),
+            ("both",),
+            "Everything that the caption says is true of both. The bench does not matter.",
+        ),
+    )
+
+    def matters(self, item: Item) -> Iterator[Matter]:
+        """The original caption with both images; every caption where none is the original."""
+        if len(item.images) != 2:
+            return
+        asked = range(len(item.captions)) if item.original is None else [item.original[1]]
+        for j in asked:
+            true = true_images(item, j)
+            truth = Truth(true if len(true) == 1 else frozenset({"both"})) if true else None
+            yield Matter(item.id, f"image@{j}", item.images, (item.captions[j],), truth)
+
+    def form(self, matter: Matter) -> TaskForm:
+        """Two pictures, then both."""
+        return TaskForm(
+            "Which picture does the caption describe?",
+            shown=(ShownPart("Caption", matter.captions[0]),),
+            options=numbered(images=2),
+            fixed=(Option("both", "Both alike"),),
+            places=("First picture", "Second picture"),
+        )
+
+    def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
+        """The original caption with the original image and the candidate that was chosen."""
+        if len(earlier.captions) == 2:
+            images = (earlier.images[-1], earlier.images[int(chosen)])
+            truth = Truth(frozenset({"0"}))
+            yield Matter(earlier.item, "ambiguity", images, (earlier.captions[1],), truth)
+
+
+BEST_IMAGE = BestImage()
+FIRST_SECOND_BOTH = FirstSecondBoth()

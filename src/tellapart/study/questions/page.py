@@ -1,0 +1,147 @@
+"""A question's part of the page: a task as one person sees it, and what their answer means.
+
+The order of options is drawn for each person. One of the words of a text can be pointed at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tellapart import seeds
+from tellapart.errors import BadInput
+from tellapart.study.questions.question import Matter, Option, PersonAnswer, QuestionType, TaskForm
+
+WORD = re.compile(r"\w+(?:['’-]\w+)*")
+PictureAddress = Callable[[int], str]
+"""From a picture's place in the matter to the address that the page loads it from."""
+
+
+def draw_order(form: TaskForm, seed: int, *path: Any) -> list[int]:
+    """A random order of the options that may move."""
+    places = range(len(form.options))
+    return sorted(places, key=lambda place: seeds.unit(seed, "options", *path, place))
+
+
+def view(
+    question: QuestionType, matter: Matter, order: list[int], source: PictureAddress
+) -> dict[str, Any]:
+    """What the page is given: texts, pictures by address, options in drawn order; never the truth.
+
+    Options are named by their place ("1", "2", ...), so that names tell nothing; fixed options
+    have names of their own.
+    """
+    form = question.form(matter)
+    asked = _check_prompt(form, matter, order) if matter.check else form.prompt
+    return {
+        "type": question.name,
+        "prompt": asked,
+        "shown": [
+            {"label": one.label, "text": one.text, "image": _address(one.image, source)}
+            for one in form.shown
+        ],
+        "options": [
+            {
+                "value": value,
+                "label": label,
+                "text": option.text,
+                "image": _address(option.image, source),
+                "fixed": fixed,
+            }
+            for value, label, option, fixed in _in_order(form, order)
+        ],
+        "word": _word_view(form),
+        **({"layout": question.layout} if question.layout else {}),
+    }
+
+
+def read_answer(
+    question: QuestionType, matter: Matter, order: list[int], value: str, word: int | None
+) -> PersonAnswer:
+    """What a person chose, in the matter's own keys; `BadInput` where it cannot be."""
+    form = question.form(matter)
+    named = {name: option.key for name, _, option, _ in _in_order(form, order)}
+    if value not in named:
+        raise BadInput(f"there is no option {value[:40]!r}", allowed=", ".join(named))
+    key = named[value]
+    asked = form.word is not None and form.word.when == key
+    if not asked:
+        if word is not None:
+            raise BadInput("no word is asked for with this choice", allowed="no word")
+        return PersonAnswer(key)
+    assert form.word is not None
+    words = len(word_spans(form.word.text))
+    if word is None or not 0 <= word < words:
+        raise BadInput(f"{word!r} is not a place of a word", allowed=f"0 to {words - 1}")
+    return PersonAnswer(key, word)
+
+
+def shown_value(form: TaskForm, order: list[int], key: str) -> str:
+    """The name under which a person saw the option with this key."""
+    return next(name for name, _, option, _ in _in_order(form, order) if option.key == key)
+
+
+def is_right(matter: Matter, answer: PersonAnswer) -> bool | None:
+    """Whether an answer is right; None where the truth is not known."""
+    if matter.check:
+        return answer.choice == matter.check
+    return matter.truth.fits(answer) if matter.truth is not None else None
+
+
+def _in_order(form: TaskForm, order: list[int]) -> list[tuple[str, str, Option, bool]]:
+    """(name, label, option, fixed) as they stand on the page."""
+    moving = [
+        (str(place + 1), form.places[place] if form.places else "", form.options[k], False)
+        for place, k in enumerate(order)
+    ]
+    return moving + [(option.key, option.label, option, True) for option in form.fixed]
+
+
+def _check_prompt(form: TaskForm, matter: Matter, order: list[int]) -> str:
+    entries = _in_order(form, order)
+    name, label = next((n, lab) for n, lab, option, _ in entries if option.key == matter.check)
+    return f"This one checks that you are reading: please choose “{label or name}”."
+
+
+def _address(image: int | None, source: PictureAddress) -> str | None:
+    return None if image is None else source(image)
+
+
+def _word_view(form: TaskForm) -> dict[str, Any] | None:
+    asked = form.word
+    if asked is None:
+        return None
+    return {
+        "when": asked.when,
+        "prompt": asked.prompt,
+        "hint": asked.hint,
+        "pieces": [{"text": text, "word": place} for text, place in pieces(asked.text)],
+    }
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text stand; a person's answer is a place in this list.
+
+    >>> word_spans("A dog's toy.")
+    [(0, 1), (2, 7), (8, 11)]
+    """
+    return [match.span() for match in WORD.finditer(text)]
+
+
+def pieces(text: str) -> Iterator[tuple[str, int | None]]:
+    """The text cut into words, which have a place, and what lies between them, which has none.
+
+    Pieces and not offsets go to the page, because a browser counts letters otherwise than we do.
+
+    >>> list(pieces("A dog."))
+    [('A', 0), (' ', None), ('dog', 1), ('.', None)]
+    """
+    end = 0
+    for place, (start, stop) in enumerate(word_spans(text)):
+        if start > end:
+            yield text[end:start], None
+        yield text[start:stop], place
+        end = stop
+    if end < len(text):
+        yield text[end:], None

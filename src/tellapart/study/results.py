@@ -1,0 +1,239 @@
+"""What people said, put together: the tasks with their judgements, the funnel, figures, agreement.
+
+Shekhar et al. 2017 (FOIL, section 4.4) give majority and unanimity; Ding et al. 2016 (MCIC, section
+4) also give at least one of three.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.stats.intervals import mean_interval
+from tellapart.study.agreement import COHEN, AgreementRow, agreement_rows
+from tellapart.study.plan import StudyPlan
+from tellapart.study.questions.question import JudgedTask, Judgement, Matter
+from tellapart.study.store import schema as t
+from tellapart.study.study import OpenStudy
+from tellapart.text.table_text import aligned
+from tellapart.types import Ints
+
+MOST_SHOWN = 10
+"""More pairs of people than this are left to the files."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyRecord:
+    """All tasks about items; judgements of excluded people and void tasks are left out."""
+
+    plan: StudyPlan
+    benchmark: Benchmark
+    tasks: tuple[JudgedTask, ...]
+
+    def of_stage(self, name: str) -> list[JudgedTask]:
+        """The tasks of a stage."""
+        return [task for task in self.tasks if task.stage == name]
+
+    @cached_property
+    def by_id(self) -> dict[int, JudgedTask]:
+        """Tasks by their number, to find what a task followed from."""
+        return {task.id: task for task in self.tasks}
+
+    def clusters(self, tasks: list[JudgedTask]) -> Ints:
+        """Tasks whose items share images belong together in every interval."""
+        items = self.benchmark.by_id
+        groups = [items[task.matter.item].group for task in tasks]
+        return np.unique(groups, return_inverse=True)[1]
+
+
+def read_record(conn: Connection, study: OpenStudy) -> StudyRecord:
+    """Read what people said so far; everything that comes out of a study starts here."""
+    judgements = _judgements(conn, study)
+    rows = conn.execute(
+        select(t.task, t.stage.c.name.label("stage"), t.stage.c.ask)
+        .join(t.stage, t.stage.c.id == t.task.c.stage_id)
+        .where(
+            t.stage.c.study_id == study.plan.id, t.task.c.role == "item", t.task.c.state != "void"
+        )
+        .order_by(t.stage.c.place, t.task.c.key)
+    )
+    tasks = tuple(
+        JudgedTask(
+            row.id, row.parent_id, row.stage, row.ask, Matter.from_json(json.loads(row.matter)),
+            row.state, row.kept, row.chosen, tuple(judgements.get(row.id, ())),
+        )
+        for row in rows
+    )  # fmt: skip
+    return StudyRecord(study.plan, study.content.items, tasks)
+
+
+def _judgements(conn: Connection, study: OpenStudy) -> dict[int, list[Judgement]]:
+    j, a = t.judgement.c, t.assignment.c
+    rows = conn.execute(
+        select(j.task_id, t.person.c.code, j.choice, j.word, a.drawn)
+        .join(t.assignment, a.id == j.assignment_id)
+        .join(t.person, t.person.c.id == j.person_id)
+        .where(t.person.c.study_id == study.plan.id, j.void.is_(False))
+        .order_by(j.answered_at, j.assignment_id)
+    )
+    by_task: dict[int, list[Judgement]] = defaultdict(list)
+    for row in rows:
+        order = tuple(json.loads(row.drawn))
+        by_task[row.task_id].append(Judgement(row.code, row.choice, row.word, order))
+    return by_task
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """A stage: tasks that came to it, those that are decided, kept, dropped, and judgements."""
+
+    stage: str
+    ask: str
+    came: int
+    decided: int
+    kept: int
+    dropped: int
+    judgements: int
+
+
+def funnel(record: StudyRecord) -> list[FunnelStep]:
+    """The stages in order; what a stage kept comes to the next."""
+    steps = []
+    for stage in record.plan.stages:
+        tasks = record.of_stage(stage.name)
+        decided = [task for task in tasks if task.state == "closed"]
+        kept = sum(bool(task.kept) for task in decided)
+        counts = (len(tasks), len(decided), kept, len(decided) - kept)
+        judgements = sum(len(task.judgements) for task in tasks)
+        steps.append(FunnelStep(stage.name, stage.ask, *counts, judgements))
+    return steps
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A share of tasks (or of single answers) with its interval at 95%."""
+
+    stage: str
+    about: str
+    how: str
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
+    """Every figure that the known truth allows, stage by stage, as the question counts them."""
+    found = []
+    for stage in record.plan.stages:
+        tasks = [
+            task
+            for task in record.of_stage(stage.name)
+            if task.state == "closed" and task.judgements and task.matter.truth is not None
+        ]
+        for share in stage.question.figures(tasks) if tasks else ():
+            if not share.rows:
+                continue
+            name = (stage.name, share.about, share.how)
+            values = np.array([right for _, right in share.rows], float)
+            clusters = record.clusters([task for task, _ in share.rows])
+            interval = mean_interval(values, clusters, seeds.rng(seed, "figures", *name))
+            found.append(
+                Figure(*name, float(values.mean()), interval.low, interval.high, len(values))
+            )
+    return found
+
+
+def agreements(record: StudyRecord, seed: int = 0) -> list[AgreementRow]:
+    """Every coefficient that the judgements allow, stage by stage."""
+    rows: list[AgreementRow] = []
+    for stage in record.plan.stages:
+        tasks = [task for task in record.of_stage(stage.name) if len(task.judgements) > 1]
+        if tasks:
+            clusters = record.clusters(tasks)
+            rows += agreement_rows(stage.name, stage.question, tasks, clusters, seed)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResults:
+    """The results of a study; `left_out` says what could not be made, and why."""
+
+    name: str
+    funnel: tuple[FunnelStep, ...]
+    figures: tuple[Figure, ...]
+    agreement: tuple[AgreementRow, ...]
+    left_out: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json` and results.json."""
+        return {
+            "study": self.name,
+            "funnel": [asdict(step) for step in self.funnel],
+            "figures": [asdict(figure) for figure in self.figures],
+            "agreement": [asdict(row) for row in self.agreement],
+            "left_out": list(self.left_out),
+        }
+
+    def __str__(self) -> str:
+        parts = [_funnel_table(self.funnel)]
+        if self.figures:
+            parts.append(_figure_table(self.figures))
+        shown = [row for row in self.agreement if row.measure != COHEN]
+        if len(self.agreement) - len(shown) <= MOST_SHOWN:
+            shown = list(self.agreement)
+        if shown:
+            parts.append(_agreement_table(shown))
+        return "\n\n".join([*parts, *(f"left out: {why}" for why in self.left_out)])
+
+
+def results_of(record: StudyRecord, left_out: tuple[str, ...] = ()) -> StudyResults:
+    """Figures, agreement and funnel."""
+    seed = record.plan.seed
+    return StudyResults(
+        record.plan.name,
+        tuple(funnel(record)),
+        tuple(figures(record, seed)),
+        tuple(agreements(record, seed)),
+        left_out,
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _funnel_table(steps: tuple[FunnelStep, ...]) -> str:
+    heads = ("stage", "question", "items", "decided", "kept", "dropped", "judgements")
+    rows: list[tuple[str, ...]] = [heads]
+    for s in steps:
+        numbers = (s.came, s.decided, s.kept, s.dropped, s.judgements)
+        rows.append((s.stage, s.ask, *(f"{number:,}" for number in numbers)))
+    return aligned(rows, {0, 1})
+
+
+def _figure_table(figures: tuple[Figure, ...]) -> str:
+    rows = [("stage", "of", "right", "%", "95% interval", "n")]
+    for one in figures:
+        interval = f"{_percent(one.low)} - {_percent(one.high)}"
+        rows.append((one.stage, one.about, one.how, _percent(one.value), interval, f"{one.n:,}"))
+    return aligned(rows, {0, 1, 2})
+
+
+def _agreement_table(rows: list[AgreementRow]) -> str:
+    lines = [("stage", "the same", "agreement", "people", "value", "95% interval", "items")]
+    for row in rows:
+        interval = f"{row.low:.3f} - {row.high:.3f}"
+        lines.append(
+            (row.stage, row.about, row.measure, row.people, f"{row.value:.3f}", interval,
+             f"{row.items:,}")
+        )  # fmt: skip
+    return aligned(lines, {0, 1, 2, 3})

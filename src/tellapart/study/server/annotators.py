@@ -1,0 +1,356 @@
+"""What annotators' pages call, and what they are told.
+
+Join, consent, the next task, answers, going back, people. A page is told who the person is, what is
+before them and how far they are; never which tasks are checks or gold, nor what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Cookie, Path, Response
+from pydantic import Field
+from sqlalchemy import Connection, bindparam, func, select
+
+from tellapart.study import people, sessions
+from tellapart.study.assignment import Assignment, arrive, find_assigned, held
+from tellapart.study.judgements import (
+    NotThere,
+    SentAnswer,
+    TakenAnswer,
+    answer,
+    may_revise,
+    stored_answer,
+)
+from tellapart.study.questions.page import shown_value, view
+from tellapart.study.server.calls import (
+    Body,
+    Here,
+    Nothing,
+    Server,
+    TokenBody,
+    json_response,
+    with_session,
+)
+from tellapart.study.sessions import NotAllowed, Seat
+from tellapart.study.store import schema as t
+from tellapart.study.study import OpenStage, OpenStudy
+from tellapart.study.tasks import due
+
+router = APIRouter(prefix="/api", tags=["annotators"])
+COOKIE = "tellapart"
+Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+PlatformId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
+Addresses = Callable[[Seat, int, int], str]
+"""From a person, the number of their task and a place among its pictures to an address."""
+_A, _T = t.assignment.c, t.task.c
+_LAST = (
+    select(func.max(_A.number))
+    .join(t.task, _T.id == _A.task_id)
+    .where(_A.person_id == bindparam("person"), _A.state == "done", _T.role != "training")
+)
+
+
+class Visit(Body):
+    """The three ids in a link of Prolific."""
+
+    PROLIFIC_PID: PlatformId
+    STUDY_ID: PlatformId
+    SESSION_ID: PlatformId
+
+
+class Agreed(Body):
+    """Consent."""
+
+    agree: bool
+
+
+class AnswerBody(Body):
+    """An answer to a task; `value` is the option's, `milliseconds` from shown to answered."""
+
+    number: int = Field(ge=1, le=2**31 - 1)
+    value: str = Field(min_length=1, max_length=40)
+    word: int | None = Field(None, ge=0, le=10_000)
+    milliseconds: int | None = Field(None, ge=0, le=2**31 - 1)
+    revise: bool = False
+
+
+class Confirmed(Body):
+    """The word that must be typed before everything is deleted."""
+
+    confirm: str = Field(pattern="^delete$", max_length=10)
+
+
+@router.post("/join")
+async def join(here: Here, body: TokenBody) -> Response:
+    """Begin a session with a personal link's token."""
+    token = await here.run(lambda conn: people.join(conn, here.study, body.token))
+    return with_session(json_response({"joined": True}), here, COOKIE, token, "/")
+
+
+@router.post("/join/prolific")
+async def join_from_prolific(here: Here, body: Visit) -> Response:
+    """Begin a session with the ids that Prolific puts into its links."""
+    visitor = people.Visitor(body.PROLIFIC_PID, body.STUDY_ID, body.SESSION_ID)
+    token = await here.run(lambda conn: people.join_from_prolific(conn, here.study, visitor))
+    return with_session(json_response({"joined": True}), here, COOKIE, token, "/")
+
+
+@router.get("/me")
+async def me(here: Here, session: Session = "") -> Response:
+    """Who is signed in, and what the study says."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        return about(here.study, sessions.seat_of(conn, here.study, session, lock=False))
+
+    return json_response(await here.read(job))
+
+
+@router.post("/consent")
+async def consent(here: Here, body: Agreed, session: Session = "") -> Response:
+    """Agree to take part; then the first task."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        if body.agree:
+            sessions.consent(conn, here.study, sessions.seat_of(conn, here.study, session))
+        return work(conn, here.study, session, _addresses(here))
+
+    return json_response(await here.run(job))
+
+
+@router.post("/next")
+async def following(here: Here, _body: Nothing, session: Session = "") -> Response:
+    """The task before this person, and the one after it."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        return work(conn, here.study, session, _addresses(here))
+
+    return json_response(await here.run(job))
+
+
+@router.post("/answers")
+async def answers(here: Here, body: AnswerBody, session: Session = "") -> Response:
+    """Take an answer and give the next task; the same answer may be sent again."""
+    reply = SentAnswer(body.number, body.value, body.word, body.milliseconds, body.revise)
+
+    def job(conn: Connection) -> dict[str, Any]:
+        return answer_and_work(conn, here.study, session, _addresses(here), reply)
+
+    return json_response(await here.run(job))
+
+
+@router.get("/tasks/{number}")
+async def task(here: Here, number: Number, session: Session = "") -> Response:
+    """A task that this person was given, with what they said: for going back."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        seat = sessions.seat_of(conn, here.study, session, lock=False)
+        assignment = find_assigned(conn, here.study, seat.id, number)
+        if assignment is None:
+            raise NotThere(f"there is no task {number}", todo="ask for the next task")
+        before = stored_answer(conn, assignment)
+        value = before and shown_value(assignment.form(), assignment.order, before.choice)
+        return {
+            "task": shown(seat, assignment, _addresses(here)),
+            "answer": before and {"value": value, "word": before.word},
+            "may_revise": may_revise(conn, seat, assignment),
+        }
+
+    return json_response(await here.read(job))
+
+
+@router.post("/pause")
+async def pause(here: Here, _body: Nothing, session: Session = "") -> Response:
+    """Let others have what is reserved; `next` goes on later."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        people.pause(conn, sessions.seat_of(conn, here.study, session).id)
+        return {"paused": True}
+
+    return json_response(await here.run(job))
+
+
+@router.post("/leave")
+async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
+    """End the session on this browser."""
+    await here.run(lambda conn: sessions.end_session(conn, session))
+    response = json_response({"left": True})
+    response.delete_cookie(COOKIE, path="/")
+    return response
+
+
+@router.post("/delete-me")
+async def delete_me(here: Here, _body: Confirmed, session: Session = "") -> Response:
+    """Delete this person and all that is stored about them."""
+
+    def job(conn: Connection) -> dict[str, Any]:
+        people.forget(conn, here.study, sessions.seat_of(conn, here.study, session).code)
+        return {"deleted": True}
+
+    response = json_response(await here.run(job))
+    response.delete_cookie(COOKIE, path="/")
+    return response
+
+
+def _addresses(here: Server) -> Addresses:
+    def address(seat: Seat, number: int, place: int) -> str:
+        return f"/images/{number}-{place}-{here.study.keys.picture(seat.id, number, place)}"
+
+    return address
+
+
+def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
+    """What a person's page needs before any task: all that stays the same."""
+    plan = study.plan
+    return {
+        "study": {
+            "name": plan.name,
+            "contact": plan.contact,
+            "consent": plan.consent,
+            "thanks": plan.thanks,
+            "stages": list(map(_stage, study.stages)),
+        },
+        "person": {
+            "code": seat.code,
+            "consented": seat.consented_at is not None,
+            "state": seat.state,
+        },
+    }
+
+
+def _stage(stage: OpenStage) -> dict[str, Any]:
+    told = {
+        "name": stage.rules.name,
+        "type": stage.rules.ask,
+        "instructions": stage.rules.instructions,
+        "training": stage.training,
+    }
+    if stage.question.script:
+        told["script"] = f"/questions/{stage.rules.ask}.js"
+    return told
+
+
+def work(conn: Connection, study: OpenStudy, session: str, addresses: Addresses) -> dict[str, Any]:
+    """The task before a person and the one after it, reserved for them."""
+    seat, waiting = arrive(conn, study, session)
+    if seat.consented_at is None:
+        return _nothing("consent")
+    if seat.state != "active":
+        return _nothing("stopped")
+    last = conn.execute(_LAST, {"person": seat.id}).scalar()
+    return _work(conn, study, seat, addresses, waiting, last)
+
+
+def answer_and_work(
+    conn: Connection, study: OpenStudy, session: str, addresses: Addresses, reply: SentAnswer
+) -> dict[str, Any]:
+    """Take an answer, then give the next task, in one transaction."""
+    seat, waiting = arrive(conn, study, session)
+    if seat.consented_at is None or seat.state != "active":
+        raise NotAllowed("answers are taken after consent only", todo="reload the page")
+    taken = answer(conn, study, seat, reply, waiting)
+    left = [assignment for assignment in waiting if assignment.number != reply.number]
+    last = None if taken.assignment.role == "training" else reply.number
+    return {
+        **_work(conn, study, seat, addresses, left, last),
+        "feedback": feedback(taken),
+    }
+
+
+def _work(
+    conn: Connection,
+    study: OpenStudy,
+    seat: Seat,
+    addresses: Addresses,
+    waiting: list[Assignment],
+    last: int | None,
+) -> dict[str, Any]:
+    mine = held(conn, study, seat, waiting)
+    state = "work" if mine else "wait" if _more_to_come(conn, study, seat) else "done"
+    views = [shown(seat, assignment, addresses) for assignment in mine]
+    return {
+        "state": state,
+        "stage": None if seat.stage_id is None else study.stage(seat.stage_id).rules.name,
+        "progress": _progress(study, seat, mine),
+        "task": views[0] if views else None,
+        "ahead": views[1] if len(views) > 1 else None,
+        "back": last,
+        "completion_code": "" if mine else study.plan.completion_code,
+    }
+
+
+def shown(seat: Seat, assignment: Assignment, addresses: Addresses) -> dict[str, Any]:
+    """A task as this person sees it; only training is told apart from the rest."""
+    places = {image: place for place, image in enumerate(assignment.pictures())}
+
+    def address(image: int) -> str:
+        return addresses(seat, assignment.number, places[image])
+
+    return {
+        "number": assignment.number,
+        "stage": assignment.stage.rules.name,
+        "training": assignment.role == "training",
+        **view(assignment.stage.question, assignment.matter, assignment.order, address),
+    }
+
+
+def feedback(taken: TakenAnswer) -> dict[str, Any] | None:
+    """What a training example says after the answer; of nothing else is the truth ever told."""
+    assignment, truth = taken.assignment, taken.assignment.matter.truth
+    if assignment.role != "training" or truth is None:
+        return None
+    right = sorted(truth.choices)
+    return {
+        "right": bool(taken.right),
+        "value": shown_value(assignment.form(), assignment.order, right[0]),
+        "words": sorted(truth.words),
+        "explanation": assignment.matter.explanation,
+    }
+
+
+def _nothing(state: str) -> dict[str, Any]:
+    nothing = ("stage", "progress", "task", "ahead", "back")
+    return {"state": state, **dict.fromkeys(nothing), "completion_code": ""}
+
+
+def _progress(study: OpenStudy, seat: Seat, mine: list[Assignment]) -> dict[str, Any]:
+    """How far a person is. Checks and gold items count, or the count would tell them."""
+    training = sum(assignment.role == "training" for assignment in mine)
+    done = seat.served + seat.checks + seat.golds - (len(mine) - training)
+    stage = None if seat.stage_id is None else study.stage(seat.stage_id)
+    return {
+        "done": max(0, done),
+        "of": None if stage is None else _limit(study, seat, stage),
+        "training": {"done": seat.trained - training, "of": stage.training if stage else 0},
+    }
+
+
+def _limit(study: OpenStudy, seat: Seat, stage: OpenStage) -> int | None:
+    most, seed, code = stage.rules.at_most, study.plan.seed, seat.code
+    if not most:
+        return None
+    checks = min(stage.checks, due(stage.rules.checks, most - 1, seed, code, "check"))
+    return most + checks + min(stage.golds, due(stage.rules.gold, most - 1, seed, code, "gold"))
+
+
+def _more_to_come(conn: Connection, study: OpenStudy, seat: Seat) -> bool:
+    """Whether a task that others hold, or one that follows from it, may yet come to this person."""
+    rows = conn.execute(
+        select(_T.stage_id, func.count().label("items"))
+        .join(t.assignment, _A.task_id == _T.id)
+        .where(_A.person_id == seat.id, _T.role == "item")
+        .group_by(_T.stage_id)
+    )
+    served = {row.stage_id: row.items for row in rows}
+    limits = [(one, one.rules.at_most or float("inf")) for one in study.stages]
+    last = max((one.place for one, most in limits if served.get(one.id, 0) < most), default=-1)
+    seen = select(_A.id).where(_A.person_id == seat.id, _A.unit == _T.unit).exists()
+    open_ = select(_T.id).where(
+        _T.stage_id.in_([one.id for one in study.stages if one.place <= last]),
+        _T.state == "open",
+        _T.role == "item",
+        ~seen,
+    )
+    return conn.execute(open_.limit(1)).first() is not None

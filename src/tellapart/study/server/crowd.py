@@ -1,0 +1,280 @@
+"""Simulated people who work through a study by its real HTTP interface.
+
+For tests, for the demo, and for planning: they err at a chosen rate, have a liking for the first
+option, take their time and walk away, each by a seed of their own. What they take for right is the
+truth where it is known, else what the built-in world's pictures say.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import httpx
+import numpy as np
+from sqlalchemy import select
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.corpus.world.world import scene_of
+from tellapart.errors import BadInput, TellapartError
+from tellapart.models.baselines import Oracle
+from tellapart.study.assignment import Assignment, find_assigned
+from tellapart.study.people import Invitation, invite
+from tellapart.study.questions.page import shown_value
+from tellapart.study.questions.question import Matter, PersonAnswer, TaskForm
+from tellapart.study.store import schema as t
+from tellapart.study.study import OpenStudy
+from tellapart.types import Progress, silent
+
+HEADERS = {"X-Tellapart": "1"}
+LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
+ATTEMPTS = 30
+LABEL = "simulated"
+SURE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What simulated people are like.
+
+    `error` is the share of answers that are wrong, each wrong option equally often; `bias` the
+    share that go to the first option unseen; `seconds` how long an answer takes on average (it is
+    told to the server, nobody waits); `leaving` the chance to walk away after each answer.
+    """
+
+    error: float = 0.1
+    bias: float = 0.0
+    seconds: float = 8.0
+    leaving: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("error", "bias", "leaving"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise BadInput(f"{name} = {value} is not a share", allowed="0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How many people, how many of them at once, and their seed."""
+
+    people: int = 5
+    at_once: int = 4
+    seed: int = 0
+    habits: Habits = Habits()
+
+
+@dataclass(slots=True)
+class SimulatedStudy:
+    """What happened: answers by stage, and people who walked away."""
+
+    answers: Counter[str] = field(default_factory=Counter)
+    left: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"answers": dict(self.answers), "left": self.left}
+
+    def __str__(self) -> str:
+        stages = ", ".join(f"{stage}: {number:,}" for stage, number in self.answers.items())
+        return f"{sum(self.answers.values()):,} answers ({stages}); {self.left} walked away"
+
+
+def simulate(
+    study: OpenStudy,
+    url: str,
+    crowd: Crowd = Crowd(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> SimulatedStudy:
+    """Let people work until nothing is left for them.
+
+    Those who wait look again while others bring the study on. `study` is the one that is served at
+    `url`: from it they know what is right.
+    """
+    knowledge = Knowledge(study.content.items)
+    every = SimulatedStudy()
+    invited = study.database.submit(lambda conn: invite(conn, study, crowd.people, LABEL)).result()
+    waiting = [
+        _Person(study, url, one, knowledge, replace(crowd, seed=seeds.number(crowd.seed, place)))
+        for place, one in enumerate(invited)
+    ]
+    with ThreadPoolExecutor(crowd.at_once) as pool:
+        while waiting:
+            before = sum(every.answers.values())
+            jobs = [pool.submit(one.work) for one in waiting]
+            later = []
+            for one, job in zip(waiting, jobs, strict=True):
+                answers, state = job.result()
+                every.answers += answers
+                every.left += state == "left"
+                if state == "wait":
+                    later.append(one)
+                progress("answers", sum(every.answers.values()), 0)
+            # those who waited look again as long as others bring the study on
+            waiting = later if sum(every.answers.values()) > before else []
+    return every
+
+
+class _Person:
+    """One person in front of the page."""
+
+    def __init__(
+        self, study: OpenStudy, url: str, invited: Invitation, knowledge: Knowledge, crowd: Crowd
+    ) -> None:
+        self._study, self._knowledge, self._habits = study, knowledge, crowd.habits
+        self._invited, self._url = invited, url
+        self._seed = crowd.seed
+
+    def work(self) -> tuple[Counter[str], str]:
+        """Answer until there is nothing to answer: how many by stage, and how it ended."""
+        answers: Counter[str] = Counter()
+        with httpx.Client(base_url=self._url, headers=HEADERS, timeout=60) as client:
+            _post(client, "/api/join", {"token": self._invited.token})
+            found = _post(client, "/api/next", {})
+            if found["state"] == "consent":
+                found = _post(client, "/api/consent", {"agree": True})
+            while found["state"] == "work":
+                task = found["task"]
+                rng = seeds.rng(self._seed, "person", task["number"])
+                if rng.random() < self._habits.leaving:
+                    return answers, "left"
+                reply = self._reply(task, rng)
+                found = _post(client, "/api/answers", reply)
+                if not task["training"]:
+                    answers[task["stage"]] += 1
+        return answers, str(found["state"])
+
+    def _reply(self, task: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        assignment = self._assignment(int(task["number"]))
+        answer = self._answer(assignment, task, rng)
+        milliseconds = int(1000 * rng.gamma(4.0, self._habits.seconds / 4.0))
+        return {"number": task["number"], **answer, "milliseconds": milliseconds}
+
+    def _answer(
+        self, assignment: Assignment, task: dict[str, Any], rng: np.random.Generator
+    ) -> dict[str, Any]:
+        values = [option["value"] for option in task["options"]]
+        assumed = assignment.role == "item" and assignment.stage.place > 0
+        right = self._knowledge.right(assignment.matter, assignment.form(), assumed)
+        if rng.random() < self._habits.bias:
+            return self._chosen(values[0], None, task, rng)
+        if right is None:
+            return self._chosen(values[int(rng.integers(len(values)))], None, task, rng)
+        value = shown_value(assignment.form(), assignment.order, right.choice)
+        if rng.random() < self._habits.error and len(values) > 1:
+            others = [one for one in values if one != value]
+            return self._chosen(others[int(rng.integers(len(others)))], None, task, rng)
+        return self._chosen(value, right, task, rng)
+
+    def _chosen(
+        self, value: str, right: PersonAnswer | None, task: dict[str, Any], rng: np.random.Generator
+    ) -> dict[str, Any]:
+        """With a word where one is asked for: the right one, or at the error rate another."""
+        asked = task["word"]
+        if asked is None or asked["when"] != value:
+            return {"value": value, "word": None}
+        words = [piece["word"] for piece in asked["pieces"] if piece["word"] is not None]
+        known = right.word if right is not None else None
+        if known is None or rng.random() < self._habits.error:
+            words = [word for word in words if word != known] or words
+            return {"value": value, "word": words[int(rng.integers(len(words)))]}
+        return {"value": value, "word": known}
+
+    def _assignment(self, number: int) -> Assignment:
+        def job(conn: Any) -> Assignment | None:
+            return find_assigned(conn, self._study, self._person(conn), number)
+
+        found = self._study.database.read(job).result()
+        if found is None:
+            raise TellapartError(f"{self._invited.code} has no task {number}")
+        return found
+
+    def _person(self, conn: Any) -> int:
+        mine = t.person.c.study_id == self._study.plan.id, t.person.c.code == self._invited.code
+        found: int = conn.execute(select(t.person.c.id).where(*mine)).scalar_one()
+        return found
+
+
+def _post(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Send as the page does: later again where the server says so."""
+    for _ in range(ATTEMPTS):
+        response = client.post(path, json=body)
+        if response.status_code not in LATER:
+            break
+        time.sleep(float(response.headers.get("Retry-After", 1)))
+    if response.status_code != httpx.codes.OK:
+        error = response.json().get("error", {}) if response.content else {}
+        raise TellapartError(
+            f"the study's server answered {response.status_code}: {error.get('what', '')}",
+            where=str(response.request.url),
+        )
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Knows what a careful person would answer, or that nobody can tell (None)."""
+
+    benchmark: Benchmark
+
+    def right(self, matter: Matter, form: TaskForm, assumed: bool) -> PersonAnswer | None:
+        """The right answer to a task.
+
+        `assumed` says that its truth is what an earlier stage assumed, and may be wrong.
+        """
+        if matter.check:
+            return PersonAnswer(matter.check)
+        if assumed and self._is_world:
+            return self._described(matter, form)
+        if matter.truth is not None:
+            choice = sorted(matter.truth.choices)[0]
+            asked = form.word is not None and form.word.when == choice
+            words = sorted(matter.truth.words)
+            return PersonAnswer(choice, (words[0] if words else 0) if asked else None)
+        return self._picked(matter, form) if self._is_world else None
+
+    def _described(self, matter: Matter, form: TaskForm) -> PersonAnswer | None:
+        """The picture that the caption describes, or that it is both or neither."""
+        caption = matter.captions[0]
+        keys = [option.key for option in form.options]
+        fitting = [key for key in keys if self._fits(matter.images[int(key)], caption)]
+        if len(fitting) == 1:
+            return PersonAnswer(fitting[0])
+        wanted = "both" if fitting else "neither"
+        return PersonAnswer(wanted) if wanted in {o.key for o in form.fixed} else None
+
+    def _picked(self, matter: Matter, form: TaskForm) -> PersonAnswer | None:
+        """The first caption that is true of the target alone, or the first picture that fits."""
+        if not form.options:
+            return None
+        of_captions = form.options[0].image is None
+        for option in form.options:
+            place = int(option.key)
+            if of_captions:
+                caption = matter.captions[place]
+                target, decoy = matter.images[:2]
+                fits = self._fits(target, caption) and not self._fits(decoy, caption)
+            else:
+                fits = self._fits(matter.images[place], matter.captions[0])
+            if fits:
+                return PersonAnswer(option.key)
+        return PersonAnswer(form.fixed[0].key) if form.fixed else None
+
+    def _fits(self, image: str, caption: str) -> bool:
+        picture = self.benchmark.picture(image)
+        return bool(self._oracle.score_pairs([picture], [caption])[0] > SURE)
+
+    @cached_property
+    def _oracle(self) -> Oracle:
+        return Oracle()
+
+    @cached_property
+    def _is_world(self) -> bool:
+        first = next(iter(self.benchmark.images))
+        return scene_of(self.benchmark.picture(first)) is not None

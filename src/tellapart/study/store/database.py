@@ -1,0 +1,282 @@
+"""A database and the threads that work on it.
+
+All work comes as jobs: functions of a connection that run in one transaction. SQLite has a single
+writer, which commits the jobs that came in meanwhile together, so that many people share one wait
+for the disk; PostgreSQL runs jobs side by side. A job may be run again from the start when the
+database asks for it, so it must do nothing but read and write the database.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    Connection,
+    Engine,
+    Executable,
+    bindparam,
+    create_engine,
+    event,
+)
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from tellapart.errors import BadInput, TellapartError
+
+T = TypeVar("T")
+Job = Callable[[Connection], T]
+Work = tuple[Job[Any], "Future[Any]"]
+BATCH = 64
+"""Jobs that SQLite's writer commits together, at most."""
+CONNECTIONS = 6
+"""To PostgreSQL, of one server: with more, its threads are in each other's way."""
+AGAIN = {"40001", "40P01", "23505"}
+"""PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
+ATTEMPTS = 4
+
+
+Outcome = tuple["Future[Any]", Any, BaseException | None]
+"""What a job gave, or why it gave nothing."""
+
+
+class Gone(TellapartError):
+    """The database cannot be reached or cannot write at the moment; nothing was changed."""
+
+
+class Interrupted(Gone):
+    """What a job had read was changed by another before it could write: it is run again."""
+
+
+class Database(Protocol):
+    """Runs jobs; a result that is there is on the disk."""
+
+    engine: Engine
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Run a job that may write."""
+        ...
+
+    def read(self, job: Job[T]) -> Future[T]:
+        """Run a job that only reads."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is under way and let go of the database."""
+        ...
+
+
+def open_database(url: str) -> Database:
+    """A database by its URL: `sqlite:///path`, or `postgresql://user@host/name`."""
+    scheme = url.partition(":")[0]
+    if scheme == "sqlite":
+        return SQLite(url)
+    if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
+        return PostgreSQL("postgresql+psycopg" + url[len(scheme) :])
+    raise BadInput(
+        f"{scheme}: is no database that studies know",
+        allowed="sqlite:///PATH or postgresql://USER@HOST/NAME",
+    )
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a file."""
+    return f"sqlite:///{path.resolve()}"
+
+
+class SQLite:
+    """One writer thread with its own connection; readers beside it (WAL)."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
+        event.listen(self.engine, "connect", _prepare_sqlite)
+        event.listen(self.engine, "begin", _begin_immediate)
+        self._reading = create_engine(url, pool_size=2, max_overflow=2, hide_parameters=True)
+        event.listen(self._reading, "connect", _prepare_sqlite)
+        event.listen(self._reading, "begin", _begin_deferred)
+        self._jobs: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._readers = ThreadPoolExecutor(2, "study-reader")
+        self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
+        self._writer.start()
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Hand a job to the writer."""
+        future: Future[T] = Future()
+        if not self._writer.is_alive():
+            future.set_exception(Gone("the database was closed"))
+        else:
+            self._jobs.put((job, future))
+        return future
+
+    def read(self, job: Job[T]) -> Future[T]:
+        """Run a job beside the writer, on what was committed last."""
+        return self._readers.submit(_in_transaction, self._reading, job)
+
+    def close(self) -> None:
+        """Let the writer finish what it has."""
+        self._jobs.put(None)
+        self._writer.join()
+        self._readers.shutdown()
+        self._reading.dispose()
+        self.engine.dispose()
+
+    def _write(self) -> None:
+        outcomes: Iterable[Outcome]
+        while (batch := self._next_batch()) is not None:
+            ready = [one for one in batch if one[1].set_running_or_notify_cancel()]
+            try:
+                outcomes = self._commit(ready)
+            except Exception:  # nothing of the batch was committed: each by itself, then
+                outcomes = map(self._alone, ready)
+            for future, value, failure in outcomes:
+                if failure is None:
+                    future.set_result(value)
+                else:
+                    future.set_exception(failure)
+
+    def _next_batch(self) -> list[Work] | None:
+        """What has come in meanwhile; None once there is no more to come."""
+        first = self._jobs.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < BATCH and not self._jobs.empty():
+            following = self._jobs.get()
+            if following is None:
+                self._jobs.put(None)
+                break
+            batch.append(following)
+        return batch
+
+    def _alone(self, work: Work) -> Outcome:
+        try:
+            return self._commit([work])[0]
+        except Exception as error:
+            return work[1], None, as_gone(error)
+
+    def _commit(self, batch: list[Work]) -> list[Outcome]:
+        """Run jobs in one transaction.
+
+        A job that says no before it has changed anything leaves the others as they are; any other
+        failure undoes the batch.
+        """
+        outcomes: list[Outcome] = []
+        with self.engine.begin() as connection:
+            raw: Any = connection.connection.dbapi_connection
+            for job, future in batch:
+                changes = raw.total_changes
+                try:
+                    outcomes.append((future, job(connection), None))
+                except TellapartError as error:
+                    if raw.total_changes != changes or not raw.in_transaction:
+                        raise
+                    outcomes.append((future, None, error))
+            if not raw.in_transaction:  # SQLite undid it all by itself, as when the disk is full
+                raise Gone("the transaction was undone", todo="try again in a moment")
+        return outcomes
+
+
+class PostgreSQL:
+    """Some connections, each with a thread."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = create_engine(
+            url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=10, hide_parameters=True,
+            connect_args={"connect_timeout": 10},
+        )  # fmt: skip
+        self._workers = ThreadPoolExecutor(CONNECTIONS, "study-database")
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Run a job in a transaction of its own, again where the database asks for it."""
+        return self._workers.submit(_in_transaction, self.engine, job)
+
+    def read(self, job: Job[T]) -> Future[T]:
+        """The same: readers do not hold up writers here."""
+        return self.submit(job)
+
+    def close(self) -> None:
+        """Finish what is under way."""
+        self._workers.shutdown()
+        self.engine.dispose()
+
+
+def _in_transaction(engine: Engine, job: Job[T]) -> T:
+    """Run a job, again where another came in its way or the connection was an old one.
+
+    Where a connection breaks while it commits, nobody knows whether it did: the job runs again,
+    and finds its own work.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            with engine.begin() as connection:
+                return job(connection)
+        except (SQLAlchemyError, Interrupted) as error:
+            if attempt + 1 == ATTEMPTS or not _worth_another(error):
+                raise as_gone(error) from error
+    raise AssertionError("unreachable")
+
+
+def _worth_another(error: Exception) -> bool:
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    broken = isinstance(error, DBAPIError) and error.connection_invalidated
+    return isinstance(error, Interrupted) or state in AGAIN or broken
+
+
+def as_gone(error: Exception) -> Exception:
+    """A database's own failure as `Gone`, which people can be told; anything else as it is."""
+    if not isinstance(error, SQLAlchemyError):
+        return error
+    reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
+    return Gone(f"the database says: {reason}", todo="try again in a moment")
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=15000"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_deferred(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def new_value(column: Column[Any]) -> BindParameter[Any]:
+    """A parameter for a column's value, `_name`: one called as a column would set that column."""
+    return bindparam(f"_{column.name}", type_=column.type)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """Changes that belong together: one statement on PostgreSQL, one after the other on SQLite.
+
+    Every statement is a journey to PostgreSQL's server and back, which costs more than what it does
+    there; SQLite has no such journey, and cannot change several tables in one statement.
+
+    The first step returns a row or finds nothing to change; then the others do not happen. On
+    PostgreSQL they may have happened all the same, where the first is not their condition: the
+    caller gives the transaction up.
+    """
+
+    sqlite: tuple[Executable, ...]
+    postgresql: Executable
+
+    def run(self, conn: Connection, values: Mapping[str, Any]) -> Any:
+        """The row of the first step; None where it found nothing."""
+        if conn.dialect.name == "postgresql":
+            return conn.execute(self.postgresql, dict(values)).first()
+        first, *others = self.sqlite
+        row = conn.execute(first, dict(values)).first()
+        if row is not None:
+            for step in others:
+                conn.execute(step, dict(values))
+        return row

@@ -1,0 +1,271 @@
+"""Tasks: made when a study is first opened, with checks and gold, and decided by votes.
+
+Of every `1 / share` items that a person gets, one is followed by an attention check or a gold item
+at a place drawn by seed, so that these are spread evenly and still cannot be foreseen.
+
+What becomes of a task goes by the truth where it is known (who is right?), else by what people
+chose. `full` is the number of judgements that a task gets at most; `keep` says who must agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadInput
+from tellapart.items import Item
+from tellapart.study.plan import Stage, StudyPlan
+from tellapart.study.questions.question import Following, Matter
+from tellapart.study.store import schema as t
+
+CHECKS = 40
+"""Attention checks that a stage has in stock; nobody sees one twice."""
+FIXED_RULES = ("name", "ask", "judgements", "twice", "stop", "keep")
+"""What can no longer be changed once tasks were made by it."""
+LANES = 32
+"""Tasks stand in this many lanes, by seed, and in each of them in an order drawn by seed. A person
+takes the next of each lane in turn: so everyone has an order of their own, what was begun is
+finished soon, and people at work at the same time do not all want the same task."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyContent:
+    """Everything that tasks are made of; training examples by the name of their stage."""
+
+    plan: StudyPlan
+    items: Benchmark
+    gold: Benchmark | None
+    training: dict[str, list[Matter]]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One judgement: the key that was chosen, and whether it is right (None: nobody knows)."""
+
+    choice: str
+    right: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """Whether an item is kept, and the key that those agreed on who had to (None: they did not)."""
+
+    kept: bool
+    chosen: str | None
+
+
+def fill(conn: Connection, content: StudyContent, now: int) -> None:
+    """Put a study into a database that does not know it yet, or check that it is the same one."""
+    plan = content.plan
+    known = conn.execute(select(t.study).where(t.study.c.id == plan.id)).first()
+    if known is None:
+        _add(conn, content, now)
+    elif (known.seed, known.items_sha256) != (plan.seed, content.items.sha256):
+        raise BadInput(
+            "the seed or the items are not those that the database was filled with",
+            allowed=f"seed {known.seed}, items {known.items_sha256[:12]}...",
+            todo="change them back, or make a new study",
+        )
+    _renew_training(conn, content)
+
+
+def task_row(
+    plan: StudyPlan, stage: Stage, stage_id: int, matter: Matter, unit: str
+) -> dict[str, Any]:
+    """An item's task; its place and how often it is judged are drawn by seed."""
+    path = (plan.seed, stage.name, matter.key)
+    full = stage.judgements
+    if stage.twice:
+        full = 2 if seeds.unit("twice", *path) < stage.twice else 1
+    wanted = full
+    if stage.stop == "decided":
+        wanted = missing(stage.keep, full, [], matter.truth is not None)
+    return {
+        "role": "item",
+        "unit": unit,
+        **_drawn(*path),
+        "full_number": full,
+        "wanted": wanted,
+        **_same(stage_id, matter),
+    }
+
+
+def _drawn(*path: Any) -> dict[str, int]:
+    drawn = seeds.number("rank", *path) >> 33
+    return {"lane": drawn % LANES, "rank": drawn // LANES}
+
+
+def _same(stage_id: int, matter: Matter) -> dict[str, Any]:
+    stored = json.dumps(matter.to_json(), ensure_ascii=False)
+    return {"stage_id": stage_id, "key": matter.key, "matter": stored}
+
+
+def _add(conn: Connection, content: StudyContent, now: int) -> None:
+    plan, items = content.plan, content.items
+    conn.execute(
+        insert(t.study).values(
+            id=plan.id, name=plan.name, seed=plan.seed, items_sha256=items.sha256, made_at=now
+        )
+    )
+    for place, stage in enumerate(plan.stages):
+        rules = {name: asdict(stage)[name] for name in FIXED_RULES}
+        row = {"place": place, "name": stage.name, "ask": stage.ask, "rules": json.dumps(rules)}
+        stage_id = conn.execute(
+            insert(t.stage).values(study_id=plan.id, **row).returning(t.stage.c.id)
+        ).scalar_one()
+        rows = list(_extra_rows(content, place, stage_id))
+        if place == 0:
+            rows += _item_rows(content, stage, stage_id)
+        if rows:
+            conn.execute(insert(t.task), rows)
+
+
+def _item_rows(content: StudyContent, stage: Stage, stage_id: int) -> Iterator[dict[str, Any]]:
+    plan = content.plan
+    for item in content.items.items:
+        for matter in stage.question.matters(item):
+            unit = matter.item if plan.once == "item" else matter.key
+            yield task_row(plan, stage, stage_id, matter, unit)
+
+
+def _extra_rows(content: StudyContent, place: int, stage_id: int) -> Iterator[dict[str, Any]]:
+    """Checks and gold: wanted from nobody in particular, so never closed."""
+    plan = content.plan
+    stage = plan.stages[place]
+    checks = attention_checks(plan.stages[: place + 1], content.items.items, plan.seed)
+    gold = content.gold.items if content.gold is not None else ()
+    extras = [("check", matter) for matter in checks]
+    extras += [("gold", m) for item in gold for m in stage.question.matters(item) if m.truth]
+    for role, matter in extras:
+        yield {
+            "role": role,
+            "unit": f"{role}:{stage.name}:{matter.item}",
+            **_drawn(plan.seed, stage.name, role, matter.key),
+            "full_number": 0,
+            "wanted": 0,
+            **_same(stage_id, matter),
+        }
+
+
+def _renew_training(conn: Connection, content: StudyContent) -> None:
+    """Training examples follow their file: people who are at them see what it says now."""
+    ids = conn.execute(
+        select(t.stage.c.id, t.stage.c.place).where(t.stage.c.study_id == content.plan.id)
+    ).all()
+    for row in ids:
+        stage = content.plan.stages[row.place]
+        here = (t.task.c.stage_id == row.id, t.task.c.role == "training")
+        known = set(conn.execute(select(t.task.c.key).where(*here)).scalars())
+        matters = content.training[stage.name]
+        conn.execute(update(t.task).where(*here).values(state="void"))
+        for rank, matter in enumerate(matters):
+            same = {"lane": 0, "rank": rank, "state": "open", **_same(row.id, matter)}
+            if matter.key in known:
+                conn.execute(update(t.task).where(*here, t.task.c.key == matter.key).values(same))
+                continue
+            unit = f"training:{stage.name}:{matter.item}"
+            more = {"role": "training", "unit": unit, "full_number": 0, "wanted": 0}
+            conn.execute(insert(t.task).values(**same, **more))
+
+
+def due(share: float, items: int, seed: int, *path: str) -> int:
+    """How many extras a person should have had after this many items.
+
+    >>> [due(0.25, items, 0, "p-1") for items in (0, 4, 8, 40)]
+    [0, 1, 2, 10]
+    """
+    if share <= 0:
+        return 0
+    length = max(1, round(1 / share))
+    blocks, rest = divmod(items, length)
+    place = 1 + int(seeds.unit(seed, "extra", *path, blocks) * length)
+    return blocks + int(rest >= place)
+
+
+def sample_matters(stages: Sequence[Stage], items: Sequence[Item]) -> Iterator[Matter]:
+    """Matters of the last of some stages, as if the first option had always been chosen."""
+    question = stages[-1].question
+    if len(stages) == 1:
+        for item in items:
+            yield from question.matters(item)
+        return
+    if isinstance(question, Following):
+        for earlier in sample_matters(stages[:-1], items):
+            yield from question.follow(earlier, "0")
+
+
+def attention_checks(stages: Sequence[Stage], items: Sequence[Item], seed: int) -> list[Matter]:
+    """Checks for the last of some stages.
+
+    A check has the pictures of one item with the texts of another, so that nobody has seen an item
+    before its turn, and asks for an option that is drawn by seed.
+    """
+    stage = stages[-1]
+    matters = list(sample_matters(stages, items))
+    draw = seeds.rng(seed, "checks", stage.name)
+    checks = []
+    for k in range(min(CHECKS, len(matters))):
+        shown, told = (matters[int(i)] for i in draw.integers(len(matters), size=2))
+        form = stage.question.form(replace(shown, captions=told.captions))
+        keys = [option.key for option in (*form.options, *form.fixed)]
+        asked = keys[int(draw.integers(len(keys)))]
+        checks.append(
+            Matter(f"check-{k + 1}", "check", shown.images, told.captions, None, check=asked)
+        )
+    return checks
+
+
+def outcome_of(keep: str, full: int, votes: Sequence[Vote], options: frozenset[str]) -> TaskOutcome:
+    """What becomes of an item.
+
+    Without a known truth it is kept if the key agreed on is one of `options`, the things that could
+    be picked, and not "none" or "both"; where there is nothing to pick (ratings) it is kept.
+    """
+    chosen = _agreed(keep, full, votes)
+    if _truth_known(votes):
+        counted = votes[:1] if keep == "first" else votes
+        right = sum(one.right is True for one in counted)
+        return TaskOutcome(right >= _needed(keep, full), chosen)
+    return TaskOutcome(not options or chosen in options, chosen)
+
+
+def missing(keep: str, full: int, votes: Sequence[Vote], truth_known: bool) -> int:
+    """How many more judgements to ask for before looking again; 0 once the outcome is certain.
+
+    It is the smallest number that could settle the matter, so that nobody is asked in vain.
+    """
+    left, needed = full - len(votes), _needed(keep, full)
+    if left <= 0 or (keep == "first" and votes):
+        return 0
+    if truth_known:
+        right = sum(one.right is True for one in votes)
+        wrong = len(votes) - right
+        return max(0, min(needed - right, full - needed + 1 - wrong))
+    top = max(Counter(one.choice for one in votes).values(), default=0)
+    if top >= needed or top + left < needed:
+        return 0
+    return 1 if keep == "all" else min(needed - top, left)
+
+
+def _needed(keep: str, full: int) -> int:
+    return {"majority": full // 2 + 1, "all": full, "first": 1}[keep]
+
+
+def _agreed(keep: str, full: int, votes: Sequence[Vote]) -> str | None:
+    if not votes:
+        return None
+    if keep == "first":
+        return votes[0].choice
+    top, number = Counter(one.choice for one in votes).most_common(1)[0]
+    return top if number >= _needed(keep, full) else None
+
+
+def _truth_known(votes: Sequence[Vote]) -> bool:
+    return all(one.right is not None for one in votes)

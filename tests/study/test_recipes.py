@@ -1,0 +1,81 @@
+"""Studies as the papers ran them, set up from the command line as well."""
+
+from __future__ import annotations
+
+import pytest
+from tests.study.conftest import pairs_of
+from typer.testing import CliRunner
+
+from tellapart.benchmark.benchmark import save_benchmark
+from tellapart.cli.main import app
+from tellapart.errors import BadInput, TellapartError, UnknownName
+from tellapart.study.plan import RECIPES, StudyPlan, check_plan, each_stage, find_recipe, read_plan
+
+
+@pytest.fixture
+def bench(tmp_path):
+    save_benchmark(pairs_of(4), tmp_path / "bench")
+    return tmp_path / "bench"
+
+
+def create(*words):
+    done = CliRunner().invoke(app, ["study", "create", *map(str, words)])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_can_be_carried_out(name):
+    recipe = find_recipe(name)
+    check_plan(StudyPlan("x", "x", recipe.stages, once=recipe.once), name)
+    assert recipe.about
+
+
+def test_options_change_a_recipe_for_all_stages_or_for_each(bench, tmp_path):
+    said = create(bench, tmp_path / "s", "--as", "bison", "--judgements", "1,3", "--checks", "0.1")
+    assert "pick-caption, then which-image" in said
+    pick, verify = read_plan(tmp_path / "s" / "study.toml").stages
+    assert (pick.judgements, verify.judgements) == (1, 3)
+    assert pick.checks == verify.checks == 0.1
+    assert (pick.keep, verify.keep) == ("first", "all")
+
+
+def test_a_question_of_ones_own_choice(bench, tmp_path):
+    create(bench, tmp_path / "s", "--ask", "which-image", "--stop", "decided", "--no-training")
+    (stage,) = read_plan(tmp_path / "s" / "study.toml").stages
+    assert stage.stop == "decided" and not (tmp_path / "s" / "training.json").exists()
+
+
+def test_prolific_gets_a_code(bench, tmp_path):
+    said = create(bench, tmp_path / "s", "--ask", "which-image", "--prolific")
+    plan = read_plan(tmp_path / "s" / "study.toml")
+    assert plan.prolific and len(plan.completion_code) >= 6 and plan.completion_code in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "what shall people be asked"),
+        (("--as", "bizon"), "no recipe called 'bizon'"),
+        (("--ask", "which"), "no question called 'which'"),
+        (("--as", "bison", "--judgements", "1,2,3"), "has 3 values"),
+        (("--ask", "which-image", "--judgements", "many"), "--judgements many"),
+        (("--ask", "which-image", "--checks", "0.9"), "checks = 0.9"),
+        (("--ask", "which-image", "--gold", "0.1"), "wants gold items"),
+        (("--ask", "which-image", "--then", "rate-detail"), "cannot be asked of what"),
+        (("--ask", "best-of-five"), "no item of hand-made can be asked best-of-five"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_left(bench, tmp_path, words, said):
+    with pytest.raises(TellapartError, match=said):
+        create(bench, tmp_path / "s", *words)
+    assert not (tmp_path / "s").exists()
+
+
+def test_unknown_recipes_and_uneven_values_are_refused():
+    with pytest.raises(UnknownName):
+        find_recipe("nothing")
+    with pytest.raises(BadInput):
+        each_stage("1,2,3", 2, "--judgements")
