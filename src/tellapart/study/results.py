@@ -139,7 +139,7 @@ def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
             for task in record.of_stage(stage.name)
             if task.state == "closed" and task.judgements and task.matter.truth is not None
         ]
-        for share in stage.question.figures(tasks) if tasks else ():
+        for share in stage.question.figures(tasks):
             if not share.rows:
                 continue
             name = (stage.name, share.about, share.how)
