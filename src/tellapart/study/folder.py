@@ -33,8 +33,8 @@ from tellapart.benchmark.benchmark import (
     write_benchmark,
 )
 from tellapart.corpus.world.compose import arrange
-from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.lexicon import COUNTS, SIZES
+from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.scene import Scene, Thing
 from tellapart.errors import BadImage, BadInput
 from tellapart.items import Image, Item, Origin
