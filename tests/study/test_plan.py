@@ -1,4 +1,4 @@
-"""The plan as a file, mistakes named; studies as the papers ran them, also from the command line."""
+"""The plan as a file, with mistakes named, and studies as the papers ran them."""
 
 from __future__ import annotations
 

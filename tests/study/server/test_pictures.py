@@ -140,7 +140,7 @@ def test_training_pictures_come_from_the_studys_folder_alone(serve, album, monke
         (out / "training.json").write_text(json.dumps(entries))
         return plan
 
-    monkeypatch.setattr("tests.study.server.conftest.create", with_foreign_pictures)
+    monkeypatch.setattr("tests.study.server.conftest.create_study", with_foreign_pictures)
     here = serve(source=one_pair(album, "a.png", "b.png"), training=True)
     answers = first_picture(here)
     assert [answer.status_code for answer in answers] == [404, 404]

@@ -43,7 +43,7 @@ def _steps(study, client, number, value):
         seat, waiting = arrive(conn, study, client.cookies["tellapart"])
         taken = answer(conn, study, seat, SentAnswer(number, value), waiting)
         conn.rollback()
-    return taken.given.role, taken.right, tuple(steps)
+    return taken.assignment.role, taken.right, tuple(steps)
 
 
 def test_the_addresses_of_pictures_do_not_tell_which_is_which(serve, pictured):
