@@ -35,11 +35,11 @@ from tellapart.mine.negatives.build import task_of
 from tellapart.mine.negatives.options import NegativesOptions
 from tellapart.mine.negatives.rules import make
 from tellapart.mine.negatives.rules.context import lists_for
-from tellapart.mine.refine import refine
 from tellapart.seeds import rng
 from tellapart.store.cache import default_folder
 from tellapart.text.parse import parse
 from tellapart.text.spacy_pipeline import DEFAULT, find_pipeline, load_pipeline
+from tellapart.verbs.refine import refine
 
 SAMPLE = 30_000
 """Captions of the race between the two parsers."""

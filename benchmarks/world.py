@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from tellapart.corpus.world.painter import StorybookPainter
-from tellapart.corpus.world.world import random_scenes, world
+from tellapart.corpus.world.world import random_scenes
+from tellapart.verbs.world import world
 
 SCENES = 2_000
 

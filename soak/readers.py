@@ -17,11 +17,11 @@ from soak.mutating_parquet import mutate_parquet
 
 from soak import excerpts
 from tellapart.benchmark.benchmark import load_benchmark
-from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
-from tellapart.score.importing import import_scores
 from tellapart.tables import suffix
+from tellapart.verbs.get import get
+from tellapart.verbs.import_ import import_scores
 
 BY_ENDING: dict[str, Mutation] = {
     "json": mutate_json, "jsonl": mutate_jsonl, "parquet": mutate_parquet,

@@ -41,7 +41,7 @@ def test_what_is_there_is_not_overwritten_unasked(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a").write_text("mine")
     with (
-        pytest.raises(BadInput, match="is there already") as caught,
+        pytest.raises(BadInput, match="already exists") as caught,
         whole_folder(tmp_path / "out"),
     ):
         pass

@@ -18,28 +18,19 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
-    from tellapart.audits.audit import AuditOptions, audit
+    from tellapart.audits.audit import AuditOptions
     from tellapart.audits.guesses import guessable
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-    from tellapart.benchmark.exporting import export
-    from tellapart.benchmark.handling import Choice, diff, merge, subset
-    from tellapart.benchmark.published.importer import get
     from tellapart.benchmark.published.options import GetOptions
-    from tellapart.benchmark.showing import show
-    from tellapart.benchmark.validating import validate
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.reader import ReadOptions, read_corpus
-    from tellapart.corpus.world.world import world
-    from tellapart.demonstration import demo
     from tellapart.errors import TellapartError
     from tellapart.items import Image, Item
-    from tellapart.measures.captioning.captions import captions
     from tellapart.measures.captioning.options import CaptionOptions
-    from tellapart.measures.comparing import compare
     from tellapart.measures.comparison import Comparison
     from tellapart.measures.estimate import Estimate
-    from tellapart.measures.retrieval import RetrievalOptions, retrieve
-    from tellapart.measures.scores import Scores, measure
+    from tellapart.measures.retrieval import RetrievalOptions
+    from tellapart.measures.scores import Scores
     from tellapart.mine.bison.options import BisonOptions
     from tellapart.mine.bivlc import BivlcOptions
     from tellapart.mine.build import build
@@ -47,11 +38,27 @@ if TYPE_CHECKING:
     from tellapart.mine.foil.options import FoilOptions
     from tellapart.mine.mcic.options import McicOptions
     from tellapart.mine.negatives.options import NegativesOptions
-    from tellapart.mine.refine import RefineOptions, refine
-    from tellapart.reports.report import report
-    from tellapart.score.evaluate import EvaluateOptions, evaluate
-    from tellapart.score.importing import import_scores
+    from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
+    from tellapart.verbs.audit import audit
+    from tellapart.verbs.captions import captions
+    from tellapart.verbs.compare import compare
+    from tellapart.verbs.demo import demo
+    from tellapart.verbs.diff import diff
+    from tellapart.verbs.evaluate import EvaluateOptions, evaluate
+    from tellapart.verbs.export import export
+    from tellapart.verbs.get import get
+    from tellapart.verbs.import_ import import_scores
+    from tellapart.verbs.list_ import list_all
+    from tellapart.verbs.measure import measure
+    from tellapart.verbs.merge import merge
+    from tellapart.verbs.refine import RefineOptions, refine
+    from tellapart.verbs.report import report
+    from tellapart.verbs.retrieve import retrieve
+    from tellapart.verbs.show import show
+    from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.validate import validate
+    from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
@@ -61,11 +68,10 @@ _WHERE = {
     "BivlcOptions": "mine.bivlc",
     "BuildOptions": "mine.building",
     "CaptionOptions": "measures.captioning.options",
-    "Choice": "benchmark.handling",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
     "Estimate": "measures.estimate",
-    "EvaluateOptions": "score.evaluate",
+    "EvaluateOptions": "verbs.evaluate",
     "FoilOptions": "mine.foil.options",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
@@ -73,34 +79,37 @@ _WHERE = {
     "McicOptions": "mine.mcic.options",
     "NegativesOptions": "mine.negatives.options",
     "ReadOptions": "corpus.reader",
-    "RefineOptions": "mine.refine",
+    "RefineOptions": "verbs.refine",
+    "ReportOptions": "reports.report",
     "RetrievalOptions": "measures.retrieval",
     "Run": "score.run",
     "Scores": "measures.scores",
+    "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
-    "audit": "audits.audit",
+    "audit": "verbs.audit",
     "build": "mine.build",
-    "captions": "measures.captioning.captions",
-    "compare": "measures.comparing",
-    "demo": "demonstration",
-    "diff": "benchmark.handling",
-    "evaluate": "score.evaluate",
-    "export": "benchmark.exporting",
-    "get": "benchmark.published.importer",
+    "captions": "verbs.captions",
+    "compare": "verbs.compare",
+    "demo": "verbs.demo",
+    "diff": "verbs.diff",
+    "evaluate": "verbs.evaluate",
+    "export": "verbs.export",
+    "get": "verbs.get",
     "guessable": "audits.guesses",
-    "import_scores": "score.importing",
+    "import_scores": "verbs.import_",
+    "list_all": "verbs.list_",
     "load_benchmark": "benchmark.benchmark",
     "load_run": "score.run",
-    "measure": "measures.scores",
-    "merge": "benchmark.handling",
+    "measure": "verbs.measure",
+    "merge": "verbs.merge",
     "read_corpus": "corpus.reader",
-    "refine": "mine.refine",
-    "report": "reports.report",
-    "retrieve": "measures.retrieval",
-    "show": "benchmark.showing",
-    "subset": "benchmark.handling",
-    "validate": "benchmark.validating",
-    "world": "corpus.world.world",
+    "refine": "verbs.refine",
+    "report": "verbs.report",
+    "retrieve": "verbs.retrieve",
+    "show": "verbs.show",
+    "subset": "verbs.subset",
+    "validate": "verbs.validate",
+    "world": "verbs.world",
 }
 
 __all__ = [
@@ -110,7 +119,6 @@ __all__ = [
     "BivlcOptions",
     "BuildOptions",
     "CaptionOptions",
-    "Choice",
     "Comparison",
     "Corpus",
     "Estimate",
@@ -123,9 +131,11 @@ __all__ = [
     "NegativesOptions",
     "ReadOptions",
     "RefineOptions",
+    "ReportOptions",
     "RetrievalOptions",
     "Run",
     "Scores",
+    "SubsetOptions",
     "TellapartError",
     "__version__",
     "audit",
@@ -139,6 +149,7 @@ __all__ = [
     "get",
     "guessable",
     "import_scores",
+    "list_all",
     "load_benchmark",
     "load_run",
     "measure",

@@ -23,7 +23,8 @@ class Help:
     `flag` is its name on the command line where that is not the field's own: `--lambda` for a
     field `weights`, `--no-cache` for a switch that is on by default and can only be turned off.
     `alias` is an older name that still works. `metavar` stands for the value in the help;
-    `choices` are the values allowed. What is `last` stands behind the other options in the help.
+    `choices` are the values allowed. What is `first` or `last` stands before or behind the others
+    on the command line and in its help; a flag that may `repeat` is given once for each value.
     """
 
     text: str
@@ -31,7 +32,9 @@ class Help:
     metavar: str = ""
     choices: tuple[str, ...] = ()
     alias: str = ""
+    first: bool = False
     last: bool = False
+    repeat: bool = False
 
 
 Seed = Annotated[int, Help("The seed of all randomness.")]

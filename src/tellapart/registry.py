@@ -62,3 +62,7 @@ builders = Registry("tellapart.builders", "builder")
 readers = Registry("tellapart.readers", "reader")
 importers = Registry("tellapart.importers", "importer")
 caption_metrics = Registry("tellapart.caption_metrics", "caption-metric")
+questions = Registry("tellapart.questions", "question")
+
+REGISTRIES = (models, measures, builders, importers, readers, caption_metrics, questions)
+"""All of them, as `tellapart list` names them."""

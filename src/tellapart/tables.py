@@ -185,7 +185,7 @@ def check_free(out: Path, *, overwrite: bool = False) -> None:
     """Raise where a folder would be in the way: before long work, not after it."""
     if out.exists() and not overwrite and not (out.is_dir() and not any(out.iterdir())):
         raise BadInput(
-            f"{out} is there already",
+            f"{out} already exists",
             allowed="a path that does not exist yet, or an empty folder",
             todo="choose another path, or replace it with --overwrite (overwrite=True)",
         )

@@ -11,7 +11,7 @@ from tellapart.audits.audit import AuditOptions
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 
-QUICK = AuditOptions(images=False, ngrams=False, resamples=50)
+QUICK = AuditOptions(look=False, ngrams=False, resamples=50)
 
 
 def choice(name: str, right: str, *wrong: str, place: int = 0, **more) -> Item:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-import typer
 from tests.audits.conftest import pairs
 from typer.testing import CliRunner
 
 from tellapart.benchmark.benchmark import save_benchmark
-from tellapart.cli.auditing import register
+from tellapart.cli.main import app
 from tellapart.errors import BadInput
-
-app = typer.Typer()
-app.callback()(lambda: None)
-register(app)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.audits.conftest import bench, choice, pairs
 
-from tellapart.audits.audit import audit
 from tellapart.audits.findings import (
     foil_rules,
     mentions,
@@ -23,6 +22,7 @@ from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput
 from tellapart.items import Image, Item, Origin, Slot
+from tellapart.verbs.audit import audit
 
 
 def counts(benchmark: Benchmark) -> dict[str, int]:

@@ -13,7 +13,7 @@ from tests.audits.test_image_guessers import squares
 from tests.models.small import causal_folder, library
 
 from tellapart import seeds
-from tellapart.audits.audit import AuditOptions, audit
+from tellapart.audits.audit import AuditOptions
 from tellapart.audits.guessers import (
     CAPTION_PLACE,
     CENTRAL,
@@ -33,6 +33,7 @@ from tellapart.errors import TellapartError
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.measures.choice import ACCURACY
 from tellapart.models.names import load
+from tellapart.verbs.audit import audit
 
 PLANTED = {
     "fewer characters": ("A cat", "A catfish"),
@@ -153,7 +154,7 @@ def test_n_grams_find_broken_sentences():
         for a in ("cat", "dog", "cow", "hen")
         for b in ("mat", "bed", "box", "cup", "log")
     ]
-    found = audit(pairs(rows), options=AuditOptions(images=False, resamples=50))
+    found = audit(pairs(rows), options=AuditOptions(look=False, resamples=50))
     assert found.guess("likelier words (n-grams)").estimate.value == 1.0
     assert found.guess("fewer characters").estimate.value == 0.5
 

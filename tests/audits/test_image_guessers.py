@@ -10,8 +10,9 @@ from PIL import Image as Pillow
 from tests.audits.conftest import bench
 
 from tellapart import seeds
-from tellapart.audits.audit import AuditOptions, audit
+from tellapart.audits.audit import AuditOptions
 from tellapart.items import Item, Origin
+from tellapart.verbs.audit import audit
 
 OPTIONS = AuditOptions(ngrams=False, resamples=50)
 GRID = ("Group", "I2T", "T2I", "Tpos2I", "Tneg2I")
@@ -119,6 +120,6 @@ def test_items_with_a_missing_or_broken_picture_are_left_out(tmp_path):
 
 
 def test_pictures_are_left_alone_when_asked(tmp_path):
-    options = AuditOptions(images=False, ngrams=False, resamples=50)
+    options = AuditOptions(look=False, ngrams=False, resamples=50)
     found = audit(bench(choices(tmp_path, lighter=50), tmp_path), options=options)
     assert found.remarks == ("cues from pictures: left out, as asked",)

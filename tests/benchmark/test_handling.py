@@ -10,27 +10,29 @@ import pytest
 from tests.conftest import benchmark_of, grid_item
 
 import tellapart as ta
-from tellapart.benchmark.exporting import croissant, export
-from tellapart.benchmark.handling import Choice, diff, merge, subset
 from tellapart.errors import BadInput, UnknownName
+from tellapart.verbs.diff import diff
+from tellapart.verbs.export import croissant, export
+from tellapart.verbs.merge import merge
+from tellapart.verbs.subset import SubsetOptions, subset
 
 
 def test_a_subset_keeps_what_was_asked_for_and_says_so(benchmarks, tmp_path):
     kinds = ("swap-object", "swap-attribute")
-    part = subset(benchmarks["bivlc"], tmp_path / "s", Choice(kinds=kinds, number=5))
+    part = subset(benchmarks["bivlc"], tmp_path / "s", SubsetOptions(kinds=kinds, limit=5))
     assert {item.kind for item in part.items} <= set(kinds) and len(part.items) == 5
     assert part.card.made["subset_of"] == benchmarks["bivlc"].sha256
     assert part.card.made["subset"]["number"] == 5
     assert ta.validate(part).good
     ids = frozenset(item.id for item in benchmarks["bivlc"].items[:3])
-    assert set(subset(benchmarks["bivlc"], tmp_path / "i", Choice(ids=ids)).by_id) == ids
+    assert set(subset(benchmarks["bivlc"], tmp_path / "i", SubsetOptions(ids=ids)).by_id) == ids
 
 
 def test_a_subset_of_unknown_kinds_or_ids_is_refused(benchmarks, tmp_path):
     with pytest.raises(UnknownName, match="no kind in bivlc called 'swap'"):
-        subset(benchmarks["bivlc"], tmp_path / "s", Choice(kinds=("swap",)))
+        subset(benchmarks["bivlc"], tmp_path / "s", SubsetOptions(kinds=("swap",)))
     with pytest.raises(BadInput, match="bivlc has no item 'x'"):
-        subset(benchmarks["bivlc"], tmp_path / "s", Choice(ids=frozenset({"x"})))
+        subset(benchmarks["bivlc"], tmp_path / "s", SubsetOptions(ids=frozenset({"x"})))
 
 
 def test_pitfall_9_duplicates_can_be_left_out(tmp_path):
@@ -40,7 +42,7 @@ def test_pitfall_9_duplicates_can_be_left_out(tmp_path):
         origin=one.origin,
     )  # fmt: skip
     whole = benchmark_of([one, twin, grid_item("3", 1, 2, {(0, 0)})])
-    part = subset(whole, tmp_path / "s", Choice(without_duplicates=True))
+    part = subset(whole, tmp_path / "s", SubsetOptions(drop_duplicates=True))
     assert [item.id for item in part.items] == ["test:1", "test:3"]
 
 

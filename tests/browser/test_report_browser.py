@@ -16,10 +16,11 @@ from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.ties import check_rule
 from tellapart.reports.gallery import Gallery, chosen_items, make_gallery
-from tellapart.reports.report import ReportOptions, report
+from tellapart.reports.report import ReportOptions
 from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.score.run import Run
 from tellapart.types import silent
+from tellapart.verbs.report import report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -9,27 +9,25 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from tellapart.cli import captioning
+from tellapart.cli.main import app
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, TellapartError
-from tellapart.measures.captioning.captions import captions
 from tellapart.measures.captioning.fewer import Fewer
-from tellapart.measures.captioning.judging import Effort
 from tellapart.measures.captioning.options import NATIVE, CaptionOptions
 from tellapart.measures.captioning.systems import Columns, Written, read_written
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import cider_d
 from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
 from tellapart.text.ptb import ptb_tokenise
+from tellapart.verbs.captions import captions
 
-QUICK = Effort(resamples=200, permutations=500)
+QUICK = {"resamples": 200, "permutations": 500}
 
 
 def options(**more) -> CaptionOptions:
-    return CaptionOptions(**{"effort": QUICK, "metrics": ("BLEU-4", "CIDEr-D"), **more})
+    return CaptionOptions(**{**QUICK, "metrics": ("BLEU-4", "CIDEr-D"), **more})
 
 
 def written(name: str, found: dict[str, str]) -> Written:
@@ -82,7 +80,7 @@ def test_scores_are_those_of_the_kernels_on_the_same_tokens(corpus, good, poor):
 
 def test_an_interval_is_that_of_images_drawn_with_replacement(corpus, poor):
     """BLEU of resampled images, computed anew each time, against resampled counts."""
-    found = captions(poor, corpus, options(effort=Effort(400, 10)))
+    found = captions(poor, corpus, options(resamples=400, permutations=10))
     row = found.scores[0]
     assert row.metric == "BLEU-4" and row.low < row.value < row.high
     tokens = ptb_tokenise(list(poor.captions.values()))
@@ -110,7 +108,7 @@ def test_two_systems_are_told_apart_only_where_they_differ(corpus, good, poor):
 def test_the_same_seed_gives_the_same_and_another_one_others(corpus, poor, good):
     first, again = (captions([good, poor], corpus, options()) for _ in range(2))
     assert first.to_json() == again.to_json() and first.per_image.equals(again.per_image)
-    other = captions([good, poor], corpus, options(effort=Effort(200, 500, seed=1)))
+    other = captions([good, poor], corpus, options(seed=1))
     assert [s.value for s in other.scores] == [s.value for s in first.scores]
     assert [s.low for s in other.scores] != [s.low for s in first.scores]
 
@@ -133,7 +131,7 @@ def test_document_frequencies_come_from_where_they_are_asked_from(corpus, good, 
 
 def test_fewer_references_are_random_ones_of_each_image(corpus, poor):
     asked = Fewer((1, 3, 5), repeats=4)
-    found = captions(poor, corpus, options(fewer=asked))
+    found = captions(poor, corpus, options(references_used=(1, 3, 5), repeats=4))
     rows = {(row.metric, row.used): row for row in found.fewer}
     whole = found.value("poor", "BLEU-4")
     assert rows["BLEU-4", 1].value < rows["BLEU-4", 3].value < rows["BLEU-4", 5].value
@@ -156,12 +154,12 @@ def test_fewer_references_are_random_ones_of_each_image(corpus, poor):
 
 
 def test_an_image_with_too_few_references_keeps_all_and_is_counted(corpus, poor):
-    found = captions(poor, corpus, options(fewer=Fewer((7,))))
+    found = captions(poor, corpus, options(references_used=(7,)))
     assert {row.short for row in found.fewer} == {60}
     with pytest.raises(BadInput, match="0 references are none"):
-        captions(poor, corpus, options(fewer=Fewer((0,))))
+        captions(poor, corpus, options(references_used=(0,)))
     with pytest.raises(BadInput, match="0 draws"):
-        captions(poor, corpus, options(fewer=Fewer((1,), repeats=0)))
+        captions(poor, corpus, options(references_used=(1,), repeats=0))
 
 
 def test_images_that_a_system_left_out_are_counted_and_shown(corpus, good, poor):
@@ -334,9 +332,6 @@ def run(tmp_path, corpus, good, poor):
     for system in (good, poor):
         rows = [{"image_id": image, "caption": text} for image, text in system.captions.items()]
         results_file(tmp_path / f"{system.name}.json", rows)
-    app = typer.Typer()
-    app.command("other")(lambda: None)
-    captioning.register(app)
 
     def invoke(*words: str):
         files = [str(tmp_path / "good.json"), str(tmp_path / "poor.json")]
@@ -370,7 +365,7 @@ def test_the_verb_writes_a_row_an_image(kind, run, tmp_path):
 def test_the_verb_checks_before_it_computes(run, tmp_path):
     for words, said in (
         (["--per-image", "each.xlsx"], "not a name for a table"),
-        (["--references-used", "many"], "are not numbers"),
+        (["--references-used", "many"], "is not a whole number"),
         (["--resamples", "0"], "no random draws"),
     ):
         error = run(*words).exception

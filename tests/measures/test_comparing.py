@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from scipy.stats import binomtest
 from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.cli import comparing as verb
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
-from tellapart.measures.comparing import compare, labels
+from tellapart.measures.comparing import labels
 from tellapart.measures.comparison import Comparison
-from tellapart.measures.scores import measure
 from tellapart.score.run import Run, save_run
+from tellapart.verbs.compare import compare
+from tellapart.verbs.measure import measure
 
 RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
 
@@ -312,9 +312,6 @@ def test_wrong_options_are_errors():
 
 def test_the_verb_prints_text_json_and_latex(benchmarks, tmp_path: Path):
     ta.evaluate(["oracle", "chance"], [benchmarks["bison"]], tmp_path / "runs")
-    app = typer.Typer()
-    verb.register(app)
-    app.callback()(lambda: None)
 
     def said(*more: str) -> str:
         result = CliRunner().invoke(app, ["compare", str(tmp_path / "runs"), *more])

@@ -10,12 +10,12 @@ from tests.conftest import benchmark_of
 
 from tellapart.benchmark.table import ItemTable
 from tellapart.items import Item, Origin, Slot, Word
+from tellapart.measures.estimate import asks_of
 from tellapart.measures.foil import Cells, crossfitted_thresholds, fitted_threshold
-from tellapart.measures.scores import measure
 from tellapart.score.cells import CellTable
-from tellapart.score.evaluate import asks_of
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 from tellapart.stats.roc import auc
+from tellapart.verbs.measure import measure
 
 FOIL = ("T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy")
 CAPTION = "A red cat sees a ball."

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import card_json
-from tellapart.benchmark.showing import show
 from tellapart.cli.building.bison import tell
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
@@ -24,6 +23,7 @@ from tellapart.mine.captions import Captions
 from tellapart.models.names import load
 from tellapart.text.english import plural
 from tellapart.text.tokens import FUNCTION_WORDS, tokens
+from tellapart.verbs.show import show
 
 THINGS = "dog cat horse dogs bus sofa couch kite man woman boy tree".split()
 REST = "a the on near with red big sits runs beautiful grass street beach".split()

@@ -99,8 +99,7 @@ def test_pitfall_19_builders_work_on_any_captions_and_say_that_nobody_verified(t
     mcic = ta.build("mcic", path, tmp_path / "mcic")
     assert len(bison.items) == 10 and len(mcic.items) == 6
     assert (
-        bison.card.verified == ""
-        and "nobody verified" in ta.validate(bison, images=False).remarks[0]
+        bison.card.verified == "" and "nobody verified" in ta.validate(bison, look=False).remarks[0]
     )
 
 
@@ -124,6 +123,6 @@ def test_a_folder_in_the_way_is_told_before_anything_is_built(world, tmp_path):
     (tmp_path / "kept").write_text("mine")
     done: list[int] = []
     options = ta.BuildOptions(progress=lambda number, total: done.append(number))
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         ta.build("bison", world, tmp_path, options)
     assert not done and (tmp_path / "kept").read_text() == "mine"

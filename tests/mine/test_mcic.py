@@ -354,7 +354,7 @@ def test_items_hold_the_caption_and_its_decoys(tmp_path):
             text = item.captions[p]
             assert item.images[0] not in owner[text] and row["image"] in owner[text]
             assert row["bleu"] < 0.5 and row["score"] > 0
-    assert ta.validate(made, images=False).good
+    assert ta.validate(made, look=False).good
 
 
 def test_pitfall_7_the_truth_is_at_every_place_and_alphabetical_only_where_asked(tmp_path):
@@ -407,7 +407,7 @@ def test_pitfall_9_no_decoy_twice_and_no_item_twice(tmp_path):
     plain = built(rows, tmp_path, "plain", choice=loose, guards=NO_GUARDS)
     assert any(len(set(item.captions)) < 5 for item in plain.items)
     contents = Counter(item.content for item in plain.items)
-    assert max(contents.values()) == 2 and ta.validate(plain, images=False).good
+    assert max(contents.values()) == 2 and ta.validate(plain, look=False).good
 
 
 def test_pitfall_14_splits_share_no_image_and_no_caption(tmp_path):

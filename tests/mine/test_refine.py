@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import benchmark_of, grid_item
 from typer.testing import CliRunner
 
 import tellapart as ta
-from tellapart.cli import refining
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Item, Origin
 from tellapart.mine.negative_scores import ScoredNegatives, pair_of, scored
-from tellapart.mine.refine import TABLE, RefineOptions, refine
 from tellapart.mine.refinement import (
     KEPT,
     SHORTER,
@@ -39,6 +37,7 @@ from tellapart.mine.refinement import (
 from tellapart.models.baselines import ConstantChooser
 from tellapart.models.model import ModelInfo
 from tellapart.seeds import rng
+from tellapart.verbs.refine import TABLE, RefineOptions, refine
 
 NOWHERE = Path("scores.csv")
 
@@ -316,7 +315,9 @@ def negatives(n: int) -> list[Item]:
 def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
     whole = benchmark_of(negatives(400))
     models = Letters("a"), Letters("o")
-    options = RefineOptions(*models, RefineRecipe(keep=0.8, bins=6), use_cache=False)
+    options = RefineOptions(
+        plausibility=models[0], grammar=models[1], keep=0.8, bins=6, use_cache=False
+    )
     told = refine(whole, tmp_path / "out", options)
     part = ta.load_benchmark(tmp_path / "out")
     assert 0 < len(part.items) == told.line("all", "refined").items < 320
@@ -334,25 +335,27 @@ def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
     again = refine(tmp_path / "out" / TABLE, tmp_path / "again", options)
     assert again.lines == told.lines
     assert json.loads((tmp_path / "again" / "refinement.json").read_text())["lines"]
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         refine(whole, tmp_path / "out", options)
 
 
 def test_scores_may_come_from_any_scorer_or_run(tmp_path):
     whole = benchmark_of(negatives(60))
     runs = ta.evaluate(["blind"], whole, tmp_path / "runs")
-    options = RefineOptions("blind", str(runs[0].folder), RefineRecipe(keep=1, bins=4))
+    options = RefineOptions(plausibility="blind", grammar=str(runs[0].folder), keep=1, bins=4)
     refine(whole, tmp_path / "out", options)
     rows = pl.read_parquet(tmp_path / "out" / TABLE)
     assert (rows["plausibility"] == rows["grammar"]).all()
     assert (rows["negative_plausibility"] == rows["negative_grammar"]).all()
     with pytest.raises(BadInput, match="picks options"):
-        refine(whole, tmp_path / "no", RefineOptions(ConstantChooser(), "blind"))
+        refine(
+            whole, tmp_path / "no", RefineOptions(plausibility=ConstantChooser(), grammar="blind")
+        )
     with pytest.raises(BadInput, match="what gives the scores of grammar"):
-        refine(whole, tmp_path / "no", RefineOptions("blind"))
+        refine(whole, tmp_path / "no", RefineOptions(plausibility="blind"))
     counting = Letters("a")
     with pytest.raises(UnknownName, match="no model called 'blnd'"):
-        refine(whole, tmp_path / "no", RefineOptions(counting, "blnd"))
+        refine(whole, tmp_path / "no", RefineOptions(plausibility=counting, grammar="blnd"))
     assert counting.asked == 0, "said before anything is scored"
 
 
@@ -371,9 +374,6 @@ def test_items_of_other_shapes_are_refused_and_grids_are_taken_by_their_original
 
 
 def test_the_verb_reads_a_table_and_prints_or_gives_json(tmp_path):
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    refining.register(app)
     table(2_000).write_csv(tmp_path / "scores.csv")
     call = ["refine", str(tmp_path / "scores.csv"), str(tmp_path / "out"), "--bins", "10"]
     shown = CliRunner().invoke(app, call)

@@ -8,9 +8,9 @@ import pytest
 import tellapart as ta
 from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
-from tellapart.measures.scores import measure
 from tellapart.models.model import ModelInfo, Reply, kind_of
 from tellapart.models.names import ModelName, load
+from tellapart.verbs.measure import measure
 
 OFFLINE = ["blind", "chance", "chance-chooser", "constant", "constant-chooser", "oracle"]
 

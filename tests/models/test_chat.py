@@ -19,12 +19,12 @@ from tests.models.small import pictures
 import tellapart as ta
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Image, Item, Origin, Slot, Word
-from tellapart.measures.scores import measure
 from tellapart.models.chat import Prompt, data_url, likeliest, position, prompt_of
 from tellapart.models.model import Asked, Chooser
 from tellapart.models.names import load
 from tellapart.pictures import Picture
 from tellapart.questions import Ask, questions
+from tellapart.verbs.measure import measure
 
 pytest.importorskip("httpx", reason="httpx is not installed")
 

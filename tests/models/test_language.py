@@ -13,11 +13,11 @@ from tests.models.small import CAPTIONS, bert_tokenizer, causal_folder, library,
 
 import tellapart as ta
 from tellapart.errors import BadInput, TellapartError
-from tellapart.measures.scores import measure
 from tellapart.models.language import TextScorer, Vera, cola, vera
 from tellapart.models.model import PairScorer
 from tellapart.models.names import load
 from tellapart.score.encoder import score_texts
+from tellapart.verbs.measure import measure
 
 transformers = library("transformers")
 import torch  # noqa: E402

@@ -12,16 +12,16 @@ import tellapart as ta
 from tellapart.corpus.corpus import save_corpus
 from tellapart.errors import BadImage, BadInput, TellapartError, UnknownName
 from tellapart.items import Image, Item, Origin
-from tellapart.measures.scores import measure
 from tellapart.models.names import load
 from tellapart.models.reference import Draw, References
 from tellapart.pictures import Picture
-from tellapart.score.evaluate import EvaluateOptions, evaluate
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import cider_d
 from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
 from tellapart.text.caption_metrics.rouge import rouge_l
 from tellapart.text.ptb import ptb_tokenise
+from tellapart.verbs.evaluate import EvaluateOptions, evaluate
+from tellapart.verbs.measure import measure
 
 FIVE = [f"caption number {k}" for k in range(5)]
 

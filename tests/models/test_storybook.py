@@ -11,10 +11,11 @@ import pytest
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.world.compose import part_of
 from tellapart.corpus.world.painter import StorybookPainter, drawn_categories
-from tellapart.corpus.world.world import random_scenes, scene_of, world
+from tellapart.corpus.world.world import random_scenes, scene_of
 from tellapart.models.model import DualEncoder
 from tellapart.models.storybook import FILES, Storybook, fingerprint
 from tellapart.training.examples import SHARES, NearMissExample, example, vocabulary
+from tellapart.verbs.world import world
 
 SCENES = 40
 

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image as Pillow
 
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.errors import TellapartError
+from tellapart.verbs.get import get
 
 
 class Desk:

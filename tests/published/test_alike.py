@@ -26,7 +26,7 @@ def test_pitfall_5_captions_can_be_formatted_alike(tmp_path):
     }  # fmt: skip
     assert formed.card.made["options"]["alike"] is True
     assert formed.sha256 != plain.sha256 and set(formed.by_id) == set(plain.by_id)
-    assert ta.validate(formed, images=False).good
+    assert ta.validate(formed, look=False).good
 
 
 def test_marks_and_spaces_are_kept_single():

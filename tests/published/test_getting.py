@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from tellapart.cli import getting
+from tellapart.cli.main import app
 from tellapart.errors import TellapartError
 
 
 @pytest.fixture
 def run():
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    getting.register(app)
-    app.command("other")(lambda: None)
-
     def invoke(*args):
         return CliRunner().invoke(app, [str(arg) for arg in args])
 

@@ -12,10 +12,10 @@ import pytest
 import tellapart as ta
 from tellapart import registry
 from tellapart.benchmark.benchmark import card_json
-from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
-from tellapart.benchmark.validating import validate
 from tellapart.errors import TellapartError
+from tellapart.verbs.get import get
+from tellapart.verbs.validate import validate
 
 
 def crepe(number: int, caption: str = "A dog.", negative: str = "A cat.") -> dict:
@@ -138,7 +138,7 @@ def test_out_left_out_goes_under_the_home(desk, monkeypatch):
     get("sugarcrepe", [file])
     get("sugarcrepe", [file], options=GetOptions(name="other"))
     assert len(ta.load_benchmark("sugarcrepe").items) == len(ta.load_benchmark("other").items) == 1
-    with pytest.raises(TellapartError, match="is there already"):
+    with pytest.raises(TellapartError, match="already exists"):
         get("sugarcrepe", [file])
     get("sugarcrepe", str(file), options=GetOptions(overwrite=True))
 

@@ -7,8 +7,8 @@ import pytest
 
 from tellapart.benchmark.published.options import Columns
 from tellapart.benchmark.published.slots import find_slot
-from tellapart.benchmark.validating import validate
 from tellapart.questions import Ask, questions
+from tellapart.verbs.validate import validate
 
 ALL = frozenset(Ask)
 
@@ -375,7 +375,7 @@ def test_foil_joins_an_original_and_its_foil(desk):
     assert benchmark.card.made["pairs"] == 1
     assert benchmark.card.made["foils_without_original"] == 1
     assert benchmark.card.verified == "" and benchmark.card.measures[0] == "T1"
-    assert validate(benchmark, images=False).good
+    assert validate(benchmark, look=False).good
 
 
 def test_foil_from_valse_keeps_the_votes(desk):

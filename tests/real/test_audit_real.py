@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tellapart.audits.audit import AuditOptions, audit
+from tellapart.audits.audit import AuditOptions
 from tellapart.audits.guesses import guessable
-from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
+from tellapart.verbs.audit import audit
+from tellapart.verbs.get import get
 
 QUICK = AuditOptions(ngrams=False, resamples=50)
 

@@ -8,17 +8,15 @@ import pytest
 from tests.text.coco_scripts import needs_java
 
 import tellapart as ta
-from tellapart.benchmark.published.importer import get
 from tellapart.corpus.reader import read_corpus
-from tellapart.measures.captioning.captions import captions
-from tellapart.measures.captioning.fewer import Fewer
-from tellapart.measures.captioning.judging import Effort
 from tellapart.measures.captioning.options import NATIVE, CaptionOptions
-from tellapart.measures.scores import measure
 from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material
+from tellapart.verbs.captions import captions
+from tellapart.verbs.get import get
+from tellapart.verbs.measure import measure
 
-QUICK = Effort(resamples=300, permutations=1_000)
+QUICK = {"resamples": 300, "permutations": 1_000}
 UPDOWN, SOFT = "updown_karpathy_test", "soft_attention_karpathy_test"
 
 
@@ -33,7 +31,7 @@ def systems(real_data):
 
 
 def test_two_captioners_score_as_published_and_are_told_apart(systems, coco):
-    found = captions(systems, coco, CaptionOptions(effort=QUICK))
+    found = captions(systems, coco, CaptionOptions(**QUICK))
     assert [row.metric for row in found.scores[::2]] == list(NATIVE)
     assert 105 < 100 * found.value(UPDOWN, "CIDEr-D") < 115
     assert 34 < 100 * found.value(UPDOWN, "BLEU-4") < 37
@@ -46,7 +44,7 @@ def test_two_captioners_score_as_published_and_are_told_apart(systems, coco):
 
 def test_bleu_with_one_reference_is_that_of_bison_figure_4(systems, coco):
     """Hu et al. 2019, section 3: 34.58 with five references, 10.69 with one."""
-    options = CaptionOptions(("BLEU-4",), fewer=Fewer((1,), repeats=3), effort=QUICK)
+    options = CaptionOptions(metrics=("BLEU-4",), references_used=(1,), repeats=3, **QUICK)
     found = captions(systems[0], coco, options)
     assert 100 * found.fewer[0].value == pytest.approx(10.69, abs=0.5)
     assert 100 * found.scores[0].value == pytest.approx(34.58, abs=0.6)

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from tellapart.benchmark.benchmark import card_json
-from tellapart.benchmark.published.importer import get
 from tellapart.benchmark.published.options import GetOptions
-from tellapart.benchmark.validating import validate
+from tellapart.verbs.get import get
+from tellapart.verbs.validate import validate
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_foil_of_valse(fetched):
     assert all("votes" in item.origin.notes and item.slot for item in benchmark.items)
     assert benchmark.card.made["foils_whose_word_was_not_found"] == 0
     assert "943 of the 1,000" in benchmark.card.verified
-    assert validate(benchmark, images=False).good
+    assert validate(benchmark, look=False).good
 
 
 def test_valse(fetched):

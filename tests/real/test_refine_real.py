@@ -7,15 +7,15 @@ import pytest
 
 import tellapart as ta
 from tellapart.mine.negative_scores import SCORES
-from tellapart.mine.refine import TABLE, RefineOptions, refine
-from tellapart.mine.refinement import SHORTER, Refinement, RefineRecipe
+from tellapart.mine.refinement import SHORTER, Refinement
+from tellapart.verbs.refine import TABLE, RefineOptions, refine
 
 
 @pytest.fixture(scope="module")
 def told(real_data, tmp_path_factory) -> tuple[Refinement, pl.DataFrame]:
     folder = tmp_path_factory.mktemp("sugarcrepe")
     whole = ta.get("sugarcrepe", sorted((real_data / "sugarcrepe").glob("*.json")), folder / "all")
-    options = RefineOptions("blind", "blind?order=2", RefineRecipe(keep=1, bins=10))
+    options = RefineOptions(plausibility="blind", grammar="blind?order=2", keep=1, bins=10)
     made = refine(whole, folder / "refined", options)
     assert len(ta.load_benchmark(folder / "refined").items) == made.line("all", "refined").items
     return made, pl.read_parquet(folder / "refined" / TABLE)

@@ -8,10 +8,10 @@ import pytest
 
 import tellapart as ta
 from tellapart import registry
-from tellapart.measures.estimate import estimates
+from tellapart.measures.estimate import asks_of, estimates
 from tellapart.questions import Ask, questions
 from tellapart.reports.picks import State, reader, verdict_measure, verdicts
-from tellapart.score.evaluate import EvaluateOptions, asks_of
+from tellapart.verbs.evaluate import EvaluateOptions
 
 
 @pytest.mark.parametrize("benchmark", ["bison", "mcic", "bivlc"])

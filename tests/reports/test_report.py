@@ -12,8 +12,9 @@ from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Image, Item, Origin
 from tellapart.reports.page import safe_json
-from tellapart.reports.report import ReportOptions, report
-from tellapart.score.evaluate import EvaluateOptions
+from tellapart.reports.report import ReportOptions
+from tellapart.verbs.evaluate import EvaluateOptions
+from tellapart.verbs.report import report
 
 EVIL = "</script><img src=x onerror=alert(1)> <b>x</b>{{7*7}} \u2028&"
 
@@ -123,10 +124,8 @@ def test_partial_runs_and_failures_are_listed(made, tmp_path):
 
 def test_progress_reaches_its_total_once(made, tmp_path):
     seen = []
-    options = ReportOptions(
-        gallery=10, progress=lambda phase, done, total: seen.append((done, total))
-    )
-    report(made.runs, tmp_path / "p.html", options)
+    progress = lambda phase, done, total: seen.append((done, total))  # noqa: E731
+    report(made.runs, tmp_path / "p.html", ReportOptions(gallery=10), progress)
     total = 4 * (3 + 1) + 10
     assert seen == [(k + 1, total) for k in range(total)]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tellapart as ta
-from tellapart.measures.scores import measure
 from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.reports.score_tables import RowKind, kinds_tables, measures_table
-from tellapart.score.evaluate import EvaluateOptions
 from tellapart.types import silent
+from tellapart.verbs.evaluate import EvaluateOptions
+from tellapart.verbs.measure import measure
 
 
 def measured(runs):

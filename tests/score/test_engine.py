@@ -18,11 +18,11 @@ from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
 from tellapart.items import Image, Item, Origin
+from tellapart.measures.estimate import asks_of
 from tellapart.models.model import ModelInfo, Reply
 from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed
 from tellapart.score.cells import CellTable
-from tellapart.score.evaluate import asks_of
 from tellapart.score.precision import Imprecise
 
 

@@ -71,7 +71,7 @@ def killed_and_ended(tmp_path: Path, benchmarks: list[str], kills: int, seed: in
                 killed += 1
                 continue
         if process.wait() != 0:  # killed when all was done, but for leaving
-            assert "is there already" in (place / "log").read_text()
+            assert "already exists" in (place / "log").read_text()
         assert files_of(place / "runs") == expected
         if killed == kills:
             return
@@ -150,12 +150,12 @@ def test_runs_of_a_job_that_was_stopped_are_its_own_and_others_are_not(benchmark
     with pytest.raises(ModelFailed):
         ta.evaluate([Picks(), stops], bench, out, SMALL)
     assert (out / "mcic" / "picks" / "run.json").exists()
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         ta.evaluate([Picks()], bench, out, SMALL)  # another call
     stops.after, picks = 10**9, Picks()
     runs = ta.evaluate([picks, stops], bench, out, SMALL)
     assert [run.model for run in runs] == ["picks", "stops"] and not picks.asked
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         ta.evaluate([Picks(), stops], bench, out, SMALL)
     assert not (out / ".unfinished").exists()
 

@@ -6,21 +6,21 @@ import json
 
 import numpy as np
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.score.engine_models import Dual, Pairs
 from typer.testing import CliRunner
 
-from tellapart.cli import retrieving
+from tellapart.cli.main import app
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadImage, BadInput
 from tellapart.measures import ranking, retrieval
 from tellapart.measures.ranking import Collection, rank_both
-from tellapart.measures.retrieval import RetrievalOptions, retrieve
+from tellapart.measures.retrieval import RetrievalOptions
 from tellapart.models.model import ModelInfo
 from tellapart.models.names import load
 from tellapart.score.batches import ModelFailed
+from tellapart.verbs.retrieve import retrieve
 
 
 class Whole:
@@ -156,9 +156,6 @@ def test_numbers_that_are_none_and_pictures_that_are_broken_are_said(world, tmp_
 
 def test_the_verb_prints_a_table_or_json(world, tmp_path, monkeypatch):
     monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path))
-    app = typer.Typer()
-    app.command("other")(lambda: None)
-    retrieving.register(app)
     words = ["retrieve", "chance", "--on", str(world.root), "--limit", "8", "--sizes", "4"]
     said = CliRunner().invoke(app, words)
     assert said.exit_code == 0 and "R@10" in said.stdout and "text to image" in said.stdout

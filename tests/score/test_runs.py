@@ -12,8 +12,8 @@ import pytest
 
 import tellapart as ta
 from tellapart.errors import BadImage, BadInput, UnknownName
-from tellapart.measures.scores import measure
 from tellapart.models.model import ModelInfo
+from tellapart.verbs.measure import measure
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -121,7 +121,7 @@ def test_a_run_of_another_version_of_the_benchmark_is_refused(world, tmp_path):
 
 def test_a_run_is_not_overwritten_unasked(benchmarks, tmp_path):
     ta.evaluate("chance", benchmarks["bison"], tmp_path)
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         ta.evaluate("chance", benchmarks["bison"], tmp_path)
 
 

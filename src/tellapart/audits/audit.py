@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guessers import (
@@ -29,13 +28,14 @@ from tellapart.audits.guesses import (
 )
 from tellapart.audits.image_guessers import detectors, image_guessers, picture_statistics
 from tellapart.audits.sheet import GuessSheet, sheet_of
-from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.measures.estimate import Estimate
 from tellapart.measures.outcomes import Measure, Outcomes
+from tellapart.options import Help
 from tellapart.stats.intervals import RESAMPLES
 from tellapart.text.table_text import aligned, percent
-from tellapart.types import Progress, silent
+from tellapart.types import Progress
 
 SMALL = 0.005
 """Cues that go less of the way from chance to perfect are counted, not shown."""
@@ -186,43 +186,47 @@ def _finding_table(findings: Iterable[Finding]) -> str:
     return aligned(lines, range(2)) if lines else "nothing was looked at"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
     """How an audit is made.
 
-    `lm` is the name or folder of a causal language model for transformers; `images` says whether
+    `lm` is the name or folder of a causal language model for transformers; `look` says whether
     pictures are opened, of at most `picture_items` items; `ngrams` whether the n-gram model is
-    fitted. `synonyms` says which category a word names, for FOIL's rules.
+    fitted.
     """
 
-    lm: str = ""
-    images: bool = True
+    lm: Annotated[str, Help("Also a causal language model: a folder or a name (transformers).")] = (
+        ""
+    )
+    look: Annotated[
+        bool, Help("Also guess from the pictures alone.", alias="--images/--no-images")
+    ] = True
     picture_items: int = 2_000
     ngrams: bool = True
-    synonyms: Mapping[str, str] = field(default_factory=dict)
     resamples: int = RESAMPLES
-    progress: Progress = silent
 
 
-def audit(
-    where: Benchmark | Path | str,
+def audit_benchmark(
+    benchmark: Benchmark,
+    options: AuditOptions,
+    progress: Progress,
     *,
-    corpus: Corpus | None = None,
-    overlap_with: Corpus | Benchmark | None = None,
-    options: AuditOptions = AuditOptions(),  # noqa: B008 (frozen)
+    corpus: Corpus | None,
+    synonyms: Mapping[str, str],
+    overlap_with: Corpus | Benchmark | None,
 ) -> Audit:
     """Audit a benchmark.
 
-    `corpus` (with captions and objects) is what FOIL's rules are held against; `overlap_with` is
-    another corpus or benchmark whose images should not be in this one.
+    `corpus` (with captions and objects) is what FOIL's rules are held against, `synonyms` says
+    which category a word names; `overlap_with` is another corpus or benchmark whose images should
+    not be in this one.
     """
-    benchmark = where if isinstance(where, Benchmark) else load_benchmark(where)
-    collected = _Collection(benchmark, options)
+    collected = _Collection(benchmark, options, progress)
     _read(collected)
     _look(collected)
     findings = structure(benchmark)
     if corpus is not None:
-        rules = foil_rules(benchmark, corpus, options.synonyms)
+        rules = foil_rules(benchmark, corpus, synonyms)
         findings += rules
         if not rules:
             collected.remarks.append("FOIL's rules: no item names a target and a foil word")
@@ -245,7 +249,7 @@ def _read(collected: _Collection) -> None:
     sheet = sheet_of(benchmark)
     languages = [NGRAMS] if options.ngrams else []
     if options.lm:
-        languages.append(lm_guesser(options.lm, options.progress))
+        languages.append(lm_guesser(options.lm, collected.progress))
     captions, images = measures_for(benchmark, "caption"), measures_for(benchmark, "image")
     collected.add(sheet, [*text_guessers(sheet), *languages], captions)
     for family, guessers in place_guessers(sheet).items():
@@ -261,10 +265,10 @@ def _look(collected: _Collection) -> None:
     benchmark, options = collected.benchmark, collected.options
     if all(len(item.images) == 1 for item in benchmark.items):
         return
-    if not options.images:
+    if not options.look:
         collected.remarks.append("cues from pictures: left out, as asked")
         return
-    looked = picture_statistics(benchmark, options.picture_items, options.progress)
+    looked = picture_statistics(benchmark, options.picture_items, collected.progress)
     if looked.remark:
         collected.remarks.append(f"cues from pictures: {looked.remark}")
     if len(looked.items):
@@ -276,8 +280,8 @@ def _look(collected: _Collection) -> None:
 class _Collection:
     """Guesses as they come, and the outcomes that the best are chosen from."""
 
-    def __init__(self, benchmark: Benchmark, options: AuditOptions) -> None:
-        self.benchmark, self.options = benchmark, options
+    def __init__(self, benchmark: Benchmark, options: AuditOptions, progress: Progress) -> None:
+        self.benchmark, self.options, self.progress = benchmark, options, progress
         self.guesses: list[Guess] = []
         self.fair: list[tuple[str, str, BestGuess]] = []
         self.remarks: list[str] = []
@@ -296,7 +300,7 @@ class _Collection:
                 new = _Rivals(sheet, measure, {})
                 known = self._candidates.setdefault((guesser.sees, measure.name), new)
                 known.outcomes.update(outcomes)
-            self.options.progress("guessing", done, len(guessers))
+            self.progress("guessing", done, len(guessers))
 
     def add_places(
         self, family: str, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]

@@ -4,31 +4,99 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tellapart._version import __version__
-from tellapart.cli import (
-    auditing,
-    benchmarks,
-    captioning,
-    comparing,
-    corpora,
-    getting,
-    handling,
-    listing,
-    refining,
-    results,
-    retrieving,
-    scoring,
-    showcase,
-    studying,
-)
-from tellapart.cli.building import group as building
 from tellapart.errors import TellapartError
+from tellapart.verbs import BUILDERS, STUDY, VERBS, module_of
+
+
+class VerbGroup(TyperGroup):
+    """Verbs that are imported when one is called, or its help is asked for."""
+
+    lines = VERBS
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs' names."""
+        return list(self.lines)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb's command; None for an unknown name."""
+        if cmd_name == "build":
+            return typer.main.get_command(_group(BuilderGroup, cmd_name))
+        if cmd_name == "study":
+            return typer.main.get_command(_group(StudyGroup, cmd_name))
+        return _command(cmd_name, module_of(cmd_name)) if cmd_name in self.lines else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Name each verb with its line of help, without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.lines.items()))
+
+
+class StudyGroup(VerbGroup):
+    """The verbs of studies."""
+
+    lines = STUDY
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb's command; None for an unknown name."""
+        if cmd_name not in self.lines:
+            return None
+        if find_spec(f"tellapart.verbs.study.{cmd_name}") is None:
+            from tellapart.cli.studying import study_app
+
+            return typer.main.get_command(study_app()).get_command(ctx, cmd_name)  # type: ignore[attr-defined]
+        return _command(cmd_name, f"tellapart.verbs.study.{cmd_name}")
+
+
+class BuilderGroup(VerbGroup):
+    """The builders, those of plugins too."""
+
+    lines = BUILDERS
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A builder's command; an unknown name is an error that names the near ones."""
+        from tellapart import registry
+        from tellapart.cli.commands import command_of
+        from tellapart.verbs.verb import Verb
+
+        builder = registry.builders.get(cmd_name)
+        if not isinstance(builder, Verb):
+            from tellapart.cli.building.group import builders_app
+
+            return typer.main.get_command(builders_app()).get_command(ctx, cmd_name)  # type: ignore[attr-defined]
+        return command_of(cmd_name, builder)
+
+
+def _command(name: str, module: str) -> Any:
+    from tellapart.cli.commands import command_of
+
+    return command_of(name, import_module(module).VERB)
+
+
+def _group(cls: type[VerbGroup], name: str) -> typer.Typer:
+    example = "Example: tellapart build bison my-world my-bison --verifier oracle"
+    group = typer.Typer(
+        name=name,
+        cls=cls,
+        help=VERBS[name],
+        epilog=example if name == "build" else None,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        add_completion=False,
+    )
+    group.callback()(lambda: None)
+    return group
+
 
 app = typer.Typer(
+    cls=VerbGroup,
     help="Can your vision-language model tell them apart? Build near-miss tests from your own "
     "images and captions, run any model on them, and measure honestly.",
     epilog="Start with: tellapart demo",
@@ -37,26 +105,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-VERBS = (
-    showcase,
-    corpora,
-    getting,
-    building,
-    refining,
-    benchmarks,
-    handling,
-    auditing,
-    scoring,
-    results,
-    comparing,
-    retrieving,
-    captioning,
-    studying,
-    listing,
-)
-for module in VERBS:
-    module.register(app)
 
 
 def _version(wanted: bool) -> None:

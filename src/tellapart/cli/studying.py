@@ -18,12 +18,12 @@ study = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
+def study_app() -> typer.Typer:
+    """The commands that are not verbs yet."""
     study_creating.register(study)
     study_people.register(study)
     study_outcomes.register(study)
-    app.add_typer(study, name="study")
+    return study
 
 
 @study.command(epilog="Example: tellapart study serve my-study --port 8000")

@@ -1,4 +1,4 @@
-"""The verb `compare`: every two runs on the units that both cover, and whether they differ."""
+"""Every two runs on the units that both cover, and whether they differ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from tellapart.measures.estimate import measures_of
 from tellapart.measures.foil import AucMeasure
 from tellapart.measures.outcomes import Measure
 from tellapart.measures.pairing import ROUNDING, Units, aligned, kind_differences, tally
-from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import Bools, TieRule, check_rule
 from tellapart.score.run import Run
 from tellapart.stats.differences import holm
@@ -28,13 +26,12 @@ LEAST_DRAWS = 100
 """Sign flips for each test that is corrected for, so that a corrected p can fall to 0.01."""
 
 
-def compare(
-    runs: Run | Path | str | Sequence[Run | Path | str],
+def compare_runs(
+    runs: Sequence[Run],
     *,
-    measures: list[str] | None = None,
+    measures: Sequence[str] | None = None,
     ties: str = "wrong",
     by_kind: bool = False,
-    on: Path | str | None = None,
     resamples: int = DRAWS,
     permutations: int = DRAWS,
     seed: int = 0,
@@ -55,7 +52,7 @@ def compare(
     pairs: list[Pair] = []
     remarks: list[str] = []
     by_benchmark: dict[str, list[Run]] = {}
-    for run in read_runs(runs, on):
+    for run in runs:
         by_benchmark.setdefault(run.benchmark.sha256, []).append(run)
     for sha256, together in by_benchmark.items():
         if len(together) < 2:

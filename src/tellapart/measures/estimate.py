@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from tellapart import registry, seeds
 from tellapart.measures.foil import TIE_VALUES, AucMeasure, judged_cells
 from tellapart.measures.outcomes import Ints, Measure, Outcomes
 from tellapart.measures.ties import Floats, TieRule
+from tellapart.questions import Ask
 from tellapart.score.run import Run
 from tellapart.stats.intervals import RESAMPLES, Interval, mean_interval, strata_interval
 from tellapart.stats.roc import auc
@@ -131,6 +133,11 @@ def _auc_interval(run: Run, ties: TieRule) -> Interval:
     return auc(score[yes], score[no], cells.group[yes], cells.group[no], tie)[1]
 
 
-def measures_of(run: Run, names: list[str] | None = None) -> list[Measure]:
+def measures_of(run: Run, names: Sequence[str] | None = None) -> list[Measure]:
     """The measures asked for, or those that the run's benchmark names."""
     return [registry.measures.get(name) for name in names or run.benchmark.card.measures]
+
+
+def asks_of(measures: Sequence[str]) -> frozenset[Ask]:
+    """The questions that some measures read."""
+    return frozenset().union(*(registry.measures.get(name).asks for name in measures))

@@ -11,22 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reader import ReadOptions
 from tellapart.errors import BadInput
 from tellapart.measures.ranking import Collection, Ranks, rank_both
 from tellapart.models.model import DualEncoder, PairScorer, is_cacheable
+from tellapart.options import Cache, CacheGb, Help, Seed, SkipBad, UseCache
 from tellapart.pictures import Picture
 from tellapart.score.batches import Limits, ModelFailed
 from tellapart.score.cells import text_keys
 from tellapart.score.encoder import Encoder, open_shelf
 from tellapart.score.plan import content_hash, distinct_images, pair_keys
-from tellapart.store.cache import SIZE_GB
+from tellapart.store.cache import SIZE_GB, default_folder
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,17 +38,43 @@ MOST_PAIRS = 250_000
 DIRECTIONS = ("image to text", "text to image")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalOptions:
-    """`sizes` are numbers of images to draw as collections; the whole corpus is always asked."""
+    """How to retrieve.
 
-    sizes: tuple[int, ...] = ()
-    limit: int | None = None
-    seed: int = 0
-    batch_size: int = 64
-    skip_bad: bool = False
-    cache: Path | None = None
-    cache_gb: float = SIZE_GB
+    `sizes` are numbers of images to draw as collections; the whole corpus is always asked.
+    `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `images` and the columns are
+    for a corpus that is still to be read.
+    """
+
+    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    sizes: Annotated[
+        tuple[int, ...], Help("Also on random collections of this many images: 100,1000.")
+    ] = ()
+    limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
+    seed: Seed = 0
+    batch_size: Annotated[int, Help("Inputs at a time.")] = 64
+    image_column: Annotated[str, Help("Tables: the column of images.")] = "image"
+    caption_column: Annotated[str, Help("Tables: the column of captions.")] = "caption"
+    cache: Cache = None
+    use_cache: UseCache = True
+    cache_gb: CacheGb = SIZE_GB
+    skip_bad: SkipBad = False
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """The folder of the cache, None where none is used."""
+        return (self.cache or default_folder()) if self.use_cache else None
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How the corpus is read."""
+        return ReadOptions(
+            images=self.images,
+            image_column=self.image_column,
+            caption_column=self.caption_column,
+            skip_bad=self.skip_bad,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +98,8 @@ class Retrieval:
     corpus: str
     rows: tuple[Row, ...]
     skipped: tuple[str, ...] = field(default=())
+    unread: tuple[str, ...] = field(default=())
+    """What was skipped when the corpus was read."""
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-like values."""
@@ -95,7 +125,7 @@ class Retrieval:
         return "\n".join(lines)
 
 
-def retrieve(
+def rank_corpus(
     model: Any,
     corpus: Corpus,
     options: RetrievalOptions = RetrievalOptions(),  # noqa: B008 (frozen)
@@ -112,8 +142,8 @@ def retrieve(
                 allowed=f"1 to {len(ids):,}",
             )
     shelf = None
-    if options.cache and is_cacheable(model):
-        shelf = open_shelf(options.cache, model.facts, options.cache_gb)
+    if options.cache_folder and is_cacheable(model):
+        shelf = open_shelf(options.cache_folder, model.facts, options.cache_gb)
     encoder = Encoder(model, Limits(options.batch_size), shelf, options.skip_bad, report=progress)
     encode = _embedded if isinstance(model, DualEncoder) else _paired
     try:
@@ -129,7 +159,7 @@ def retrieve(
         for direction, ranks in zip(DIRECTIONS, rank_both(part), strict=True):
             rows.append(_row(direction, part, ranks))
         progress("scores", number, len(sizes))
-    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped)
+    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped)
 
 
 def _drawn(ids: Sequence[str], size: int, seed: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The verb `measure`: runs in, a table of estimates out that prints itself."""
+"""Scores: estimates of runs by measure and kind, as a table that prints itself."""
 
 from __future__ import annotations
 
@@ -75,23 +75,18 @@ def _cells(row: Estimate) -> tuple[str, ...]:
     )
 
 
-def measure(
-    runs: Run | Path | str | Sequence[Run | Path | str],
+def measure_runs(
+    runs: Iterable[Run],
     *,
-    measures: list[str] | None = None,
+    measures: Sequence[str] | None = None,
     ties: str = "wrong",
     by_kind: bool = True,
-    on: Path | str | None = None,
     resamples: int = RESAMPLES,
 ) -> Scores:
-    """Measure runs (or folders of runs).
-
-    `ties` is `wrong` (strict, as the papers define it), `half` (the expectation under random
-    breaking), `right` or `drop`. Where `measures` is left out, each benchmark's own are taken.
-    """
+    """Measure runs, by the measures named or by each benchmark's own."""
     rule = check_rule(ties)
     found: list[Estimate] = []
-    for run in read_runs(runs, on):
+    for run in runs:
         for one in measures_of(run, measures):
             found += estimates(run, one, rule, by_kind=by_kind, resamples=resamples)
     return Scores(tuple(_ordered(found)))

@@ -21,10 +21,10 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput
 from tellapart.items import Item
+from tellapart.measures.estimate import asks_of
 from tellapart.questions import Ask, Question, questions
 from tellapart.reports.picks import Pick, Reader, State, reader, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults, StepCounter
-from tellapart.score.evaluate import asks_of
 
 PAGE_BYTES = 7_300_000
 """Bytes that a page with 300 items should stay under; more items may take more."""

@@ -1,14 +1,16 @@
-"""The verb `report`: runs in, one HTML page out."""
+"""A report: runs in, one HTML page out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from tellapart.errors import BadInput
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import check_rule
+from tellapart.options import Help, SkipBad
 from tellapart.reports.charts import MAX_SERIES, drawn, kinds_chart, main_chart, write_charts
 from tellapart.reports.gallery import chosen_items, make_gallery
 from tellapart.reports.page import Page, Section, render
@@ -25,33 +27,33 @@ from tellapart.reports.score_tables import kinds_tables, measures_table, write_l
 from tellapart.reports.summary import BenchmarkSummary, summarise
 from tellapart.score.run import Run, find_runs
 from tellapart.tables import write_text
-from tellapart.types import Progress, silent
+from tellapart.types import Progress
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
     """How a report is made.
 
     `ties` is the rule for models (`wrong`, `half`, `right`, `drop`). `gallery` is how many items
     are shown in all, 0 for none. `charts` and `latex` are folders for the charts as PNG, SVG and
-    PDF and for the tables as LaTeX. `on` names the benchmark if it has
-    been moved. `skip_bad` leaves out runs that cannot be read, and lists them.
+    PDF and for the tables as LaTeX. `on` names the benchmark if it has moved. `skip_bad` leaves
+    out runs that cannot be read, and lists them.
     """
 
-    title: str = "tellapart report"
-    ties: str = "wrong"
-    gallery: int = 300
-    charts: Path | None = None
-    latex: Path | None = None
-    on: Path | None = None
-    skip_bad: bool = False
-    progress: Progress = silent
+    title: Annotated[str, Help("The page's title.")] = "tellapart report"
+    ties: Annotated[str, Help("A tie counts as: wrong (strict), half, right, drop.")] = "wrong"
+    gallery: Annotated[int, Help("How many items to show with pictures.")] = 300
+    charts: Annotated[Path | None, Help("Folder for each chart as PNG, SVG and PDF.")] = None
+    latex: Annotated[Path | None, Help("Folder for each table as LaTeX.")] = None
+    on: Annotated[Path | str | None, Help("The runs' benchmark, if it has moved.")] = None
+    skip_bad: SkipBad = False
 
 
-def report(
+def write_report(
     runs: Run | Path | str | Sequence[Run | Path | str],
     out: Path | str,
-    options: ReportOptions = ReportOptions(),  # noqa: B008 (frozen)
+    options: ReportOptions,
+    progress: Progress,
 ) -> Path:
     """Write a report on some runs (or folders of runs) and return its path.
 
@@ -63,7 +65,7 @@ def report(
         raise BadInput(f"a gallery of {options.gallery} items is not possible", allowed="0 or more")
     found, left_out = _read(runs, options)
     total = steps_for(found) + min(options.gallery, _available(found))
-    steps = StepCounter(total, options.progress)
+    steps = StepCounter(total, progress)
     benchmarks = measure_runs(found, ties, options.skip_bad, steps)
     chosen = chosen_items(benchmarks, options.gallery)
     summary = summarise(benchmarks)
@@ -108,7 +110,7 @@ def _read(
 
 
 def _read_good(
-    runs: Run | Path | str | Sequence[Run | Path | str], on: Path | None
+    runs: Run | Path | str | Sequence[Run | Path | str], on: Path | str | None
 ) -> tuple[list[Run], list[str]]:
     given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
     found: list[Run] = []

@@ -11,16 +11,15 @@ import polars as pl
 from tellapart import registry
 from tellapart.audits.guesses import BestGuess, guessable
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.measures.comparing import compare
+from tellapart.measures.comparing import compare_runs
 from tellapart.measures.comparison import Pair
-from tellapart.measures.estimate import Estimate, estimates
+from tellapart.measures.estimate import Estimate, asks_of, estimates
 from tellapart.measures.outcomes import Measure
 from tellapart.measures.ties import TieRule
 from tellapart.models.baselines import Blind
 from tellapart.questions import Ask
 from tellapart.score.cells import GRID_ASKS
 from tellapart.score.engine import Settings, run_model
-from tellapart.score.evaluate import asks_of
 from tellapart.score.run import Run
 from tellapart.types import Progress
 
@@ -120,7 +119,9 @@ def _sheet(
     text_only = _entry(without_looking.model, without_looking, measures, TEXT_ONLY_TIES)
     steps.step()
     cues = {(b.estimate.measure, b.estimate.kind): b for b in guessable(benchmark).rows}
-    pairs = compare(models, measures=[measures[0].name], ties=ties) if len(models) > 1 else None
+    pairs = (
+        compare_runs(models, measures=[measures[0].name], ties=ties) if len(models) > 1 else None
+    )
     return BenchmarkResults(
         label=label,
         benchmark=benchmark,

@@ -11,7 +11,6 @@ from tests.study.crowd import HOUR, Hands
 
 import tellapart as ta
 from tellapart.errors import BadInput
-from tellapart.people_demonstration import people_part
 from tellapart.study.assignment import expire
 from tellapart.study.effort import expected_kappa
 from tellapart.study.export import export_study, judgement_table
@@ -20,6 +19,7 @@ from tellapart.study.plan import Stage
 from tellapart.study.server.crowd import Crowd, Habits, simulate
 from tellapart.study.server.host import served
 from tellapart.study.study import opened_study
+from tellapart.verbs.demo import people_part
 
 
 def table_of(study):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from tellapart.errors import Problems
 from tellapart.items import Image, Item
+from tellapart.options import Help, Overwrite, Seed, SkipBad
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Columns:
     id: str = "id"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetOptions:
     """What may be asked of every importer.
 
@@ -33,17 +34,24 @@ class GetOptions:
     all captions in one form (capital, lower case, final stop), so that form gives nothing away.
     """
 
-    images: Path | None = None
-    only_with_images: bool = False
-    drop_duplicates: bool = False
-    keep_order: bool = False
-    keep_all: bool = False
-    alike: bool = False
-    seed: int = 0
-    name: str = ""
-    skip_bad: bool = False
-    overwrite: bool = False
-    columns: Columns = Columns()
+    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    only_with_images: Annotated[bool, Help("Only items whose pictures are all there.")] = False
+    drop_duplicates: Annotated[bool, Help("Leave out items that are there twice.")] = False
+    keep_order: Annotated[bool, Help("Do not shuffle options.")] = False
+    keep_all: Annotated[
+        bool, Help("valse: also what its annotators did not confirm.", flag="--all")
+    ] = False
+    alike: Annotated[bool, Help("Write all captions in one form: capital, final stop.")] = False
+    columns: Annotated[
+        Columns,
+        Help(
+            "pairs: a column's name, such as negative_caption=foil.", flag="--column", repeat=True
+        ),
+    ] = Columns()
+    seed: Seed = 0
+    name: Annotated[str, Help("The benchmark's name (default: its source's).")] = ""
+    skip_bad: SkipBad = False
+    overwrite: Overwrite = False
 
     def for_card(self) -> dict[str, Any]:
         """What of this bears on the items that come out."""

@@ -22,8 +22,8 @@ class Builders(TyperGroup):
         return found if found is not None else _plugin(cmd_name)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
+def builders_app() -> typer.Typer:
+    """The builders that are not verbs yet."""
     group = typer.Typer(
         name="build",
         cls=Builders,
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
     )
     for module in BUILDERS:
         module.register(group)
-    app.add_typer(group)
+    return group
 
 
 def _plugin(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The verb `captions`: what systems wrote of images, judged against what people wrote."""
+"""What systems wrote of images, judged against what people wrote."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tellapart.measures.captioning.matching import Judged, bring_together
 from tellapart.measures.captioning.options import GIVEN, JUDGED, CaptionOptions, Chosen, choose
 from tellapart.measures.captioning.results import CaptionScores
 from tellapart.measures.captioning.systems import Written, read_written
+from tellapart.store.cache import default_folder
 from tellapart.text.caption_metrics.metric import Material, Texts
 from tellapart.text.caption_metrics.references import DocumentFrequencies
 
 Results = Path | str | Written
 
 
-def captions(
+def judge_captions(
     results: Results | Sequence[Results],
     references: Corpus | Path | str,
     options: CaptionOptions = CaptionOptions(),  # noqa: B008 (frozen)
@@ -42,7 +43,7 @@ def captions(
     judged = bring_together(
         systems, references, skip_bad=options.skip_bad, every=options.every_image
     )
-    texts = Texts(options.cache)
+    texts = Texts(options.cache or default_folder())
     frequencies = _frequencies(options, references, texts)
     materials = [Material(own, judged.references, frequencies, texts) for own in judged.captions]
     metrics = chosen.metrics

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Annotated
 
-from tellapart.corpus.reader import DEFAULTS, ReadOptions
+from tellapart.corpus.reader import ReadOptions
 from tellapart.errors import BadInput
 from tellapart.measures.captioning.fewer import Fewer
 from tellapart.measures.captioning.judging import Effort
 from tellapart.measures.captioning.systems import Columns
+from tellapart.options import Cache, Help, Seed, SkipBad
 from tellapart.registry import caption_metrics
 from tellapart.text.caption_metrics.metric import CaptionMetric, metric_of
 
@@ -19,25 +20,65 @@ ALL = "all"
 JUDGED, GIVEN = "judged", "references"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionOptions:
     """How to judge captions.
 
-    `metrics` are names, or `all` for every one that can run here. `fewer` asks for scores with
-    fewer references. `frequencies` are CIDEr's document frequencies: of the references of the
+    `metrics` are names, or `all` for every one that can run here. `references_used` asks for scores
+    with fewer references. `frequencies` are CIDEr's document frequencies: of the references of the
     images that are `judged` (as in the COCO scripts), of all `references` given, or of the corpus
     at a path. `every_image`: an image that a system did not caption counts as an empty caption.
     """
 
-    metrics: tuple[str, ...] = NATIVE
-    fewer: Fewer = Fewer()  # noqa: RUF009 (frozen)
-    frequencies: str = JUDGED
-    every_image: bool = False
-    effort: Effort = Effort()  # noqa: RUF009 (frozen)
-    columns: Columns = Columns()  # noqa: RUF009 (frozen)
-    reading: ReadOptions = DEFAULTS
-    skip_bad: bool = False
-    cache: Path | None = None
+    metrics: Annotated[
+        tuple[str, ...], Help("Names, separated by commas, or all (see: list caption-metrics).")
+    ] = NATIVE
+    references_used: Annotated[
+        tuple[int, ...],
+        Help("Also with this many random references an image: 1 or 1,2,3 or 1-5."),
+    ] = ()
+    repeats: Annotated[int, Help("How often random references are drawn.")] = 10
+    frequencies: Annotated[
+        str,
+        Help(
+            "CIDEr's document frequencies: of the references of the images judged (as the "
+            "COCO scripts do), of all references, or of the corpus at a path."
+        ),
+    ] = JUDGED
+    every_image: Annotated[bool, Help("An image without a caption counts as an empty one.")] = False
+    resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000
+    permutations: Annotated[int, Help("Random swaps for the tests.")] = 10_000
+    seed: Seed = 0
+    image_column: Annotated[
+        str, Help("Tables: the column of images (default: image_id or image).")
+    ] = ""
+    caption_column: Annotated[str, Help("Tables: the column of captions.")] = "caption"
+    cache: Cache = None
+    skip_bad: SkipBad = False
+
+    @property
+    def fewer(self) -> Fewer:
+        """How fewer references are drawn."""
+        return Fewer(self.references_used, self.repeats, self.seed)
+
+    @property
+    def effort(self) -> Effort:
+        """How much is drawn for intervals and tests."""
+        return Effort(self.resamples, self.permutations, self.seed)
+
+    @property
+    def columns(self) -> Columns:
+        """Which columns of the systems' tables are read."""
+        return Columns(self.image_column, self.caption_column)
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How the references are read."""
+        return ReadOptions(
+            image_column=self.image_column or "image",
+            caption_column=self.caption_column,
+            skip_bad=self.skip_bad,
+        )
 
     def check(self) -> None:
         """Raise where a number makes no sense."""

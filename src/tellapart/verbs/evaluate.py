@@ -6,45 +6,44 @@ import inspect
 import re
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart import registry, seeds
-from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
-from tellapart.models.names import ModelName, load
-from tellapart.questions import Ask
-from tellapart.score.engine import Settings, run_tasks, sample
-from tellapart.score.plan import ScoreTask
-from tellapart.score.precision import Imprecise
-from tellapart.score.run import Run, load_run, save_run
-from tellapart.score.unfinished import ModelWork, work_on
-from tellapart.store.cache import SIZE_GB, default_folder
+from tellapart.options import Cache, CacheGb, Help, Overwrite, Seed, SkipBad, UseCache
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb, open_benchmark, skipped_notes
 
-Report = Callable[[str, int, int], None]
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.score.engine import Settings
+    from tellapart.score.plan import ScoreTask
+    from tellapart.score.run import Run
+    from tellapart.score.unfinished import ModelWork
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateOptions:
     """How to evaluate; `measures` None means those that each benchmark names.
 
     `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `retry_failed` looks at runs
-    that are there already and asks again what failed in them.
+    that already exist and asks again what failed in them.
     """
 
     measures: tuple[str, ...] | None = None
-    limit: int | None = None
-    seed: int = 0
-    batch_size: int = 64
-    trials: int = 1
-    skip_bad: bool = False
-    overwrite: bool = False
-    cache: Path | None = None
-    use_cache: bool = True
-    cache_gb: float = SIZE_GB
-    retry_failed: bool = False
+    limit: Annotated[int | None, Help("Only a random sample of this many items.")] = None
+    seed: Seed = 0
+    batch_size: Annotated[int, Help("Inputs at a time.")] = 64
+    trials: Annotated[int, Help("Choosers: how often each question is asked.")] = 1
+    cache: Cache = None
+    use_cache: UseCache = True
+    cache_gb: CacheGb = 8.0
+    retry_failed: Annotated[bool, Help("Ask again what failed in runs that already exist.")] = False
+    skip_bad: SkipBad = False
+    overwrite: Overwrite = False
 
     def check(self) -> None:
         """Raise where a number makes no sense."""
@@ -57,6 +56,9 @@ class EvaluateOptions:
 
     def settings(self) -> Settings:
         """What the engine needs of them."""
+        from tellapart.score.engine import Settings
+        from tellapart.store.cache import default_folder
+
         return Settings(
             asks=frozenset(),
             seed=self.seed,
@@ -69,23 +71,32 @@ class EvaluateOptions:
 
 
 def evaluate(
-    models: str | Sequence[Any],
-    on: Benchmark | Path | str | Sequence[Benchmark | Path | str],
-    out: Path | str,
+    models: Annotated[str | Sequence[Any], Help("Model strings; see: tellapart list models")],
+    on: Annotated[
+        Benchmark | Path | str | Sequence[Benchmark | Path | str],
+        Help("A benchmark's folder or name; may be repeated.", flag="--on", repeat=True),
+    ],
+    out: Annotated[Path | str, Help("Folder for the runs: OUT/benchmark/model.", flag="--out")],
     options: EvaluateOptions = EvaluateOptions(),  # noqa: B008 (frozen)
-    progress: Report = lambda label, done, total: None,
+    progress: Progress = silent,
 ) -> list[Run]:
-    """Run models on benchmarks; each run goes to OUT/benchmark/model.
+    """Put models through benchmarks.
 
-    A model is a string (see `tellapart list models`) or an object that has the methods of a
-    model; a benchmark is a `Benchmark`, its folder, or a known name. A call that was stopped
-    goes on where it was when it is made again.
+    A command that was stopped, or killed, goes on where it was when it is given again.
+
+    In Python a model may also be an object with the methods of one.
     """
+    from tellapart.measures.estimate import asks_of
+    from tellapart.models.names import load
+    from tellapart.score.engine import sample
+    from tellapart.score.plan import ScoreTask
+    from tellapart.score.unfinished import work_on
+
     options.check()
     wanted = _listed(models)
     for name in wanted:
         _check_name(name)
-    benchmarks = [b if isinstance(b, Benchmark) else load_benchmark(b) for b in _listed(on)]
+    benchmarks = [open_benchmark(one) for one in _listed(on)]
     tasks = [
         ScoreTask(
             benchmark,
@@ -110,10 +121,13 @@ def _evaluate_one(
     tasks: list[ScoreTask],
     out: Path,
     options: EvaluateOptions,
-    progress: Report,
+    progress: Progress,
     desk: ModelWork,
 ) -> list[Run]:
     """One model on all benchmarks; runs are written as they are ready."""
+    from tellapart.score.engine import run_tasks
+    from tellapart.score.run import load_run, save_run
+
     name = model.facts.name
     folders = [out / task.benchmark.name / slug(name) for task in tasks]
     replaces = options.overwrite or options.retry_failed
@@ -134,7 +148,7 @@ def _evaluate_one(
         return [run for run in earlier if run is not None]
     runs: list[Run] = []
     started = time.perf_counter()
-    report: Report = lambda phase, n, total: progress(f"{name}: {phase}", n, total)  # noqa: E731
+    report: Progress = lambda phase, n, total: progress(f"{name}: {phase}", n, total)  # noqa: E731
     made = run_tasks(model, tasks, options.settings(), report, desk, earlier)
     for run, old, folder, ready in zip(made, earlier, folders, done, strict=True):
         if ready and old is not None:
@@ -161,7 +175,7 @@ def _check_free(folders: list[Path], allowed: bool) -> None:
             )
         if not allowed and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise BadInput(
-                f"{folder} is there already",
+                f"{folder} already exists",
                 allowed="a path that does not exist yet, or an empty folder",
                 todo="choose another path, or replace it with --overwrite (overwrite=True)",
             )
@@ -171,6 +185,8 @@ def _check_name(model: Any) -> None:
     """Raise for a model string that cannot be right, before others have been run for hours."""
     if not isinstance(model, str):
         return
+    from tellapart.models.names import ModelName
+
     name = ModelName.parse(model)
     known = inspect.signature(registry.models.get(name.scheme)).parameters
     for option, _ in name.options:
@@ -190,6 +206,8 @@ def _job(models: list[Any], tasks: list[ScoreTask], options: EvaluateOptions) ->
 
 
 def _warn(run: Run) -> None:
+    from tellapart.score.precision import Imprecise
+
     close = run.card.notes.get("below_precision", 0)
     if close:
         warnings.warn(
@@ -204,16 +222,52 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def asks_of(measures: Sequence[str]) -> frozenset[Ask]:
-    """The questions that some measures read."""
-    return frozenset().union(*(registry.measures.get(name).asks for name in measures))
-
-
 def slug(model: str) -> str:
     """A folder name for a model string; long or odd ones get a hash.
 
     >>> slug("oracle?error=0.1&seed=0")
     'oracle-error-0.1-seed-0'
     """
+    from tellapart import seeds
+
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", model).strip("-.")
     return plain if len(plain) <= 60 else f"{plain[:50]}-{seeds.digest(model)[:8]}"
+
+
+def runs_text(runs: Sequence[Run]) -> str:
+    """A line for each run."""
+    return "\n".join(f"{run}  ->  {run.folder}" for run in runs)
+
+
+def runs_json(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Where each run is, and how much it covers."""
+    return [
+        {
+            "run": str(run.folder),
+            "model": run.model,
+            "benchmark": run.benchmark.name,
+            "items": len(run.covered),
+            "failures": len(run.failures),
+        }
+        for run in runs
+    ]
+
+
+def _notes(runs: Sequence[Run]) -> list[str]:
+    return [
+        line
+        for run in runs
+        for line in skipped_notes(
+            tuple(f"item {one.item}, {one.part}: {one.reason}" for one in run.failures)
+        )
+    ]
+
+
+VERB = Verb(
+    evaluate,
+    example="tellapart evaluate chance oracle --on my-bison --out runs",
+    text=runs_text,
+    json=runs_json,
+    notes=_notes,
+    resumes=True,
+)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart import seeds
-from tellapart.benchmark.benchmark import Benchmark, card_json, load_benchmark
-from tellapart.items import Item
-from tellapart.questions import Ask, questions
+from tellapart.options import Help, Seed
+from tellapart.verbs.verb import Verb, open_benchmark
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.items import Item
 
 CARD_LINES = ("about", "version", "verified", "licence", "citation", "items_sha256", "canary")
 
@@ -38,16 +40,26 @@ class Showing:
         return "\n".join(lines)
 
 
-def show(where: Benchmark | Path | str, *, items: int = 3, seed: int = 0) -> Showing:
-    """The card of a benchmark and some items at random."""
-    benchmark = where if isinstance(where, Benchmark) else load_benchmark(where)
-    number = min(items, len(benchmark.items))
-    chosen = seeds.rng(seed, "show").choice(len(benchmark.items), size=number, replace=False)
-    return Showing(card_json(benchmark), tuple(benchmark.items[int(k)] for k in sorted(chosen)))
+def show(
+    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    *,
+    items: Annotated[int, Help("How many items to print.")] = 3,
+    seed: Seed = 0,
+) -> Showing:
+    """Print a benchmark's card and some of its items."""
+    from tellapart import seeds
+    from tellapart.benchmark.benchmark import card_json
+
+    whole = open_benchmark(benchmark)
+    number = min(items, len(whole.items))
+    chosen = seeds.rng(seed, "show").choice(len(whole.items), size=number, replace=False)
+    return Showing(card_json(whole), tuple(whole.items[int(k)] for k in sorted(chosen)))
 
 
 def item_lines(item: Item) -> list[str]:
     """An item in words: what it shows, what is true, what can be asked."""
+    from tellapart.questions import Ask, questions
+
     lines = [f"{item.id}  ({item.kind})"]
     lines += [f"  image {i}: {image}" for i, image in enumerate(item.images)]
     for j, caption in enumerate(item.captions):
@@ -69,3 +81,6 @@ def item_json(item: Item) -> dict[str, Any]:
         "captions": list(item.captions),
         "true_cells": [list(cell) for cell in sorted(item.true)],
     }
+
+
+VERB = Verb(show, example="tellapart show my-bison --items 5")

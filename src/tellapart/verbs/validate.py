@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.errors import BadImage, BadInput
-from tellapart.items import check_item, content_of
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb, open_benchmark
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Validation:
     """What `validate` found: problems that must be mended, and remarks to know of."""
 
     benchmark: str
@@ -27,6 +31,17 @@ class Verdict:
         """Nothing must be mended."""
         return not self.problems
 
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "benchmark": self.benchmark,
+            "good": self.good,
+            "items": self.items,
+            "images": self.images,
+            "problems": [problem.parts() for problem in self.problems],
+            "remarks": list(self.remarks),
+        }
+
     def __str__(self) -> str:
         lines = [f"{self.benchmark}: {self.items:,} items, {self.images:,} images"]
         lines += [f"remark: {remark}" for remark in self.remarks]
@@ -36,26 +51,28 @@ class Verdict:
 
 
 def validate(
-    where: Benchmark | Path | str,
+    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
     *,
-    images: bool = True,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Verdict:
-    """Check items, hashes and groups, and (unless `images` is False) open every picture."""
-    benchmark = where if isinstance(where, Benchmark) else load_benchmark(where)
-    problems = [*_item_problems(benchmark)]
-    if images:
-        problems += _image_problems(benchmark, progress)
-    return Verdict(
-        benchmark.name,
-        len(benchmark.items),
-        len(benchmark.images),
+    look: Annotated[bool, Help("Also open every picture.", alias="--images/--no-images")] = True,
+    progress: Progress = silent,
+) -> Validation:
+    """Check that a benchmark is whole and that its pictures can be read."""
+    whole = open_benchmark(benchmark)
+    problems = _item_problems(whole)
+    if look:
+        problems += _image_problems(whole, progress)
+    return Validation(
+        whole.name,
+        len(whole.items),
+        len(whole.images),
         tuple(problems),
-        tuple(_remarks(benchmark)),
+        tuple(_remarks(whole)),
     )
 
 
 def _item_problems(benchmark: Benchmark) -> list[BadInput]:
+    from tellapart.items import check_item, content_of
+
     found: list[BadInput] = []
     named = benchmark.items.image_groups()
     for item, group in zip(benchmark.items, named, strict=True):
@@ -82,7 +99,7 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
     return found
 
 
-def _image_problems(benchmark: Benchmark, progress: Callable[[int, int], None]) -> list[BadInput]:
+def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
     found: list[BadInput] = []
     for done, image in enumerate(benchmark.images.values(), 1):
         picture = benchmark.picture(image.id)
@@ -99,7 +116,7 @@ def _image_problems(benchmark: Benchmark, progress: Callable[[int, int], None]) 
                 )
         except BadImage as problem:
             found.append(problem)
-        progress(done, len(benchmark.images))
+        progress("opening pictures", done, len(benchmark.images))
     return found
 
 
@@ -114,3 +131,10 @@ def _remarks(benchmark: Benchmark) -> list[str]:
     if benchmark.card.skipped:
         remarks.append(f"{len(benchmark.card.skipped):,} bad rows were left out when it was made")
     return remarks
+
+
+VERB = Verb(
+    validate,
+    example="tellapart validate my-bison",
+    code=lambda validation: 0 if validation.good else 1,
+)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
-
-from tellapart.benchmark.benchmark import Benchmark, card_json, load_benchmark
 from tellapart.errors import BadImage
-from tellapart.tables import whole_folder, write_json, write_parquet, write_text
+from tellapart.options import Help, Overwrite
+from tellapart.verbs.verb import Verb, open_benchmark
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tellapart.benchmark.benchmark import Benchmark
 
 DATA = "data/test.parquet"
 FIELDS = {
@@ -49,25 +52,34 @@ CONTEXT = {
 
 
 def export(
-    benchmark: Benchmark | Path | str,
-    out: Path | str,
+    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    out: Annotated[Path | str, Help("Folder to write to.")],
     *,
-    images: bool = True,
-    overwrite: bool = False,
+    look: Annotated[
+        bool, Help("Put the pictures into the file.", alias="--images/--no-look")
+    ] = True,
+    overwrite: Overwrite = False,
 ) -> Path:
-    """Write the folder; a picture that is missing is an error unless `images` is False."""
-    bench = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+    """Write a benchmark for the Hugging Face hub, with Croissant metadata.
+
+    In Python: a picture that is missing is an error unless `look` is False.
+    """
+    from tellapart.tables import whole_folder, write_json, write_parquet, write_text
+
+    bench = open_benchmark(benchmark)
     with whole_folder(Path(out), overwrite=overwrite) as folder:
-        write_parquet(folder / DATA, _table(bench, images))
+        write_parquet(folder / DATA, _table(bench, look))
         data = (folder / DATA).read_bytes()
         write_json(folder / "croissant.json", croissant(bench, hashlib.sha256(data).hexdigest()))
         write_text(folder / "README.md", dataset_card(bench))
     return Path(out)
 
 
-def _table(bench: Benchmark, images: bool) -> pl.DataFrame:
+def _table(bench: Benchmark, look: bool) -> pl.DataFrame:
+    import polars as pl
+
     table = bench.items.frame.rename({"images": "image_ids"})
-    if not images:
+    if not look:
         return table
     pictures = [[_stored(bench, image) for image in item.images] for item in bench.items]
     kind = pl.List(pl.Struct({"bytes": pl.Binary, "path": pl.String}))
@@ -79,7 +91,7 @@ def _stored(bench: Benchmark, image: str) -> dict[str, Any]:
     try:
         return {"bytes": picture.read(), "path": picture.path.name}
     except BadImage as error:
-        error.todo = "put the picture there, or export without pictures: --no-images"
+        error.todo = "put the picture there, or export without pictures: --no-look"
         raise
 
 
@@ -130,6 +142,8 @@ def croissant(bench: Benchmark, data_sha256: str) -> dict[str, Any]:
 
 def dataset_card(bench: Benchmark) -> str:
     """The hub's README: its head in YAML (JSON strings are YAML strings), then the facts."""
+    from tellapart.benchmark.benchmark import card_json
+
     facts = card_json(bench)
     counts = facts["counts"]
     head = [
@@ -159,3 +173,11 @@ def dataset_card(bench: Benchmark) -> str:
         f"Not for training. Canary: `{facts['canary']}`",
     ]
     return "\n".join([*head, "", *body]) + "\n"
+
+
+VERB = Verb(
+    export,
+    example="tellapart export my-bison for-the-hub",
+    text=lambda folder: f"export  ->  {folder}",
+    json=lambda folder: {"export": str(folder)},
+)

@@ -7,48 +7,28 @@ whose original is ahead as whose negative is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart import registry
-from tellapart.benchmark.benchmark import (
-    Benchmark,
-    load_benchmark,
-    make_benchmark,
-    write_benchmark,
-)  # fmt: skip
 from tellapart.errors import BadInput
-from tellapart.mine.negative_scores import (
-    SCORES,
-    Report,
-    ScoredNegatives,
-    Scoring,
-    is_run,
-    name_of,
-    score_table,
-    scored,
-)
-from tellapart.mine.refinement import KEPT, Refinement, RefineRecipe, refined, report
-from tellapart.models.names import ModelName
-from tellapart.score.encoder import BATCH
-from tellapart.store.cache import default_folder
-from tellapart.tables import (
-    TABLE_KINDS,
-    read_table,
-    suffix,
-    whole_folder,
-    write_json,
-    write_parquet,
-)  # fmt: skip
+from tellapart.options import Cache, Help, Overwrite, Seed, UseCache
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb, open_benchmark
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.mine.negative_scores import ScoredNegatives
+    from tellapart.mine.refinement import Refinement, RefineRecipe
 
 TABLE = "refinement.parquet"
 """Every negative with its scores and what became of it; can be refined again as it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefineOptions:
     """How to refine.
 
@@ -57,39 +37,68 @@ class RefineOptions:
     means `TELLAPART_CACHE`, else `~/.cache/tellapart`.
     """
 
-    plausibility: Any = ""
-    grammar: Any = ""
-    recipe: RefineRecipe = field(default_factory=RefineRecipe)
-    name: str = ""
-    overwrite: bool = False
-    batch_size: int = BATCH
-    cache: Path | None = None
-    use_cache: bool = True
+    plausibility: Annotated[
+        Any, Help("What gives the first score: vera, blind, hf:NAME?head=lm, a run, ...")
+    ] = ""
+    grammar: Annotated[
+        Any, Help("What gives the second: cola, hf:NAME?head=classifier, a run, ...")
+    ] = ""
+    keep: Annotated[float, Help("The share of each kind that is chosen.")] = 0.35
+    bins: Annotated[int, Help("Bins of the gaps by each score, from -1 to 1.")] = 50
+    scale: Annotated[str, Help("rank, or given where scores are already probabilities.")] = "rank"
+    folds: Annotated[
+        int, Help("Images are held out in this many parts; 1: exact, nothing held out.")
+    ] = 10
+    seed: Seed = 0
+    name: Annotated[str, Help("The new benchmark's name.")] = ""
+    batch_size: Annotated[int, Help("Captions at a time.")] = 64
+    cache: Cache = None
+    use_cache: UseCache = True
+    overwrite: Overwrite = False
+
+    @property
+    def recipe(self) -> RefineRecipe:
+        """What the steps of refining need of them."""
+        from tellapart.mine.refinement import RefineRecipe
+
+        return RefineRecipe(self.keep, self.bins, self.scale, self.folds, self.seed)
 
 
 def refine(
-    source: Benchmark | Path | str,
-    out: Path | str,
+    source: Annotated[
+        Benchmark | Path | str,
+        Help("A benchmark's folder or name, or a table of scored negatives.", metavar="BENCH"),
+    ],
+    out: Annotated[Path | str, Help("Folder to write to.")],
     options: RefineOptions = RefineOptions(),  # noqa: B008 (frozen)
-    progress: Report = lambda label, done, total: None,
+    progress: Progress = silent,
 ) -> Refinement:
-    """Refine a benchmark of original and negative captions, or a table of scored negatives.
+    """Keep the negatives that two text-only scores cannot tell from the truth.
 
-    OUT becomes a benchmark with the items that are kept (of a table, a folder without one). Beside
-    it `refinement.parquet` says of every negative what became of it, `refinement.json` is what is
-    returned.
+    The best of each kind by both scores, without duplicates and malformed ones; then as many
+    whose original is ahead as whose negative is, in every cell of a grid of gaps.
+
+    In Python: OUT becomes a benchmark with the items that are kept (of a table, a folder without
+    one). Beside it `refinement.parquet` says of every negative what became of it,
+    `refinement.json` is what is returned.
     """
+    from tellapart.benchmark.benchmark import Benchmark, make_benchmark, write_benchmark
+    from tellapart.mine.negative_scores import SCORES, Scoring, name_of, score_table, scored
+    from tellapart.mine.refinement import KEPT
+    from tellapart.store.cache import default_folder
+    from tellapart.tables import TABLE_KINDS, suffix, whole_folder
+
     options.recipe.check()
     if not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS:
         return _refine_table(Path(source), Path(out), options)
-    whole = source if isinstance(source, Benchmark) else load_benchmark(source)
+    whole = open_benchmark(source)
     models = (options.plausibility, options.grammar)
     _check_models(models)
     cache = (options.cache or default_folder()) if options.use_cache else None
     table = score_table(whole, models, Scoring(options.batch_size, cache, progress))
     names = dict(zip(SCORES, map(name_of, models), strict=True))
     done = _Done.of(scored(table, whole.root), options.recipe, whole.name, names)
-    kept = set(done.table.filter(pl.col("outcome") == KEPT)["id"])
+    kept = set(done.table["id"].filter(done.table["outcome"] == KEPT))
     items = [item for item in whole.items if item.id in kept]
     made = {**whole.card.made, "refined_of": whole.sha256, "refined": done.report.to_json()}
     card = replace(whole.card, name=options.name or f"{whole.name}-refined", made=made)
@@ -101,6 +110,9 @@ def refine(
 
 
 def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refinement:
+    from tellapart.mine.negative_scores import SCORES, scored
+    from tellapart.tables import read_table, whole_folder
+
     table = read_table(path)
     names = dict.fromkeys(SCORES, path.name)
     done = _Done.of(scored(table, path), options.recipe, path.name, names)
@@ -120,16 +132,23 @@ class _Done:
     def of(
         cls, scores: ScoredNegatives, recipe: RefineRecipe, name: str, sources: dict[str, str]
     ) -> _Done:
+        from tellapart.mine.refinement import refined, report
+
         done = refined(scores, recipe)
         return cls(done.table(), report(done, name, sources))
 
     def write(self, folder: Path) -> None:
+        from tellapart.tables import write_json, write_parquet
+
         write_parquet(folder / TABLE, self.table)
         write_json(folder / "refinement.json", self.report.to_json())
 
 
 def _check_models(models: tuple[Any, ...]) -> None:
     """Raise for what cannot give scores, before the other one has been asked for hours."""
+    from tellapart.mine.negative_scores import SCORES, is_run
+    from tellapart.models.names import ModelName
+
     for name, model in zip(SCORES, models, strict=True):
         if isinstance(model, str) and not model:
             raise BadInput(
@@ -140,3 +159,12 @@ def _check_models(models: tuple[Any, ...]) -> None:
             )
         if isinstance(model, str) and not is_run(model):
             registry.models.get(ModelName.parse(model).scheme)
+
+
+VERB = Verb(
+    refine,
+    example="tellapart refine my-negatives refined --plausibility vera --grammar cola",
+    text=lambda report, given: f"{report}\n->  {given.out}",
+    json=lambda report, given: {"out": str(given.out), **report.to_json()},
+    resumes=True,
+)

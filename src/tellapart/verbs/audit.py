@@ -1,0 +1,54 @@
+"""The verb `audit`: what can be guessed without looking, and what is odd about the items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from tellapart.audits.audit import Audit, AuditOptions, audit_benchmark
+from tellapart.audits.findings import open_other, read_synonyms
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reader import ReadOptions
+from tellapart.errors import BadInput
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb, open_benchmark, open_corpus
+
+
+def audit(
+    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    *,
+    corpus: Annotated[
+        Corpus | Path | str | None, Help("Captions (and objects) to hold FOIL's own rules against.")
+    ] = None,
+    objects: Annotated[Path | None, Help("File that says which objects each image shows.")] = None,
+    synonyms: Annotated[
+        Mapping[str, str] | Path | None, Help("JSON file that says which category a word names.")
+    ] = None,
+    overlap_with: Annotated[
+        Corpus | Benchmark | Path | str | None,
+        Help("A corpus or benchmark whose images should not be in this one."),
+    ] = None,
+    options: AuditOptions = AuditOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Audit:
+    """Find what can be guessed without looking, and what is odd about the items."""
+    if corpus is None and (objects is not None or synonyms):
+        raise BadInput(
+            "--objects and --synonyms describe a corpus, and none was given",
+            todo="name the corpus with --corpus",
+        )
+    other = overlap_with
+    return audit_benchmark(
+        open_benchmark(benchmark),
+        options,
+        progress,
+        corpus=None if corpus is None else open_corpus(corpus, ReadOptions(objects=objects)),
+        synonyms=read_synonyms(synonyms) if isinstance(synonyms, Path) else synonyms or {},
+        overlap_with=open_other(Path(other)) if isinstance(other, Path | str) else other,
+    )
+
+
+VERB = Verb(audit, example="tellapart audit my-mcic --overlap-with my-training-set")

@@ -1,0 +1,69 @@
+"""The verb `captions`: what systems wrote of images, judged against what people wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.measures.captioning.captions import Results, judge_captions
+from tellapart.measures.captioning.options import CaptionOptions
+from tellapart.measures.captioning.results import (
+    CaptionScores,
+    check_table_name,
+    write_per_image,
+)
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionFlags:
+    """How the scores are printed."""
+
+    latex: Annotated[bool, Help("Print a LaTeX table instead.")] = False
+
+
+def captions(
+    results: Annotated[
+        Results | Sequence[Results], Help("COCO results files, or tables of images and captions.")
+    ],
+    references: Annotated[
+        Corpus | Path | str, Help("What people wrote: any corpus.", flag="--references")
+    ],
+    options: CaptionOptions = CaptionOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+    *,
+    per_image: Annotated[
+        Path | None, Help("Write a row an image to this .parquet, .csv or .jsonl.")
+    ] = None,
+) -> CaptionScores:
+    """Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.
+
+    Several systems are put side by side, every two with a paired test.
+
+    In Python: systems are judged on the images that all of them answered and that have
+    references; what is left out is among the remarks.
+    """
+    if per_image is not None:
+        check_table_name(per_image)
+    scores = judge_captions(results, references, options, progress)
+    if per_image is not None:
+        write_per_image(scores, per_image)
+    return scores
+
+
+def _text(scores: CaptionScores, given: Any) -> str:
+    return scores.to_latex() if given.latex else str(scores)
+
+
+VERB = Verb(
+    captions,
+    example="tellapart captions mine.json other.json --references captions_val2014.json",
+    text=_text,
+    flags=CaptionFlags,
+    resumes=True,
+)

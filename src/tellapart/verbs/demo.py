@@ -1,0 +1,208 @@
+"""The verb `demo`: the whole toolkit on the built-in world, ending in a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart import registry
+from tellapart.errors import BadInput
+from tellapart.options import Help, Seed
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb
+
+if TYPE_CHECKING:
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.measures.scores import Scores
+
+BENCHMARKS = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
+"""What is built, and the model that verifies it (bivlc is true by construction)."""
+MODELS = ("oracle", "storybook", "blind", "chance", "constant")
+PARTS = ("world", *BENCHMARKS, "runs", "report.html", "pairs", "study", "people")
+"""What the folder of a demo holds."""
+
+NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "httpx")
+PAIRS, PEOPLE, ERROR = 60, 6, 0.1
+ANSWERS = 4
+"""First picture, second, both, neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplePart:
+    """What the people gave: pairs, picked, verified, and how far the two verifiers agree."""
+
+    pairs: int
+    picked: int
+    verified: int
+    alpha: float
+    low: float
+    high: float
+    expected: float
+    benchmark: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "pairs": self.pairs,
+            "picked": self.picked,
+            "verified": self.verified,
+            "alpha": self.alpha,
+            "interval": [self.low, self.high],
+            "alpha_expected": self.expected,
+            "benchmark": str(self.benchmark),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"people (simulated, each errs in {100 * ERROR:.0f}%): {self.pairs} pairs of images, "
+            f"{self.picked} with a caption that was picked, {self.verified} verified by two others "
+            f"->  {self.benchmark}\nagreement of the verifiers: Krippendorff's alpha "
+            f"{self.alpha:.2f} [{self.low:.2f}, {self.high:.2f}], expected of such people "
+            f"{self.expected:.2f}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """What came out: scores under both readings of a tie, the people's part, and the report.
+
+    `people` is a sentence where the packages for studies are not installed.
+    """
+
+    scores: Scores
+    halved: Scores
+    people: PeoplePart | str
+    report: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "scores": self.scores.to_json(),
+            "scores_with_ties_halved": self.halved.to_json(),
+            "people": self.people if isinstance(self.people, str) else self.people.to_json(),
+            "report": str(self.report),
+        }
+
+    def __str__(self) -> str:
+        from tellapart.measures.side_by_side import side_by_side
+
+        return f"{side_by_side(self.scores, self.halved)}\n\n{self.people}\n\nreport: {self.report}"
+
+
+def demo(
+    out: Annotated[Path | str, Help("Folder for all that comes out.")] = Path("demo"),
+    *,
+    scenes: Annotated[int, Help("How many pictures to draw.")] = 300,
+    seed: Seed = 0,
+    progress: Progress = silent,
+) -> Demonstration:
+    """Draw a world, build four benchmarks, run the built-in models, write a report.
+
+    In Python: the folder may be an earlier demo's; anything else in the way is left alone.
+    """
+    from tellapart.mine.build import build
+    from tellapart.mine.building import BuildOptions
+    from tellapart.reports.report import ReportOptions
+    from tellapart.verbs.evaluate import EvaluateOptions, evaluate
+    from tellapart.verbs.measure import measure
+    from tellapart.verbs.report import report
+    from tellapart.verbs.world import world
+
+    out = Path(out)
+    _check_free(out)
+    corpus = world(
+        out / "world", scenes=scenes, seed=seed, part="test", overwrite=True,
+        progress=progress,
+    )  # fmt: skip
+    benchmarks = []
+    for what, verifier in BENCHMARKS.items():
+        options = BuildOptions(
+            seed=seed,
+            verifier=verifier,
+            overwrite=True,
+            progress=partial(progress, f"building {what}"),
+        )
+        benchmarks.append(build(what, corpus, out / what, options))
+    models = [name for name in MODELS if name in registry.models.names()]
+    how = EvaluateOptions(seed=seed, overwrite=True)
+    runs = evaluate(models, benchmarks, out / "runs", how, progress)
+    scores, halved = measure(runs), measure(runs, ties="half")
+    page = report(
+        runs, out / "report.html", ReportOptions(title="tellapart demo"), progress
+    )  # fmt: skip
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        names = ", ".join(missing)
+        people: PeoplePart | str = (
+            f"people: left out, {names} not installed (pip install tellapart[study])"
+        )
+    else:
+        people = people_part(corpus, out, seed, progress)
+    return Demonstration(scores, halved, people, page)
+
+
+def _check_free(out: Path) -> None:
+    """A demo may replace an earlier demo, and nothing else."""
+    if not out.exists():
+        return
+    strange = sorted(p.name for p in out.iterdir() if p.name not in PARTS)
+    if not out.is_dir() or strange:
+        raise BadInput(
+            f"{out} holds something else than a demo: {', '.join(strange[:3])}",
+            allowed="a path that does not exist yet, or the folder of an earlier demo",
+            todo="name another folder: tellapart demo OUT",
+        )
+
+
+def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> PeoplePart:
+    """Build pairs, let simulated people pick and verify over HTTP, export.
+
+    BISON's three steps (Hu et al. 2019, section 4.1) on a small scale: one person picks a caption
+    for each pair, two others say which image it describes, and what both say rightly is kept.
+    """
+    from tellapart.errors import TellapartError
+    from tellapart.mine.bison.options import BisonOptions
+    from tellapart.mine.build import build
+    from tellapart.mine.building import BuildOptions
+    from tellapart.study.effort import expected_kappa
+    from tellapart.study.export import export_study
+    from tellapart.study.folder import StudySetup, create_study
+    from tellapart.study.plan import find_recipe
+    from tellapart.study.server.crowd import Crowd, Habits, simulate
+    from tellapart.study.server.host import served
+    from tellapart.study.study import opened_study
+
+    own = BisonOptions(for_study=True, vectors="tf-idf", parser="none")
+    build(
+        "bison",
+        corpus,
+        out / "pairs",
+        BuildOptions(seed=seed, items=PAIRS, overwrite=True, own=own),
+    )
+    setup = StudySetup(find_recipe("bison").stages, name="demo", seed=seed, overwrite=True)
+    create_study(out / "pairs", out / "study", setup)
+    crowd = Crowd(PEOPLE, 1, seed, Habits(ERROR))
+    with opened_study(out / "study") as study:
+        with served(study) as url:
+            simulate(
+                study, url, crowd, lambda _, done, total: progress("people answer", done, total)
+            )
+        found = export_study(study, out / "people", overwrite=True)
+    picked, checked = found.funnel
+    alphas = [
+        row
+        for row in found.agreement
+        if row.stage == "verify" and row.measure == "Krippendorff's alpha"
+    ]
+    if not alphas:
+        raise TellapartError("the simulated people verified nothing", todo="draw more scenes")
+    return PeoplePart(
+        picked.came, picked.kept, checked.kept, alphas[0].value, alphas[0].low, alphas[0].high,
+        expected_kappa(ERROR, ANSWERS), out / "people" / "verified",
+    )  # fmt: skip
+
+
+VERB = Verb(demo, example="tellapart demo")

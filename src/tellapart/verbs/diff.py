@@ -1,0 +1,62 @@
+"""The verb `diff`: what sets two benchmarks apart, item by item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.options import Help
+from tellapart.verbs.verb import Verb, open_benchmark
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkDifference:
+    """What sets two benchmarks apart, by item id."""
+
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    changed: tuple[str, ...]
+    same: int
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "only_first": list(self.only_first),
+            "only_second": list(self.only_second),
+            "changed": list(self.changed),
+            "same": self.same,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.same:,} items are the same"]
+        for ids, what in (
+            (self.only_first, "only in the first"),
+            (self.only_second, "only in the second"),
+            (self.changed, "ask something else under the same id"),
+        ):
+            shown = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
+            lines.append(f"{len(ids):,} {what}" + (f": {shown}" if ids else ""))
+        return "\n".join(lines)
+
+
+def diff(
+    first: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    second: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+) -> BenchmarkDifference:
+    """Say what sets two benchmarks apart, item by item."""
+    a, b = open_benchmark(first), open_benchmark(second)
+    common = [i for i in a.by_id if i in b.by_id]
+    changed = [i for i in common if a.by_id[i].content != b.by_id[i].content]
+    return BenchmarkDifference(
+        tuple(i for i in a.by_id if i not in b.by_id),
+        tuple(i for i in b.by_id if i not in a.by_id),
+        tuple(changed),
+        len(common) - len(changed),
+    )
+
+
+VERB = Verb(diff, example="tellapart diff my-bison my-bison-2")

@@ -1,0 +1,33 @@
+"""The verb `report`: runs in, one HTML page out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from tellapart.options import Help
+from tellapart.reports.report import ReportOptions, write_report
+from tellapart.types import Progress, silent
+from tellapart.verbs.measure import Runs
+from tellapart.verbs.verb import Verb
+
+
+def report(
+    runs: Runs,
+    out: Annotated[Path | str, Help("The HTML file to write.", flag="--out")],
+    options: ReportOptions = ReportOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Path:
+    """Write a report: one HTML file that needs nothing else.
+
+    In Python: the path is returned. The same runs give the same bytes.
+    """
+    return write_report(runs, out, options, progress)
+
+
+VERB = Verb(
+    report,
+    example="tellapart report runs --out report.html",
+    text=lambda path: f"report  ->  {path}",
+    json=lambda path: {"report": str(path)},
+)

@@ -1,0 +1,34 @@
+"""The verb `retrieve`: images found by their captions, and captions by their images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.measures.retrieval import Retrieval, RetrievalOptions, rank_corpus
+from tellapart.models.names import load
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb, open_corpus, skipped_notes
+
+
+def retrieve(
+    model: Annotated[Any, Help("A model string; see: tellapart list models")],
+    on: Annotated[
+        Corpus | Path | str, Help("A corpus: a folder, COCO JSON, CSV, ...", flag="--on")
+    ],
+    options: RetrievalOptions = RetrievalOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Retrieval:
+    """Find images by their captions and captions by their images: recall@1/5/10, ranks."""
+    corpus = open_corpus(on, options.reading)
+    return rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
+
+
+VERB = Verb(
+    retrieve,
+    example="tellapart retrieve storybook --on my-world --sizes 100,1000",
+    notes=lambda found: skipped_notes(found.unread + found.skipped),
+    resumes=True,
+)

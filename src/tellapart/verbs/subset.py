@@ -1,0 +1,99 @@
+"""The verb `subset`: a benchmark with some of another's items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.options import Help, Overwrite, Seed
+from tellapart.verbs.verb import Verb, benchmark_json, benchmark_text, open_benchmark
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.items import Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubsetOptions:
+    """Which items to keep: all conditions must hold; `limit` draws a sample of what is left.
+
+    `ids` are the items' own, or a file that holds them.
+    """
+
+    kinds: Annotated[tuple[str, ...], Help("Kinds to keep, separated by commas.")] = ()
+    ids: Annotated[Path | frozenset[str] | None, Help("A file with one item id a line.")] = None
+    with_images: Annotated[bool, Help("Only items whose pictures are here.")] = False
+    drop_duplicates: Annotated[bool, Help("Each question once.")] = False
+    limit: Annotated[int | None, Help("A random sample of this many items.", alias="--items")] = (
+        None
+    )
+    seed: Seed = 0
+
+
+def subset(
+    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    out: Annotated[Path | str, Help("Folder to write to.")],
+    options: SubsetOptions = SubsetOptions(),  # noqa: B008 (frozen)
+    *,
+    name: Annotated[str, Help("The new benchmark's name.")] = "",
+    overwrite: Overwrite = False,
+) -> Benchmark:
+    """Keep some of a benchmark's items; the card says how they were chosen."""
+    from tellapart import seeds
+    from tellapart.benchmark.benchmark import make_benchmark, save_benchmark
+    from tellapart.tables import read_text
+
+    whole = open_benchmark(benchmark)
+    ids = options.ids
+    if isinstance(ids, Path):
+        ids = frozenset(read_text(ids).split())
+    _check(whole, options.kinds, ids)
+    items = [item for item in whole.items if _keeps(whole, item, options, ids)]
+    if options.drop_duplicates:
+        items = list({item.content: item for item in reversed(items)}.values())[::-1]
+    if options.limit is not None and options.limit < len(items):
+        drawn = seeds.rng(options.seed, "subset").choice(len(items), options.limit, replace=False)
+        items = [items[int(k)] for k in sorted(drawn)]
+    choice = {
+        "kinds": list(options.kinds),
+        "ids": None if ids is None else len(ids),
+        "with_images": options.with_images,
+        "without_duplicates": options.drop_duplicates,
+        "number": options.limit,
+        "seed": options.seed,
+    }
+    made = {**whole.card.made, "subset_of": whole.sha256, "subset": choice}
+    card = replace(whole.card, name=name or f"{whole.name}-subset", made=made)
+    part = make_benchmark(card, whole.root, items, whole.images.values())
+    return save_benchmark(part, Path(out), overwrite=overwrite)
+
+
+def _check(whole: Benchmark, wanted: tuple[str, ...], ids: frozenset[str] | None) -> None:
+    kinds = {item.kind for item in whole.items}
+    for kind in wanted:
+        if kind not in kinds:
+            raise UnknownName(f"kind in {whole.name}", kind, kinds)
+    unknown = sorted((ids or frozenset()) - whole.by_id.keys())
+    if unknown:
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        raise BadInput(f"{whole.name} has no item {unknown[0]!r}{more}")
+
+
+def _keeps(
+    whole: Benchmark, item: Item, options: SubsetOptions, ids: frozenset[str] | None
+) -> bool:
+    return (
+        (not options.kinds or item.kind in options.kinds)
+        and (ids is None or item.id in ids)
+        and (not options.with_images or all(whole.picture(i).path.exists() for i in item.images))
+    )
+
+
+VERB = Verb(
+    subset,
+    example="tellapart subset bivlc swaps --kinds swap-object,swap-attribute",
+    text=benchmark_text,
+    json=benchmark_json,
+)

@@ -1,0 +1,91 @@
+"""The verb `world`: a corpus of drawn pictures, whose truth is known."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tellapart.errors import BadInput
+from tellapart.options import Help, Overwrite, Seed
+from tellapart.types import Progress, silent
+from tellapart.verbs.verb import Verb
+
+if TYPE_CHECKING:
+    from tellapart.corpus.corpus import Corpus
+
+
+def world(
+    out: Annotated[Path | str, Help("Folder to write the corpus to.")],
+    *,
+    scenes: Annotated[int, Help("How many pictures to draw.")] = 500,
+    seed: Seed = 0,
+    part: Annotated[
+        str | None, Help("Keep to one half of all scenes: train or test (they share nothing).")
+    ] = None,
+    sprites: Annotated[
+        Path | str | None, Help("Draw with the cut-outs NAME.png (and NAME.txt) of this folder.")
+    ] = None,
+    overwrite: Overwrite = False,
+    progress: Progress = silent,
+) -> Corpus:
+    """Draw a corpus: pictures of a storybook world with five captions each.
+
+    In Python: `part` keeps to one half of all possible scenes: `train` and `test` never share
+    content. `sprites` is a folder of cut-out pictures (see `corpus/world/sprites.py`).
+    """
+    if scenes < 1:
+        raise BadInput(f"a world of {scenes} scenes cannot be drawn", allowed="1 scene or more")
+    if part not in (None, "train", "test"):
+        raise BadInput(f"there is no part {part!r} of the world", allowed="train, test")
+    from tellapart import seeds
+    from tellapart.corpus.corpus import make_corpus, write_corpus
+    from tellapart.corpus.native import load_corpus
+    from tellapart.corpus.world.compose import captions
+    from tellapart.corpus.world.painter import SIDE
+    from tellapart.corpus.world.world import drawn, painter_of, random_scenes
+    from tellapart.tables import whole_folder
+
+    out = Path(out)
+    painter = painter_of({"sprites": str(sprites)} if sprites else {})
+    made = list(random_scenes(scenes, seed, painter, part))
+    with whole_folder(out, overwrite=overwrite) as partial:
+        (partial / "images").mkdir()
+        names = [f"{number:06d}" for number in range(scenes)]
+        rows = []
+        for done, (name, data) in enumerate(zip(names, drawn(made, painter), strict=True), 1):
+            uri = f"images/{name}.png"
+            (partial / uri).write_bytes(data)
+            sha256 = hashlib.sha256(data).hexdigest()
+            objects = sorted({thing.category for thing in made[done - 1].things})
+            rows.append(
+                {"id": name, "uri": uri, "sha256": sha256, "width": SIDE, "height": SIDE,
+                 "objects": objects}
+            )  # fmt: skip
+            progress("drawing", done, scenes)
+        texts = [
+            {"id": f"{name}-{k}", "image": name, "text": text}
+            for name, scene in zip(names, made, strict=True)
+            for k, text in enumerate(captions(scene, seeds.rng(seed, "captions", name)))
+        ]
+        about = {
+            "world": "sprites" if sprites else "storybook",
+            "seed": seed,
+            "scenes": scenes,
+            "part": part or "any",
+            **({"sprites": str(Path(sprites).resolve())} if sprites else {}),
+        }
+        write_corpus(make_corpus("world", partial, rows, texts, about=about), partial)
+    return load_corpus(out)
+
+
+VERB = Verb(
+    world,
+    example="tellapart world my-world --scenes 2000 --seed 0",
+    text=lambda corpus: f"{corpus}  ->  {corpus.root}",
+    json=lambda corpus: {
+        "corpus": str(corpus.root),
+        "images": corpus.images.height,
+        "captions": corpus.captions.height,
+    },
+)
