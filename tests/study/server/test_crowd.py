@@ -19,6 +19,7 @@ from tellapart.study.plan import Stage
 from tellapart.study.server.crowd import Crowd, Habits, simulate
 from tellapart.study.server.host import served
 from tellapart.study.study import opened_study
+from tellapart.types import silent
 from tellapart.verbs.demo import people_part
 
 
@@ -43,7 +44,7 @@ def test_people_err_as_often_as_told_and_agree_as_theory_says(benchmarks, tmp_pa
 
 
 def test_bison_in_three_steps_ends_in_a_verified_benchmark(world, tmp_path):
-    made = people_part(world, tmp_path, 0, lambda done, total: None)
+    made = people_part(world, tmp_path, 0, silent)
     benchmark = ta.load_benchmark(made.benchmark)
     assert 0 < made.verified <= made.picked <= made.pairs
     assert len(benchmark.items) == made.verified and benchmark.card.verified.startswith("by ")
