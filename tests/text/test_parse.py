@@ -14,7 +14,7 @@ from tellapart.text import spacy_pipeline
 from tellapart.text.content_words import SpacyTagger, content_words
 from tellapart.text.parse import parse
 from tellapart.text.parses import CODED
-from tellapart.text.spacy_pipeline import Worker, find_pipeline, load_pipeline
+from tellapart.text.spacy_pipeline import ParseWorker, find_pipeline, load_pipeline
 
 TEXTS = [
     "A man rides two brown horses near a fire hydrant.",
@@ -150,7 +150,7 @@ def test_several_processes_say_the_same_as_one(monkeypatch):
 
 
 def test_a_process_that_ends_is_an_error_and_no_hang():
-    worker = Worker("there_is_no_such_pipeline")
+    worker = ParseWorker("there_is_no_such_pipeline")
     with pytest.raises(TellapartError, match="a process that parses stopped"):
         worker.parse(["A dog."])
     worker.close()

@@ -79,9 +79,9 @@ def paired_intervals(
     """
     clusters, strata, pairs = sums.shape
     still = _nothing_varies(sums, counts)
-    found = np.empty((pairs, 2))
+    intervals = np.empty((pairs, 2))
     for pair in np.flatnonzero(still):
-        found[pair] = _still(sums[..., pair], counts[..., pair], level)
+        intervals[pair] = _still(sums[..., pair], counts[..., pair], level)
     moving = np.flatnonzero(~still)
     if len(moving):
         both = np.concatenate([sums[..., moving], counts[..., moving]], axis=2)
@@ -91,8 +91,8 @@ def paired_intervals(
             totals = (weights @ table).reshape(-1, strata, 2 * len(moving))
             drawn[rows] = mean_differences(totals[..., : len(moving)], totals[..., len(moving) :])
         tail = expanded_tail(clusters, level)
-        found[moving] = np.nanquantile(drawn, [tail, 1 - tail], axis=0).T
-    return found
+        intervals[moving] = np.nanquantile(drawn, [tail, 1 - tail], axis=0).T
+    return intervals
 
 
 def expanded_tail(clusters: int, level: float = 0.95) -> float:
@@ -136,8 +136,8 @@ def sign_flip_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Fl
         p[pair] = _exact_p(sums[differ[:, pair], pair])
     many = np.flatnonzero(~few)
     if len(many):
-        some = differ[:, many].any(axis=1)
-        p[many] = _drawn_p(sums[np.ix_(some, many)], rng, permutations)
+        rows = differ[:, many].any(axis=1)
+        p[many] = _drawn_p(sums[np.ix_(rows, many)], rng, permutations)
     return p
 
 

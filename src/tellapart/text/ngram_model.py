@@ -18,6 +18,10 @@ from tellapart.types import Floats
 
 Ints = npt.NDArray[np.integer[Any]]
 SENTENCE_START, SENTENCE_END = "<s>", "</s>"
+BITS = 21
+START, END, UNKNOWN = (1 << BITS) - 3, (1 << BITS) - 2, (1 << BITS) - 1
+MOST_WORDS = START
+"""Three numbers go into 63 bits; rarer words than that many are not told apart."""
 
 
 class NGramModel:
@@ -59,12 +63,6 @@ class NGramModel:
         return (counts.get(word, 0) + distinct * lower) / (total + distinct)
 
 
-BITS = 21
-START, END, UNKNOWN = (1 << BITS) - 3, (1 << BITS) - 2, (1 << BITS) - 1
-MOST_WORDS = START
-"""Three numbers go into 63 bits; rarer words than that many are not told apart."""
-
-
 class _Counts:
     """How often each history was followed by each word."""
 
@@ -86,7 +84,12 @@ class _Counts:
 
 
 class Trigrams:
-    """Probabilities of words given the two words before them.
+    """Probabilities of words given the two words before them: `NGramModel` of order 3 on numbers.
+
+    Millions of windows at a time: words are numbers from 0, and what is asked are probabilities of
+    single words after two others, so that texts that differ in one place are told apart by the few
+    windows around it. Counts are sorted arrays of keys rather than dicts: looking a million keys up
+    is one call.
 
     `word` are the words of texts one after the other, text k at starts[k] to starts[k + 1].
     """
@@ -136,5 +139,5 @@ def _looked_up(keys: Ints, values: npt.NDArray[Any], wanted: Ints) -> Floats:
     if not len(keys):
         return np.zeros(len(wanted))
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found: Floats = np.where(keys[place] == wanted, values[place], 0).astype(np.float64)
-    return found
+    numbers: Floats = np.where(keys[place] == wanted, values[place], 0).astype(np.float64)
+    return numbers

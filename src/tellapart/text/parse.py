@@ -94,8 +94,8 @@ def _parsed(
     texts = [[distinct[key] for key in part] for part in parts]
     several = min(processes or os.cpu_count() or 1, len(parts))
     if several < 2:
-        for part, some in zip(parts, texts, strict=True):
-            yield part, parse_columns(pipeline.source, some)
+        for part, captions in zip(parts, texts, strict=True):
+            yield part, parse_columns(pipeline.source, captions)
         return
     for number, columns in parse_in_processes(pipeline.source, texts, several):
         yield parts[number], columns

@@ -140,8 +140,8 @@ class Parses(Sequence[Parse]):
         """Which rows have one of some values in a column: `parses.has("pos", "NOUN", "PROPN")`."""
         table = getattr(self.columns, CODED[column])
         wanted = np.array([one in values for one in table], np.bool_)
-        found: npt.NDArray[np.bool_] = wanted[getattr(self.columns, column)]
-        return found
+        rows: npt.NDArray[np.bool_] = wanted[getattr(self.columns, column)]
+        return rows
 
     def _views(self, first: int, last: int) -> list[Parse]:
         c = self.columns

@@ -236,16 +236,16 @@ def ptb_tokenise(captions: Sequence[str]) -> list[str]:
     lines = _one_line_each(captions)
     text = "\n".join(lines)
     marks, plain = text.translate(_MARKS).split("\n"), text.translate(_WORDS).split("\n")
-    found, at = [], 0
+    tokenised, at = [], 0
     for line, mark, words in zip(lines, marks, plain, strict=False):  # no line splits into one
         tokens = words.split()
         if mark not in _PLAIN_MARKS or (mark[-1:] == "." and not _ends_plainly(line, tokens)):
             tokens = _ruled_tokens(text, at, at + len(line))
         elif not _SPLIT.isdisjoint(tokens):
             tokens = _separated(tokens)
-        found.append(" ".join(tokens))
+        tokenised.append(" ".join(tokens))
         at += len(line) + 1
-    return found
+    return tokenised
 
 
 def _one_line_each(captions: Sequence[str]) -> Sequence[str]:
@@ -268,19 +268,19 @@ def _separated(words: list[str]) -> list[str]:
 
 def _ruled_tokens(text: str, at: int, end: int) -> list[str]:
     """The tokens from `at` to `end`; rules may look at what comes after."""
-    found: list[str] = []
+    tokens: list[str] = []
     while at < end:
         if nothing := _NO_TOKENS.match(text, at):
             at = nothing.end()
         elif run := _PLAIN_RUN.match(text, at):
             words = _separated(run.group().lower().split(" "))
-            found += " ".join(words).replace("'s", " 's").split(" ")
+            tokens += " ".join(words).replace("'s", " 's").split(" ")
             at = run.end()
         else:
             token, at = _ruled_token(text, at)
             if token and token not in DROPPED:
-                found.append(token)
-    return found
+                tokens.append(token)
+    return tokens
 
 
 def _ruled_token(text: str, at: int) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""spaCy pipelines: which one a name means, and what it says of texts, as columns."""
+"""spaCy pipelines: which one a name means, what it says of texts, in one process or several."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ KEPT = (
 """Components that tokens and their columns come from; names of people and places do not matter."""
 BATCH = 256
 """Texts that spaCy takes together; what it says of a text does not depend on the others."""
+LENGTH = struct.Struct("<Q")
+"""What goes before each message between processes."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Several processes that each run as many threads as there are cores wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +154,13 @@ def _chunks(docs: list[Any], starts: Ints) -> Ints:
     return roots
 
 
-LENGTH = struct.Struct("<Q")
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+class ParseWorker:
+    """A program of its own that is sent texts and sends their columns.
 
-
-class Worker:
-    """One such program."""
+    A program, not a fork: it needs no guard in the user's script and shares no threads with it.
+    (spaCy's own `n_process` sends whole documents back and forth, which takes longer than parsing
+    them.)
+    """
 
     def __init__(self, source: str) -> None:
         self._process = subprocess.Popen(
@@ -192,7 +197,7 @@ def parse_in_processes(
     source: str, parts: Sequence[Sequence[str]], processes: int
 ) -> Iterator[tuple[int, TokenColumns]]:
     """Each part's number and columns, as they come."""
-    free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+    free: queue.SimpleQueue[ParseWorker] = queue.SimpleQueue()
 
     def one(part: Sequence[str]) -> TokenColumns:
         worker = free.get()
@@ -204,7 +209,7 @@ def parse_in_processes(
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(processes))
         for _ in range(processes):
-            worker = Worker(source)
+            worker = ParseWorker(source)
             stack.callback(worker.close)
             free.put(worker)
         numbers = {pool.submit(one, part): number for number, part in enumerate(parts)}

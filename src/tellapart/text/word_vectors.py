@@ -59,15 +59,15 @@ class WordVectors:
     def mean_vectors(self, texts: Texts) -> MeanVectors:
         """The mean vector of each text's words; words without a vector are left out."""
         counts = word_counts(texts, self.places)
-        found = np.asarray(counts.sum(axis=1)).ravel()
+        with_vector = np.asarray(counts.sum(axis=1)).ravel()
         total = sum(len(words) for words in texts)
         sums = np.empty((len(texts), self.matrix.shape[1]), np.float32)
         wide = self.matrix.astype(np.float64)
         for start in range(0, len(texts), 8192):  # in blocks: double precision takes twice the room
             part = slice(start, start + 8192)
-            sums[part] = (counts[part] @ wide) / np.maximum(found[part], 1)[:, None]
+            sums[part] = (counts[part] @ wide) / np.maximum(with_vector[part], 1)[:, None]
         unknown = np.flatnonzero(~sums.any(axis=1)).astype(np.int32)
-        return MeanVectors(sums, float(found.sum()) / max(1, total), unknown)
+        return MeanVectors(sums, float(with_vector.sum()) / max(1, total), unknown)
 
 
 def read_vectors(path: Path | str, words: Collection[str] | None = None) -> WordVectors:
@@ -160,9 +160,9 @@ def _kept(
             where=str(path),
             todo="fetch the file again",
         )
-    found = other | exact
-    matrix = np.array([*found.values()], np.float32).reshape(len(found), layout.dimensions)
-    return WordVectors(path.name, tuple(found), matrix)
+    rows = other | exact
+    matrix = np.array([*rows.values()], np.float32).reshape(len(rows), layout.dimensions)
+    return WordVectors(path.name, tuple(rows), matrix)
 
 
 def _bad_row(path: Path, word: str, row: int, layout: _Layout) -> BadInput:

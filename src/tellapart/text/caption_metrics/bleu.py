@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.errors import TellapartError, UnknownName
+from tellapart.errors import UnknownName
 from tellapart.text._numba import Array, in_threads, kernel
-from tellapart.text.caption_metrics.metric import NGRAMS_AT_ONCE, Marks, Material
+from tellapart.text.caption_metrics.metric import Marks, Material, NativeMetric
 from tellapart.text.caption_metrics.references import ReferenceSets
 from tellapart.types import Floats, Ints
 
@@ -52,13 +52,13 @@ SMOOTHINGS = {
 }
 
 
-def smoothing_of(given: str | Smoothing) -> Smoothing:
+def smoothing_of(smoothing: str | Smoothing) -> Smoothing:
     """The smoothing of a name; one of your own passes through."""
-    if isinstance(given, Smoothing):
-        return given
-    if given not in SMOOTHINGS:
-        raise UnknownName("smoothing", given, SMOOTHINGS)
-    return SMOOTHINGS[given]
+    if isinstance(smoothing, Smoothing):
+        return smoothing
+    if smoothing not in SMOOTHINGS:
+        raise UnknownName("smoothing", smoothing, SMOOTHINGS)
+    return SMOOTHINGS[smoothing]
 
 
 TINY, SMALL = 1e-15, 1e-9
@@ -157,7 +157,7 @@ def bleu(
 
 
 @dataclass(frozen=True, slots=True)
-class BleuMetric:
+class BleuMetric(NativeMetric):
     """BLEU-1 to BLEU-n with a smoothing (see `SMOOTHINGS`), with or without brevity penalty.
 
     The default smoothing is that of the COCO scripts.
@@ -168,8 +168,6 @@ class BleuMetric:
     brevity: bool = True
 
     cites = "Papineni et al. 2002, BLEU"
-    scale = 100.0
-    at_once = NGRAMS_AT_ONCE
 
     @property
     def name(self) -> str:
@@ -183,10 +181,6 @@ class BleuMetric:
         """One line."""
         words = "words" if self.n == 1 else f"n-grams of up to {self.n} words"
         return f"precision of {words}, counted over all captions together"
-
-    def lacking(self) -> TellapartError | None:
-        """Nothing."""
-        return None
 
     def marks(self, material: Material) -> Marks:
         """Of sentences one by one; overall from sums of counts, which is no mean of sentences."""
@@ -298,10 +292,10 @@ def match_sets(
                         most[i - first] = max(most[i - first], counts[j])
                         i += 1
                         j += 1
-            found = 0
+            total = 0
             for i in range(first, last):
-                found += min(counts[i], most[i - first])
-            matched[s, k] = found
+                total += min(counts[i], most[i - first])
+            matched[s, k] = total
 
 
 # Pairs: the n-grams of a sentence are sorted and repeated ones repeated (see `sort_grams`), so that
@@ -312,13 +306,13 @@ def match_sets(
 @kernel
 def shared(grams: Array, i: int, last: int, j: int, stop: int) -> int:
     """How many members two sorted lists share, with repetition; without a branch to mispredict."""
-    found = 0
+    members = 0
     while i < last and j < stop:
         left, right = grams[i], grams[j]
-        found += left == right
+        members += left == right
         i += left <= right
         j += right <= left
-    return found
+    return members
 
 
 @kernel
@@ -338,8 +332,8 @@ def pair_score(matched: Array, length: int, reference: int, rules: Any) -> float
     if product == 0.0 or order == 0:
         return 0.0
     # two square roots are several times faster than a power, and BLEU-4 is what is asked for most
-    found = math.sqrt(math.sqrt(product)) if order == 4 else product ** (1.0 / order)
-    return found * brevity_penalty(length, reference, kind) if brevity else found
+    score = math.sqrt(math.sqrt(product)) if order == 4 else product ** (1.0 / order)
+    return score * brevity_penalty(length, reference, kind) if brevity else score
 
 
 @kernel
@@ -395,7 +389,7 @@ def fill(table: Array, counts: Array, grams: Array, first: int, last: int) -> No
 def matches(table: Array, counts: Array, grams: Array, first: int, last: int) -> int:
     """How many members of a sorted list are in the table, each at most as often as there."""
     mask = table.size - 1
-    found, run, before = 0, 0, np.int32(-1)
+    members, run, before = 0, 0, np.int32(-1)
     for i in range(first, last):
         one = grams[i]
         run = run + 1 if one == before else 1
@@ -403,10 +397,10 @@ def matches(table: Array, counts: Array, grams: Array, first: int, last: int) ->
         at = (one * 40503) & mask
         while table[at] >= 0:
             if table[at] == one:
-                found += run <= counts[at]
+                members += run <= counts[at]
                 break
             at = (at + 1) & mask
-    return found
+    return members
 
 
 @kernel

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.errors import BadInput, TellapartError
+from tellapart.errors import BadInput
 from tellapart.text._numba import Array, in_threads, kernel
-from tellapart.text.caption_metrics.metric import NGRAMS_AT_ONCE, Marks, Material
+from tellapart.text.caption_metrics.metric import Marks, Material, NativeMetric
 from tellapart.text.caption_metrics.ngrams import NGramCounts, NGramIndex, known_ids
 from tellapart.text.caption_metrics.references import (
     DocumentFrequencies,
@@ -102,14 +102,12 @@ def weighted(grams: NGramCounts, rarity: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class CiderMetric:
+class CiderMetric(NativeMetric):
     """CIDEr with or without D; rarity of n-grams comes from the material's frequencies."""
 
     clipped: bool = True
 
     cites = "Vedantam et al. 2015, CIDEr"
-    scale = 100.0
-    at_once = NGRAMS_AT_ONCE
 
     @property
     def name(self) -> str:
@@ -122,10 +120,6 @@ class CiderMetric:
         if self.clipped:
             return "rare n-grams shared with the references (the COCO scripts' CIDEr)"
         return "rare n-grams shared with the references, as first published"
-
-    def lacking(self) -> TellapartError | None:
-        """Nothing."""
-        return None
 
     def marks(self, material: Material) -> Marks:
         """Overall the mean over captions; resampling leaves the frequencies as they are."""
@@ -199,30 +193,32 @@ class CiderReward:
     ) -> Floats:
         """The reward of each tokenised caption for the image at the same place."""
         of = self._places(images, len(captions))
-        given = Sentences.of(captions)
+        sentences = Sentences.of(captions)
         prepared = (self._grams.ids, self._weights, self._norms, self._grams.starts,
                     self._lengths, self._starts)  # fmt: skip
         knowledge = (self.rarity, self.index.firsts, self.unknown)
-        places = self._known(given)
+        places = self._known(sentences)
         scores = np.empty(len(captions))
         in_threads(
             lambda a, b: score_captions(
-                given.ids, given.starts, places, of, prepared, knowledge, self.sigma, self.scale,
-                scores, a, b,
+                sentences.ids, sentences.starts, places, of, prepared, knowledge,
+                self.sigma, self.scale, scores, a, b,
             ),
             len(captions),
             least=500,
         )  # fmt: skip
         return scores
 
-    def _known(self, given: Sentences) -> Ints32:
+    def _known(self, sentences: Sentences) -> Ints32:
         """Ids of n-grams by length and place, -1 for those that are nowhere in the index."""
-        words = np.array([self._words.get(word, -1) for word in given.words], np.int32)
-        places = np.empty((self.index.n, len(given.ids)), np.int32)
-        places[0] = words[given.ids]
+        words = np.array([self._words.get(word, -1) for word in sentences.words], np.int32)
+        places = np.empty((self.index.n, len(sentences.ids)), np.int32)
+        places[0] = words[sentences.ids]
         in_threads(
-            lambda a, b: known_ids(places[0], given.starts, self._table, self._rooms, places, a, b),
-            len(given),
+            lambda a, b: known_ids(
+                places[0], sentences.starts, self._table, self._rooms, places, a, b
+            ),
+            len(sentences),
         )
         return places
 
@@ -309,7 +305,7 @@ def score_sets(
 
 
 @kernel
-def own_ids(places: Array, words: Array, k: int, found: Array) -> None:
+def own_ids(places: Array, words: Array, k: int, own: Array) -> None:
     """Ids of a caption's n-grams of length k + 1 by place.
 
     One that is not known (-1) gets a number below 0 that tells where it first comes up: unknown
@@ -317,13 +313,13 @@ def own_ids(places: Array, words: Array, k: int, found: Array) -> None:
     so that looking at all places before is cheaper than a table.
     """
     for i in range(words.size - k):
-        found[i] = places[i]
+        own[i] = places[i]
         if places[i] >= 0:
             continue
-        found[i] = -1 - i
+        own[i] = -1 - i
         for j in range(i):
             if places[j] < 0 and same_words(words, i, j, k + 1):
-                found[i] = -1 - j
+                own[i] = -1 - j
                 break
 
 
@@ -337,19 +333,19 @@ def same_words(words: Array, i: int, j: int, length: int) -> bool:
 
 
 @kernel
-def count_sorted(found: Array, size: int, ids: Array, counts: Array) -> int:
+def count_sorted(own: Array, size: int, ids: Array, counts: Array) -> int:
     """Distinct ids in order, with counts; how many there are."""
     known = 0
     for i in range(size):
         at = known
-        while at > 0 and ids[at - 1] > found[i]:
+        while at > 0 and ids[at - 1] > own[i]:
             at -= 1
-        if at > 0 and ids[at - 1] == found[i]:
+        if at > 0 and ids[at - 1] == own[i]:
             counts[at - 1] += 1
             continue
         for j in range(known, at, -1):
             ids[j], counts[j] = ids[j - 1], counts[j - 1]
-        ids[at], counts[at] = found[i], 1
+        ids[at], counts[at] = own[i], 1
         known += 1
     return known
 
@@ -377,15 +373,15 @@ def score_captions(
     for c in range(begin, end):
         longest = max(longest, starts[c + 1] - starts[c])
     # room for the longest caption, once: memory asked for in the loop would cost more than the sums
-    found, ids, counts = np.empty((3, longest), np.int64)
+    own, ids, counts = np.empty((3, longest), np.int64)
     weights = np.empty(longest)
     for c in range(begin, end):
         first, last = starts[c], starts[c + 1]
         begin_set, end_set = sets[images[c]], sets[images[c] + 1]
         total = 0.0
         for k in range(min(n, last - first)):
-            own_ids(places[k, first:last], words[first:last], k, found)
-            size = count_sorted(found, last - first - k, ids, counts)
+            own_ids(places[k, first:last], words[first:last], k, own)
+            size = count_sorted(own, last - first - k, ids, counts)
             known = rarity[firsts[k] : firsts[k + 1]]
             norm = weigh_counts(ids[:size], counts, known, unknown, weights)
             for r in range(begin_set, end_set):

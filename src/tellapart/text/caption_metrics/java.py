@@ -20,14 +20,14 @@ from tellapart.errors import TellapartError
 def java(wanted_by: str) -> str:
     """The path of the Java launcher: `JAVA_HOME`'s, else the first on the `PATH`."""
     home = os.environ.get("JAVA_HOME")
-    found = (shutil.which("java", path=f"{home}/bin") if home else None) or shutil.which("java")
-    if found is None:
+    path = (shutil.which("java", path=f"{home}/bin") if home else None) or shutil.which("java")
+    if path is None:
         raise TellapartError(
             f"{wanted_by} is a Java program, and there is no Java on this machine",
             allowed="a Java runtime, version 8 or newer, on the PATH or under JAVA_HOME",
             todo="install one, for example with: apt install default-jre-headless",
         )
-    return found
+    return path
 
 
 def program(wanted_by: str, *path: str) -> Path:
@@ -81,17 +81,17 @@ class LineProgram:
                 assert process.stdout is not None
                 sender = threading.Thread(target=_send, args=(process, lines), daemon=True)
                 sender.start()
-                found = []
+                answers = []
                 for line in lines:
                     answer = process.stdout.readline()
                     if not answer.endswith(b"\n"):
                         raise self._ended(line)
-                    found.append(answer.decode(errors="replace").strip())
+                    answers.append(answer.decode(errors="replace").strip())
                 sender.join()
             except BaseException:  # also Ctrl-C: answers that are still to come belong to nobody
                 self._end()
                 raise
-        return found
+        return answers
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -117,9 +117,9 @@ class LineProgram:
     def _ended(self, line: str) -> TellapartError:
         assert self._complaints is not None
         self._complaints.seek(0)
-        said = self._complaints.read().decode(errors="replace").strip()[-300:]
+        message = self._complaints.read().decode(errors="replace").strip()[-300:]
         return TellapartError(
-            f"{self.name}'s program ended before it answered" + (f": {said}" if said else ""),
+            f"{self.name}'s program ended before it answered" + (f": {message}" if message else ""),
             where=f"the line {line[:200]!r}",
             todo="give the same command again; if it ends here again, see whether there is "
             "memory enough",
@@ -143,6 +143,6 @@ def _send(process: subprocess.Popen[bytes], lines: Sequence[str]) -> None:
     assert process.stdin is not None
     with suppress(OSError, ValueError):
         for begin in range(0, len(lines), AT_ONCE):
-            some = "\n".join(lines[begin : begin + AT_ONCE])
-            process.stdin.write(f"{some}\n".encode(errors="replace"))
+            part = "\n".join(lines[begin : begin + AT_ONCE])
+            process.stdin.write(f"{part}\n".encode(errors="replace"))
         process.stdin.flush()

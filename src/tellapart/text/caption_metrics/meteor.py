@@ -49,7 +49,7 @@ def question(candidate: str, references: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Meteor:
-    """METEOR, in so many Java processes (each holds 1 GB and takes seconds to start)."""
+    """METEOR in one or more Java processes; each holds 1 GB and takes seconds to start."""
 
     processes: int = 1
 
@@ -91,12 +91,12 @@ class Meteor:
 
 def _numbers(answer: str) -> list[float]:
     try:
-        found = [float(number) for number in answer.split()]
+        numbers = [float(number) for number in answer.split()]
     except ValueError:
-        found = []
-    if len(found) != COUNTS:
+        numbers = []
+    if len(numbers) != COUNTS:
         raise TellapartError(f"METEOR's program gave no counts but: {answer[:200]}")
-    return found
+    return numbers
 
 
 def _whole_matches_unbroken(counts: Floats) -> Floats:
@@ -105,9 +105,9 @@ def _whole_matches_unbroken(counts: Floats) -> Floats:
     whole = (matches[:, 0::2].sum(axis=1) == length) & (
         matches[:, 1::2].sum(axis=1) == reference_length
     )
-    made = counts.copy()
-    made[whole & (counts[:, CHUNKS] == 1), CHUNKS] = 0.0
-    return made
+    unbroken = counts.copy()
+    unbroken[whole & (counts[:, CHUNKS] == 1), CHUNKS] = 0.0
+    return unbroken
 
 
 def meteor_score(counts: Floats) -> Floats:

@@ -25,8 +25,6 @@ from tellapart.types import Floats
 
 Statistic = Callable[[Floats], Floats]
 """From totals over captions, shape (..., features), to one number each."""
-NGRAMS_AT_ONCE = 20_000
-"""Captions that metrics of n-grams take together."""
 
 
 class Texts:
@@ -150,6 +148,18 @@ class CaptionMetric(Protocol):
         ...
 
 
+class NativeMetric:
+    """What metrics share that count n-grams here, and need nothing but this package."""
+
+    __slots__ = ()
+    scale = 100.0
+    at_once = 20_000
+
+    def lacking(self) -> TellapartError | None:
+        """Nothing."""
+        return None
+
+
 def metric_of(text: str) -> CaptionMetric:
     """The metric that a string names: `BLEU-4`, or with options `BLEU-4?smoothing=floor`.
 
@@ -160,14 +170,14 @@ def metric_of(text: str) -> CaptionMetric:
     """
     name, _, query = text.partition("?")
     metric: Any = caption_metrics.get(name)
-    given = dict(parse_qsl(query, keep_blank_values=True))
+    texts = dict(parse_qsl(query, keep_blank_values=True))
     known = {f.name for f in fields(metric) if f.init} if is_dataclass(metric) else set()
-    for option in given:
+    for option in texts:
         if option not in known:
             error = UnknownName(f"option of {name}", option, known)
             error.where = text
             raise error
-    options = {option: _convert(metric, option, value) for option, value in given.items()}
+    options = {option: _convert(metric, option, value) for option, value in texts.items()}
     chosen: CaptionMetric = replace(metric, **options) if options else metric
     return chosen
 

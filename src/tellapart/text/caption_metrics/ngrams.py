@@ -72,9 +72,9 @@ class NGramIndex:
         for mine, table, theirs in zip(self.keys, self.tables(), other.keys, strict=True):
             before, last = places[-1][theirs >> 32], places[0][theirs & 0x7FFFFFFF]
             moved = np.where((before < 0) | (last < 0), -1, (before.astype(np.int64) << 32) | last)
-            found = find_all(table, moved)
-            keys.append(np.concatenate([mine, moved[found < 0]]) if grow else mine)
-            places.append(_numbered(found, len(mine)) if grow else found)
+            here = find_all(table, moved)
+            keys.append(np.concatenate([mine, moved[here < 0]]) if grow else mine)
+            places.append(_numbered(here, len(mine)) if grow else here)
         return (NGramIndex(self.words + new, tuple(keys)) if grow else self), places
 
 
@@ -87,10 +87,10 @@ def ngram_ids(sentences: Sentences, n: int) -> tuple[Ints32, NGramIndex]:
         raise BadInput(f"there are no n-grams of {n} words", allowed="1 or more")
     places, keys, distinct = [sentences.ids], [], len(sentences.words)
     for k in range(2, n + 1):
-        place, found = intern(places[-1], distinct, sentences.ids, sentences.starts, k)
+        place, new = intern(places[-1], distinct, sentences.ids, sentences.starts, k)
         places.append(place)
-        keys.append(found)
-        distinct = len(found)
+        keys.append(new)
+        distinct = len(new)
     return np.stack(places), NGramIndex(sentences.words, tuple(keys))
 
 
@@ -187,10 +187,10 @@ def intern(
     for i in range(shorter.size):
         if shorter[i] >= 0:
             often[shorter[i]] += 1
-    found = np.full(words.size, -1, np.int32)
+    ids = np.full(words.size, -1, np.int32)
     keys = np.empty(words.size, np.int64)
     table = np.full((FIRST_ROOM, 2), -1, np.int64)
-    known, kept = 0, 0
+    known, filled = 0, 0
     for s in range(starts.size - 1):
         for i in range(starts[s], starts[s + 1] - k + 1):
             key = (np.int64(shorter[i]) << 32) | np.int64(words[i + k - 1])
@@ -199,17 +199,17 @@ def intern(
             if often[shorter[i]] > 1 and often[shorter[i + 1]] > 1:
                 at = slot_of(table, key)
                 if table[at, 0] == key:
-                    found[i] = table[at, 1]
+                    ids[i] = table[at, 1]
                     continue
                 table[at, 0] = key
                 table[at, 1] = known
-                kept += 1
-                if 2 * kept > table.shape[0]:
+                filled += 1
+                if 2 * filled > table.shape[0]:
                     table = grown(table)
-            found[i] = known
+            ids[i] = known
             keys[known] = key
             known += 1
-    return found, keys[:known].copy()
+    return ids, keys[:known].copy()
 
 
 @kernel
@@ -277,10 +277,10 @@ def table_of(keys: Array) -> Array:
 @kernel
 def find_all(table: Array, keys: Array) -> Array:
     """Ids of keys, -1 for those that are not there."""
-    found = np.empty(keys.size, np.int32)
+    ids = np.empty(keys.size, np.int32)
     for k in range(keys.size):
-        found[k] = -1 if keys[k] < 0 else table[slot_of(table, keys[k]), 1]
-    return found
+        ids[k] = -1 if keys[k] < 0 else table[slot_of(table, keys[k]), 1]
+    return ids
 
 
 @kernel

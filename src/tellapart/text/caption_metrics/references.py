@@ -42,10 +42,10 @@ class ReferenceSets:
                 allowed="one list of references for each candidate",
             )
         starts = len(candidates) + set_starts(references)
-        given = [*candidates, *chain.from_iterable(references)]
-        sentences = spaced = Sentences.of(given)
-        if odd := with_other_spaces(given):
-            spaced = sentences.with_sentences(odd, [given[k].split(" ") for k in odd])
+        every = [*candidates, *chain.from_iterable(references)]
+        sentences = spaced = Sentences.of(every)
+        if odd := with_other_spaces(every):
+            spaced = sentences.with_sentences(odd, [every[k].split(" ") for k in odd])
         return cls(sentences, starts, spaced)
 
     def __len__(self) -> int:
@@ -60,9 +60,9 @@ class ReferenceSets:
 
 def set_starts(references: Sequence[Sequence[str]]) -> Ints:
     """Where each list of references starts in all of them; raises for one that is empty."""
-    for k, some in enumerate(references):
-        if isinstance(some, str) or not len(some):
-            what = "are one text" if isinstance(some, str) else "are missing"
+    for k, own in enumerate(references):
+        if isinstance(own, str) or not len(own):
+            what = "are one text" if isinstance(own, str) else "are missing"
             raise BadInput(
                 f"the references of candidate {k} {what}", allowed="a list of one text or more"
             )
@@ -133,10 +133,10 @@ class DocumentFrequencies:
 
         Those of all lengths in one row (see `NGramIndex.firsts`).
         """
-        held = self.up_to(index.n)
-        counts = list(held.counts)
-        if index is not held.index:
-            places = held.index.places(index)
+        known = self.up_to(index.n)
+        counts = list(known.counts)
+        if index is not known.index:
+            places = known.index.places(index)
             counts = [  # -1 takes the 0 at the end
                 np.append(count, 0)[place] for place, count in zip(places, counts, strict=True)
             ]
@@ -168,8 +168,8 @@ class DocumentFrequencies:
         if not Path(path).is_file():
             raise BadInput("there are no document frequencies", where=str(path))
         try:
-            with np.load(path) as held:
-                arrays = dict(held)
+            with np.load(path) as file:
+                arrays = dict(file)
             n = sum(name.startswith("counts") for name in arrays)
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
             words = tuple(text.split("\n")) if text else ()

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.errors import TellapartError
 from tellapart.text._numba import Array, in_threads, kernel
-from tellapart.text.caption_metrics.metric import NGRAMS_AT_ONCE, Marks, Material
+from tellapart.text.caption_metrics.metric import Marks, Material, NativeMetric
 from tellapart.text.caption_metrics.references import OverlapScores, ReferenceSets
 
 BETA = 1.2
@@ -26,26 +25,21 @@ def rouge_l(sets: ReferenceSets, beta: float = BETA) -> OverlapScores:
     0.6666666666666666
     """
     scores = np.empty(len(sets))
-    held = sets.spaced
+    sentences = sets.spaced
     in_threads(
-        lambda a, b: score_sets(held.ids, held.starts, sets.starts, beta, scores, a, b), len(sets)
+        lambda a, b: score_sets(sentences.ids, sentences.starts, sets.starts, beta, scores, a, b),
+        len(sets),
     )
     return OverlapScores.of(scores)
 
 
 @dataclass(frozen=True, slots=True)
-class RougeL:
+class RougeL(NativeMetric):
     """ROUGE-L."""
 
     name = "ROUGE-L"
     about = "longest common subsequence with a reference"
     cites = "Lin 2004, ROUGE"
-    scale = 100.0
-    at_once = NGRAMS_AT_ONCE
-
-    def lacking(self) -> TellapartError | None:
-        """Nothing."""
-        return None
 
     def marks(self, material: Material) -> Marks:
         """Overall the mean over captions."""

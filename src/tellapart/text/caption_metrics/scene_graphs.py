@@ -44,22 +44,22 @@ class _Graph:
                 self.children[token.head].append(token)
 
     def tuples(self) -> list[SceneTuple]:
-        found: list[SceneTuple] = []
+        tuples: list[SceneTuple] = []
         for token in self.tokens:
             if token.pos in ("VERB", "AUX"):
-                found += self.deeds(token)
+                tuples += self.deeds(token)
             elif token.pos in NOUNS and token.dep != "compound" and token.lemma not in PLACES:
-                found += self.thing(token)
-        return found
+                tuples += self.thing(token)
+        return tuples
 
     def thing(self, noun: Token) -> list[SceneTuple]:
         """What a noun says is there, how it is, whose it is, and where."""
-        found: list[SceneTuple] = []
+        tuples: list[SceneTuple] = []
         if self.meant(noun) is noun:
-            found += [(noun.lemma,), *((noun.lemma, word) for word in self.qualities(noun))]
+            tuples += [(noun.lemma,), *((noun.lemma, word) for word in self.qualities(noun))]
         owners = [owner.lemma for owner in self.below(noun, "poss") if owner.pos in NOUNS]
-        found += [(owner, "have", noun.lemma) for owner in owners]
-        return found + self.links(noun, [self.meant(noun).lemma])
+        tuples += [(owner, "have", noun.lemma) for owner in owners]
+        return tuples + self.links(noun, [self.meant(noun).lemma])
 
     def below(self, token: Token, *deps: str) -> list[Token]:
         """What hangs on a token in one of some ways."""
@@ -80,25 +80,25 @@ class _Graph:
 
     def qualities(self, noun: Token) -> list[str]:
         """Adjectives, numbers and the nouns before a noun."""
-        found = []
+        qualities = []
         for child in self.below(noun, "amod", "nummod", "compound"):
             words = [child, *(c for c in self.below(child, "conj") if c.pos == "ADJ")]
-            found += [NUMBERS.get(word.lemma, word.lemma) for word in words]
-        return found
+            qualities += [NUMBERS.get(word.lemma, word.lemma) for word in words]
+        return qualities
 
     def deeds(self, verb: Token) -> list[SceneTuple]:
         """What a verb says of its subjects: what they do, are, and do it to."""
         done_by, done_to = self.partners(verb)
-        found: list[SceneTuple] = []
+        tuples: list[SceneTuple] = []
         for subject in done_by:
             adjectives = [a for a in self.below(verb, "acomp") if not self.below(a, "prep")]
             adjectives += [c for a in adjectives for c in self.below(a, "conj") if c.pos == "ADJ"]
-            found += [(subject, adjective.lemma) for adjective in adjectives]
+            tuples += [(subject, adjective.lemma) for adjective in adjectives]
             if verb.lemma != "be":
-                found += [(subject, verb.lemma, other) for other in done_to]
-                found += [] if done_to else [(subject, verb.lemma)]
-        found += [] if done_by else [(other, verb.lemma) for other in done_to]
-        return found + self.links(verb, done_by or done_to)
+                tuples += [(subject, verb.lemma, other) for other in done_to]
+                tuples += [] if done_to else [(subject, verb.lemma)]
+        tuples += [] if done_by else [(other, verb.lemma) for other in done_to]
+        return tuples + self.links(verb, done_by or done_to)
 
     def partners(self, verb: Token) -> tuple[list[str], list[str]]:
         """Who does what a verb says, and to whom."""

@@ -91,14 +91,14 @@ class Spice:
         (folder / "cache").mkdir()
         done = subprocess.run(command, cwd=jar.parent, capture_output=True, text=True, check=False)
         if done.returncode or not answered.is_file():
-            said = " ".join((done.stderr or done.stdout).split())[-400:]
+            message = " ".join((done.stderr or done.stdout).split())[-400:] or "no message"
             raise TellapartError(
-                f"SPICE's Java program ended with code {done.returncode}: {said or 'no message'}",
+                f"SPICE's Java program ended with code {done.returncode}: {message}",
                 todo="see whether the memory suffices (SPICE?memory=8G asks for more) and "
                 "whether both CoreNLP files are whole",
             )
-        found = {row["image_id"]: row["scores"]["All"]["f"] for row in read_json(answered)}
-        return np.array([float(found[k]) for k in range(len(material.candidates))])
+        scores = {row["image_id"]: row["scores"]["All"]["f"] for row in read_json(answered)}
+        return np.array([float(scores[k]) for k in range(len(material.candidates))])
 
 
 Senses = dict[str, frozenset[str]]
@@ -173,17 +173,17 @@ def f_score(
 
 
 def _matched(these: frozenset[SceneTuple], those: frozenset[SceneTuple], senses: Senses) -> int:
-    found, rest = len(these & those), these - those
+    matched, rest = len(these & those), these - those
     if not senses or not rest:
-        return found
+        return matched
     by_sense: dict[str, list[SceneTuple]] = defaultdict(list)
     for other in those:
         for sense in _senses(other[0], senses):
             by_sense[sense].append(other)
     for one in rest:
         near = (other for sense in _senses(one[0], senses) for other in by_sense.get(sense, ()))
-        found += any(_alike(one, other, senses) for other in near)
-    return found
+        matched += any(_alike(one, other, senses) for other in near)
+    return matched
 
 
 def _alike(one: SceneTuple, other: SceneTuple, senses: Senses) -> bool:
