@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from tellapart.mine.bivlc import BivlcOptions
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
-    from tellapart.mine.foil.options import FoilOptions
     from tellapart.mine.mcic.options import McicOptions
-    from tellapart.mine.negatives.options import NegativesOptions
     from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.verbs.audit import audit
+    from tellapart.verbs.build.foil import FoilOptions
+    from tellapart.verbs.build.negatives import NegativesOptions
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
     from tellapart.verbs.demo import demo
@@ -72,12 +72,12 @@ _WHERE = {
     "Corpus": "corpus.corpus",
     "Estimate": "measures.estimate",
     "EvaluateOptions": "verbs.evaluate",
-    "FoilOptions": "mine.foil.options",
+    "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
     "Item": "items",
     "McicOptions": "mine.mcic.options",
-    "NegativesOptions": "mine.negatives.options",
+    "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",
     "ReportOptions": "reports.report",

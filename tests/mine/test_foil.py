@@ -13,21 +13,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tellapart.text.language.ngrams import NGramModel
 from typer.testing import CliRunner
 
-import tellapart as ta
 from tellapart.cli.main import app
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.mine.categories import coco_categories, read_categories
-from tellapart.mine.foil import FoilOptions, build
 from tellapart.mine.foil.foils import make_foils
 from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
 from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
 from tellapart.models.model import ModelInfo
-from tellapart.text.ngram_model import END, START, UNKNOWN, NGramModel, Trigrams
+from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
 from tellapart.text.spacy_pipeline import find_pipeline
+from tellapart.verbs.build.foil import FoilOptions
+from tellapart.verbs.build.foil import foil as build
 
 WITHOUT_PARSER = FoilOptions(split="none", parser="none")
 
@@ -58,13 +59,13 @@ def triples(foils) -> set[tuple[str, str, str]]:
     """Image, target and foil of all candidates."""
     names, images = foils.table.names, foils.images
     return {
-        (images[int(foils.image[c])], names[int(t)].word, names[int(f)].word)
-        for c, t, f in zip(foils.caption, foils.target, foils.rows.foil, strict=True)
+        (images[int(foils.image_of[c])], names[int(t)].word, names[int(f)].word)
+        for c, t, f in zip(foils.caption, foils.target, foils.foil, strict=True)
     }
 
 
 def written(foils) -> list[str]:
-    return [foils.put(row).text for row in range(len(foils))]
+    return [foils.written(row).text for row in range(len(foils))]
 
 
 # --- step 1: words and pairs
@@ -219,7 +220,7 @@ def test_a_target_must_be_in_more_than_one_caption():
     plain = replace(WITHOUT_PARSER, plain=True)  # there is only one "dog", and "dogs" is another
     assert {t for _, t, _ in triples(make_foils(corpus_of(texts), plain, 0))} == {"cat"}
     one = replace(WITHOUT_PARSER, mentions=1)
-    assert make_foils(corpus_of({"i": ["A bus."]}), one, 0).rows.foil.size == 7
+    assert make_foils(corpus_of({"i": ["A bus."]}), one, 0).foil.size == 7
 
 
 def test_a_foil_is_neither_among_the_objects_nor_in_any_caption():
@@ -251,8 +252,8 @@ def test_long_names_are_replaced_whole_and_plural_and_article_stay_right():
     made = {}
     for row in range(len(foils)):
         target = foils.table.names[int(foils.target[row])].word
-        if foils.table.names[int(foils.rows.foil[row])].word == pairs[target]:
-            put = foils.put(row)
+        if foils.table.names[int(foils.foil[row])].word == pairs[target]:
+            put = foils.written(row)
             made[foils.words.texts[int(foils.caption[row])]] = put.text
             assert put.text[put.start : put.end].lower() in written_forms(pairs[target])
     assert made == {
@@ -285,7 +286,7 @@ def test_a_foil_is_put_as_people_write_it():
 def test_names_that_mean_something_else_are_no_mentions():
     texts = {"i": ["A hot dog.", "Hot dogs and a cable car.", "A teddy bear.", "His glasses."] * 2}
     with pytest.raises(BadInput, match="no caption has a word"):
-        build(corpus_of(texts), Path("never"), ta.BuildOptions(own=WITHOUT_PARSER))
+        build(corpus_of(texts), Path("never"), WITHOUT_PARSER)
 
 
 def test_names_of_other_objects_are_no_mentions(tmp_path):
@@ -317,7 +318,7 @@ def test_names_of_other_objects_are_no_mentions(tmp_path):
 def test_the_parse_finds_nouns_that_head_their_phrase(parser, caption, mentioned):
     options = FoilOptions(split="none", parser=parser, mentions=1)
     foils = make_foils(corpus_of({"i": [caption]}), options, 0)
-    assert {foils.table.names[int(n)].word for n in foils.found.name} == mentioned
+    assert {foils.table.names[int(n)].word for n in foils.mentions.name} == mentioned
 
 
 def test_what_stands_before_a_word_must_go_with_the_foil(parser):
@@ -339,9 +340,7 @@ def test_nobody_knows_the_objects(tmp_path):
     with pytest.raises(BadInput, match="nobody says which objects image i of") as caught:
         make_foils(corpus, WITHOUT_PARSER, 0)
     assert "--absence captions" in caught.value.todo
-    made = build(
-        corpus, tmp_path / "b", ta.BuildOptions(own=replace(WITHOUT_PARSER, absence="captions"))
-    )
+    made = build(corpus, tmp_path / "b", replace(WITHOUT_PARSER, absence="captions"))
     assert "nobody says what else it shows" in made.card.made["foil"]
 
 
@@ -366,14 +365,14 @@ def test_objects_under_other_names_are_an_error():
 )
 def test_what_cannot_be_meant_is_a_clear_error(tmp_path, own, message):
     corpus = corpus_of({"i": ["A dog.", "The dog."]})
-    options = ta.BuildOptions(own=replace(WITHOUT_PARSER, **own))
+    options = replace(WITHOUT_PARSER, **own)
     with pytest.raises(TellapartError, match=message):
         build(corpus, tmp_path / "out", options)
     assert not (tmp_path / "out").exists()
 
 
 def test_nothing_to_replace_says_at_which_step(tmp_path):
-    options = ta.BuildOptions(own=WITHOUT_PARSER)
+    options = WITHOUT_PARSER
     with pytest.raises(BadInput, match="is in 2 captions of one image"):
         build(corpus_of({"i": ["A dog."]}), tmp_path / "o", options)
     everything = sorted({name.category for name in coco_categories().names})
@@ -454,13 +453,13 @@ def test_models_are_asked_only_for_what_is_kept(world, tmp_path, monkeypatch):
         ),
     )
     own = FoilOptions(hardest="mine", split="none", per="caption")
-    made = build(world, tmp_path / "f", ta.BuildOptions(own=own, items=3))
+    made = build(world, tmp_path / "f", replace(own, items=3))
     assert len(made.items) == 3 and 3 <= len(asked) < 200
 
 
 @pytest.mark.parametrize("model", ["storybook", "blind", "chance-chooser"])
 def test_a_model_that_gives_no_probability_is_refused(world, tmp_path, model):
-    options = ta.BuildOptions(own=FoilOptions(hardest=model))
+    options = FoilOptions(hardest=model)
     with pytest.raises(BadInput, match="cannot say how probable a caption is"):
         build(world, tmp_path / "f", options)
 
@@ -468,7 +467,7 @@ def test_a_model_that_gives_no_probability_is_refused(world, tmp_path, model):
 def test_the_card_says_who_chose(world, tmp_path):
     for hardest, said in (("oracle", "oracle"), ("random", "at random"), ("language", "trigram")):
         own = FoilOptions(hardest=hardest, split="none")
-        made = build(world, tmp_path / hardest, ta.BuildOptions(own=own, items=5))
+        made = build(world, tmp_path / hardest, replace(own, items=5))
         assert said in made.card.made["hardest"] and len(made.items) == 5
 
 
@@ -488,7 +487,7 @@ def small() -> Corpus:
 
 
 def test_items_ask_t1_t2_and_t3(small, parser, tmp_path):
-    made = build(small, tmp_path / "f", ta.BuildOptions(own=FoilOptions(split="none")))
+    made = build(small, tmp_path / "f", FoilOptions(split="none"))
     assert Counter(item.images[0] for item in made.items) == {"a": 3, "b": 3}
     for item in made.items:
         slot = item.slot
@@ -512,7 +511,7 @@ def test_items_ask_t1_t2_and_t3(small, parser, tmp_path):
 def test_content_words_move_with_what_was_replaced(parser, tmp_path):
     texts = {"i": ["An apple lies under a small tree.", "An apple.", "The apple."]}
     own = FoilOptions(split="none", parser=parser)
-    made = build(corpus_of(texts, {"i": ["orange"]}), tmp_path / "f", ta.BuildOptions(own=own))
+    made = build(corpus_of(texts, {"i": ["orange"]}), tmp_path / "f", own)
     item = next(i for i in made.items if any("tree" in c for c in i.captions))
     foil, slot = item.captions[item.slot.caption], item.slot
     assert foil.startswith("A ")  # the article is shorter, too
@@ -521,7 +520,7 @@ def test_content_words_move_with_what_was_replaced(parser, tmp_path):
 
 
 def test_chance_levels_are_those_of_the_questions(small, parser, tmp_path):
-    made = build(small, tmp_path / "f", ta.BuildOptions(own=FoilOptions(split="none")))
+    made = build(small, tmp_path / "f", FoilOptions(split="none"))
     nouns = [sum(w.noun for w in item.slot.words) for item in made.items]
     chance = made.card.made["chance"]
     asked = [1 / n for n in nouns if n > 1]
@@ -533,7 +532,7 @@ def test_chance_levels_are_those_of_the_questions(small, parser, tmp_path):
 def test_plain_replacement_is_the_papers(small, parser, tmp_path):
     texts = {"i": ["An orange and white cat.", "The orange cat.", "Two cats."]}
     own = FoilOptions(split="none", plain=True)
-    made = build(corpus_of(texts), tmp_path / "f", ta.BuildOptions(own=own))
+    made = build(corpus_of(texts), tmp_path / "f", own)
     captions = {item.captions[item.slot.caption] for item in made.items}
     assert len(captions) == 2 and all(" cats" not in caption for caption in captions)
     assert {len(item.slot.candidates) for item in made.items} == {73}
@@ -542,8 +541,7 @@ def test_plain_replacement_is_the_papers(small, parser, tmp_path):
 
 def test_the_same_command_gives_the_same_items_and_another_seed_others(world, tmp_path):
     first, again, other = (
-        build(world, tmp_path / str(k), ta.BuildOptions(seed=seed))
-        for k, seed in enumerate((4, 4, 5))
+        build(world, tmp_path / str(k), FoilOptions(seed=seed)) for k, seed in enumerate((4, 4, 5))
     )
     assert first.sha256 == again.sha256 != other.sha256
     assert {item.origin.notes["split"] for item in first.items} == {"test"}
@@ -553,9 +551,7 @@ def test_items_of_train_and_test_share_no_pair(world, tmp_path):
     used = [
         {
             (i.origin.notes["target"], i.origin.notes["foil"])
-            for i in build(
-                world, tmp_path / part, ta.BuildOptions(own=FoilOptions(part=part, per="caption"))
-            ).items
+            for i in build(world, tmp_path / part, FoilOptions(part=part, per="caption")).items
         }
         for part in ("train", "test")
     ]
@@ -564,7 +560,7 @@ def test_items_of_train_and_test_share_no_pair(world, tmp_path):
 
 def test_equal_captions_of_an_image_make_one_item(tmp_path):
     corpus = corpus_of({"i": ["A dog.", "A dog."]})
-    made = build(corpus, tmp_path / "f", ta.BuildOptions(own=WITHOUT_PARSER))
+    made = build(corpus, tmp_path / "f", WITHOUT_PARSER)
     assert len(made.items) == 1
 
 

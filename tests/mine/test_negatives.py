@@ -15,14 +15,12 @@ from tellapart.cli.building import negatives as command
 from tellapart.corpus.corpus import Corpus, save_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
-from tellapart.mine.building import BuildOptions
-from tellapart.mine.negatives.build import build
-from tellapart.mine.negatives.checks import REASONS, problem_of
+from tellapart.mine.negatives.checks import REASONS, difference, is_one_swap, problem_of
 from tellapart.mine.negatives.claims import Has, Shows, Stands, doubt_of, facts_of_parses
-from tellapart.mine.negatives.edit import Change, changed, difference, is_one_swap
-from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.negative import Change, changed
 from tellapart.text.english import alike
 from tellapart.text.parse import parse
+from tellapart.verbs.build.negatives import NegativesOptions, negatives
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 
@@ -37,8 +35,8 @@ def corpus(tmp_path_factory) -> Corpus:
 
 
 def made(corpus: Corpus, out: Path, **more) -> Benchmark:
-    own = NegativesOptions(cache=corpus.root / "cache", **more.pop("own", {}))
-    return build(corpus, out, BuildOptions(own=own, **more))
+    options = NegativesOptions(cache=corpus.root / "cache", **more.pop("own", {}), **more)
+    return negatives(corpus, out, options)
 
 
 @pytest.fixture(scope="module")
@@ -281,5 +279,5 @@ def test_the_command_tells_what_was_made_and_what_was_refused(built):
 def test_the_command_takes_kinds_with_commas_and_all_seven_by_default():
     assert command.own() == NegativesOptions()
     own = command.own(kinds="add-object, swap-object", per_caption=2, as_written=True)
-    expected = NegativesOptions(("add-object", "swap-object"), per_caption=2, as_written=True)
+    expected = NegativesOptions(kinds=("add-object", "swap-object"), per_caption=2, as_written=True)
     assert own == expected

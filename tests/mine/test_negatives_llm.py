@@ -6,7 +6,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,15 @@ from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.items import KINDS
-from tellapart.mine.building import BuildOptions
 from tellapart.mine.negatives import llm
-from tellapart.mine.negatives.build import build
-from tellapart.mine.negatives.checks import REASONS, problem_of
-from tellapart.mine.negatives.llm import LlmOptions, edited, has_what_it_takes, read_reply
-from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.checks import REASONS, edited, problem_of
+from tellapart.mine.negatives.llm import LlmOptions, has_what_it_takes, read_reply
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
 from tellapart.models.model import ModelInfo
 from tellapart.models.writer import Talk, Written, writer_of
 from tellapart.text.english import formed_like
 from tellapart.text.parse import parse
+from tellapart.verbs.build.negatives import NegativesOptions, negatives
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 pytest.importorskip("httpx", reason="httpx is not installed")
@@ -88,16 +85,15 @@ def attempt(talk: Talk) -> int:
 def made(
     corpus: Corpus, out: Path, writer: Any = None, by: str = "llm:x", **more: Any
 ) -> Benchmark:
-    build_options = BuildOptions(items=more.pop("items", None), seed=more.pop("seed", 0))
     attempts = more.pop("attempts", 3)
-    own = NegativesOptions(
+    options = NegativesOptions(
         kinds=more.pop("kinds", ("replace-object",)),
         by=by,
         cache=more.pop("cache", out.parent / "cache"),
         llm=LlmOptions(attempts, more.pop("at_once", 64), writer),
         **more,
     )
-    return build(corpus, out, replace(build_options, own=own))
+    return negatives(corpus, out, options)
 
 
 def replies(out: Path) -> pl.DataFrame:

@@ -12,9 +12,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS
 from tellapart.mine.negatives.checks import problem_of
 from tellapart.mine.negatives.claims import facts_of
-from tellapart.mine.negatives.edit import Edit, Negative, SourceCaption, changed
-from tellapart.mine.negatives.making import NegativesTask
-from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.negative import Edit, Negative, NegativesTask, SourceCaption, changed
 from tellapart.mine.negatives.phrases import kernel_of, read
 from tellapart.mine.negatives.rules import RULES, alternatives, drawn, make
 from tellapart.mine.negatives.rules.alternatives import similar
@@ -26,6 +24,7 @@ from tellapart.models.names import load
 from tellapart.text.english import alike
 from tellapart.text.parse import parse
 from tellapart.text.tokens import tokens
+from tellapart.verbs.build.negatives import NegativesOptions
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 
@@ -151,9 +150,9 @@ def test_similar_kernels_share_contexts(lists):
 
 
 def test_alternatives_are_of_the_noun_s_sort(lists):
-    assert {one.noun for one in lists.others.alternatives("cat")} == {"dog", "horse", "cow"}
-    assert {one.noun for one in lists.others.alternatives("bus")} <= {"car", "truck"}
-    joined = {one.noun: one.same_sort for one in lists.others.companions("bus")}
+    assert {one.noun for one in lists.alternatives.alternatives("cat")} == {"dog", "horse", "cow"}
+    assert {one.noun for one in lists.alternatives.alternatives("bus")} <= {"car", "truck"}
+    joined = {one.noun: one.same_sort for one in lists.alternatives.companions("bus")}
     assert joined == {"car": True, "truck": True}
 
 

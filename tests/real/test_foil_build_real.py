@@ -17,11 +17,11 @@ from tellapart.audits.findings import foil_rules
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import TellapartError
-from tellapart.mine.building import BuildOptions
 from tellapart.mine.categories import coco_categories
-from tellapart.mine.foil import FoilOptions, build
 from tellapart.mine.foil.foils import Foils, make_foils
 from tellapart.text.spacy_pipeline import find_pipeline
+from tellapart.verbs.build.foil import FoilOptions
+from tellapart.verbs.build.foil import foil as build
 
 LEAST = 790
 """Of the 1,000 real pairs so many must come out of the paper's plain rules."""
@@ -60,9 +60,9 @@ def made(foils: Foils) -> set[tuple[str, str, str]]:
     return {
         (foils.images[i], names[t], names[f])
         for i, t, f in zip(
-            foils.image[foils.caption].tolist(),
+            foils.image_of[foils.caption].tolist(),
             foils.target.tolist(),
-            foils.rows.foil.tolist(),
+            foils.foil.tolist(),
             strict=True,
         )
     }
@@ -71,7 +71,7 @@ def made(foils: Foils) -> set[tuple[str, str, str]]:
 def broken(foils: Foils, image: str, target: str, foil: str) -> str:
     """The first rule that a pair breaks."""
     place, of = foils.images.index(image), foils.table.place
-    mine = (foils.found.name == of[target]) & (foils.image[foils.found.caption] == place)
+    mine = (foils.mentions.name == of[target]) & (foils.image_of[foils.mentions.caption] == place)
     if not mine.any():
         return "the target is in no caption, or is no noun there"
     if not foils.rules.salient[mine].any():
@@ -117,7 +117,7 @@ def test_our_own_rules_leave_out_what_is_no_thing_there(of_real, real):
 
 def test_what_is_built_keeps_the_audits_rules(of_real, real_data, tmp_path):
     own = FoilOptions(split="none", parser="none")
-    benchmark = build(of_real, tmp_path / "foil", BuildOptions(own=own))
+    benchmark = build(of_real, tmp_path / "foil", own)
     synonyms = json.loads((real_data / "coco" / "category_synonyms.json").read_text())
     words = {word: c for word, c in synonyms["inverse_synonym_dict"].items() if word}
     found = {one.name: one for one in foil_rules(benchmark, of_real, words)}

@@ -13,10 +13,10 @@ from tests.models.small import library
 
 from tellapart.corpus.reader import read_corpus
 from tellapart.mine.negatives.llm import LlmOptions, make
-from tellapart.mine.negatives.making import NegativesTask
-from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.negative import NegativesTask
 from tellapart.models.writer import writer_of
 from tellapart.text.parse import parse
+from tellapart.verbs.build.negatives import NegativesOptions
 
 KINDS = ("replace-object",)
 

@@ -9,11 +9,11 @@ import pytest
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.items import KINDS
-from tellapart.mine.negatives.making import NegativesTask
-from tellapart.mine.negatives.options import NegativesOptions
+from tellapart.mine.negatives.negative import NegativesTask
 from tellapart.mine.negatives.rules import make
 from tellapart.text.parse import parse
 from tellapart.text.tokens import tokens
+from tellapart.verbs.build.negatives import NegativesOptions
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 

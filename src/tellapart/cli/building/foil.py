@@ -56,7 +56,7 @@ def own(
     ] = False,
 ) -> object:
     """Captions with one wrong word: is it right, which word is wrong, what should it be?"""
-    from tellapart.mine.foil import FoilOptions
+    from tellapart.verbs.build.foil import FoilOptions
 
     return FoilOptions(
         categories=categories if categories is None else Path(categories),

@@ -41,23 +41,20 @@ def own(
     parser: Annotated[str, typer.Option(help="The spaCy pipeline.")] = "en_core_web_sm",
 ) -> object:
     """A caption beside one that differs by a detail and is false: seven kinds of hard negative."""
-    from tellapart.items import KINDS
-    from tellapart.mine.negatives.options import NegativesOptions
+    from tellapart.verbs.build.negatives import NegativesOptions
 
-    wanted = tuple(listed(kinds)) or KINDS
-    return NegativesOptions(wanted, by, per_caption, lists_from, as_written, parser)
+    return NegativesOptions(
+        kinds=tuple(listed(kinds)),
+        by=by,
+        per_caption=per_caption,
+        lists_from=lists_from,
+        as_written=as_written,
+        parser=parser,
+    )
 
 
 def tell(benchmark: Benchmark) -> str:
     """How many of each kind, and for how many captions there is none, by the reason."""
-    from tellapart.benchmark.benchmark import card_json
-    from tellapart.text.table_text import aligned
+    from tellapart.verbs.build.negatives import table
 
-    made = card_json(benchmark)["counts"]["kinds"]
-    refused = benchmark.card.made["refused"]
-    rows = [("kind", "made", "refused")]
-    for kind in benchmark.card.made["kinds"]:
-        reasons = sorted(refused.get(kind, {}).items(), key=lambda pair: -pair[1])
-        told = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
-        rows.append((kind, f"{made.get(kind, 0):,}", told))
-    return f"{aligned(rows, {0, 2})}\n{benchmark}"
+    return f"{table(benchmark)}\n{benchmark}"

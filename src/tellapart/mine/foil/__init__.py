@@ -1,6 +1,94 @@
-"""FOIL: captions with one wrong word, from pairs of category words (Shekhar et al. 2017)."""
+"""FOIL: captions with one wrong word, from pairs of category words (Shekhar et al. 2017).
 
-from tellapart.mine.foil.building import build
-from tellapart.mine.foil.options import FoilOptions
+Section 3 has four steps: pairs of words within supercategories, split between train and test
+(`pairs`); salient targets (`mentions`) replaced by absent foils (`foils`); the hardest foil of each
+caption (`hardest`).
+"""
 
-__all__ = ["FoilOptions", "build"]
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Self
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.options import Help
+
+ABSENCE = ("objects", "captions")
+PER = ("auto", "caption", "image")
+AUTO, LANGUAGE, RANDOM = "auto", "language", "random"
+
+
+# Without slots: options of the builder inherit from it and from another class that has some.
+@dataclass(frozen=True, kw_only=True)
+class FoilMethod:
+    """The paper's four steps, and where to leave them.
+
+    `categories` is a table of words (default: the world's, else COCO's). `split` is `paper`,
+    `none` or a file of pairs, of which those of `part` are used. `mentions` is how many captions
+    of the image must have the target. `absence` says who tells that a foil is absent: the image's
+    objects and its captions, or the captions alone. `hardest` is a model that scores pairs,
+    `language` (a language model of the corpus's captions) or `random`; one foil is kept `per`
+    caption, as in the paper, or image. `parser` is a spaCy pipeline or `none`. `plain` replaces
+    words as the paper does: wherever they stand, without regard to what they mean there, to a/an,
+    or to what the captions mention.
+
+    `auto` means `language`, `caption` and `en_core_web_sm`; on the built-in world `random` (its
+    words are all as likely, so that the likeliest foil would be likelier than the truth), `image`
+    and `none`.
+    """
+
+    categories: Annotated[
+        Path | None,
+        Help("Table of word, category, supercategory (default: COCO's, the world's)."),
+    ] = None
+    split: Annotated[
+        str, Help("Pairs: paper (256:216), none (all), or a table of target, foil.")
+    ] = "paper"
+    part: Annotated[str, Help("Which part of the split: train or test.")] = "test"
+    mentions: Annotated[int, Help("Captions of the image that must have the target.")] = 2
+    absence: Annotated[
+        str, Help("What tells that a foil is absent: objects, or captions alone.")
+    ] = "objects"
+    hardest: Annotated[
+        str,
+        Help(
+            "What picks the hardest: a model, language (of the captions), random; auto: language, "
+            "but random on the built-in world."
+        ),
+    ] = AUTO
+    per: Annotated[
+        str,
+        Help(
+            "Keep a foil for each caption or image; auto: caption, but image on the built-in world."
+        ),
+    ] = AUTO
+    parser: Annotated[str, Help("A spaCy pipeline, or none (the built-in world needs none).")] = (
+        AUTO
+    )
+    plain: Annotated[bool, Help("Replace words as the paper does, grammatical or not.")] = False
+
+    def check(self) -> None:
+        """Raise where a value cannot be meant."""
+        if self.mentions < 1:
+            raise BadInput(f"{self.mentions} captions are none", allowed="1 or more")
+        if self.absence not in ABSENCE:
+            raise UnknownName("way to tell what is absent", self.absence, ABSENCE)
+        if self.per not in PER:
+            raise UnknownName("thing to keep a foil for", self.per, PER)
+        if self.plain and self.absence == "captions":
+            raise BadInput(
+                "the paper's plain replacement does not look at captions for what is absent",
+                allowed="--plain with objects, or --absence captions without --plain",
+            )
+
+    def resolved(self, *, world: bool) -> Self:
+        """What `auto` means for a corpus."""
+        from tellapart.text.spacy_pipeline import DEFAULT
+
+        usual = (RANDOM, "image", "none") if world else (LANGUAGE, "caption", DEFAULT)
+        given = (self.hardest, self.per, self.parser)
+        hardest, per, parser = (
+            default if one == AUTO else one for one, default in zip(given, usual, strict=True)
+        )
+        return replace(self, hardest=hardest, per=per, parser=parser)

@@ -1,7 +1,10 @@
-"""Which foils fit a place, by what the corpus itself has there.
+"""Foils: captions in which one word gives way to another of its supercategory.
 
-`coffee table` becomes no `coffee bed`, `a cup of tea` no `fork of tea`: a word that stands before a
-mention must have been seen before the foil, unless it goes with all sorts of things.
+Shekhar et al. 2017, section 3, step 3: a target is replaced only where more than one caption of the
+image has it, and only by a word whose category is not among the objects of the image. Beyond the
+paper a foil must fit its place: `coffee table` becomes no `coffee bed`, `a cup of tea` no `fork of
+tea`. A word that stands before a mention must have been seen before the foil, unless it goes with
+all sorts of things.
 """
 
 from __future__ import annotations
@@ -9,96 +12,148 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
-from tellapart.mine.building import Progress
 from tellapart.mine.categories import Categories, Name, categories_for
+from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.mentions import (
     Binding,
+    CaptionWords,
     Mentions,
-    Words,
-    judge,
-    mentions,
+    bindings,
+    mentions_in,
     plain_mentions,
-    told_number,
+    plurals_by_context,
     words_of,
 )
-from tellapart.mine.foil.options import FoilOptions
 from tellapart.mine.foil.pairs import FoilPairs, pairs_for
 from tellapart.store.cache import default_folder
 from tellapart.text.english import plural, put
 from tellapart.text.parse import parse
 from tellapart.text.parses import Ints, Parses
-from tellapart.types import Bools
-
-SORTS = 3
-"""An adjective that goes with words of so many supercategories goes with all."""
-OF = 0.05
-"""The share of a word's mentions with `of` behind it from which on it is a measure (cup of)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What stands before and behind the mentions of a corpus."""
-
-    before: Ints
-    """For each mention the word before it (in the vocabulary), -1 at the start of a caption."""
-    measured: Bools
-    """Which mentions measure something: `of` stands behind a name that is a measure."""
-    place: Ints
-    seen: Bools
-    """Whether a word (row) has been seen before a name (column)."""
-    general: Bools
-    """Which words go with all sorts of things."""
-    measures: Bools
-    """Which names are measures."""
-
-    def fits(self, rows: slice) -> Bools:
-        """For some mentions (rows of the result) which foils (columns) fit."""
-        place, before = self.place[rows, None], self.before[rows]
-        seen = self.seen[before] & (before >= 0)[:, None]
-        modified = (place == Binding.MODIFIED) & (seen | self.general[before, None])
-        good: Bools = (place == Binding.FREE) | modified | ((place == Binding.BOUND) & seen)
-        return good & (self.measures | ~self.measured[rows, None])
-
-
-def fitting(found: Mentions, place: Ints, words: Words, table: Categories) -> Surroundings:
-    """Learn from the mentions of a corpus what fits where."""
-    inside = found.first > words.starts[found.caption]
-    before = np.where(inside, words.word[np.maximum(found.first - 1, 0)], -1)
-    ahead = found.last + 1 < words.starts[found.caption + 1]
-    behind = np.where(ahead, words.word[np.minimum(found.last + 1, len(words.word) - 1)], -1)
-    with_of = behind == words.vocabulary.get("of", -2)
-    seen = np.zeros((len(words.vocabulary) + 1, len(table.names)), np.bool_)
-    seen[before, found.name] = True
-    sorts = np.array([table.supercategories.index(name.supercategory) for name in table.names])
-    number = np.zeros(len(seen), np.int32)
-    for sort in range(len(table.supercategories)):
-        number += seen[:, sorts == sort].any(axis=1)
-    names = len(table.names)
-    times = np.bincount(found.name, minlength=names)
-    measures = np.bincount(found.name[with_of], minlength=names) >= np.maximum(2, OF * times)
-    measured = with_of & measures[found.name]
-    return Surroundings(before, measured, place, seen, number >= SORTS, measures)
-
+from tellapart.types import Bools, Progress, silent
 
 BLOCK = 1 << 16
-"""Mentions that are held against all foils at a time."""
+"""Mentions that are compared with all foils at a time."""
+SORTS = 3
+"""An adjective that goes with words of this many supercategories goes with all."""
+OF = 0.05
+"""The share of a word's mentions with `of` behind it from which on it is a measure (cup of)."""
+RARE = 3
+"""Fewer mentions than that say nothing about how people write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacements:
-    """Foil captions, one row each: the mention that is replaced, and the name that replaces it."""
+class FoilCaption(NamedTuple):
+    """A caption with the foil at text[start:end]."""
 
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Foils:
+    """Foil captions as numbers, one row each, and all that they are made of.
+
+    Row k replaces the mention `mention[k]` by the name `foil[k]`. `images` are ids, `image_of` the
+    place of each caption's image among them.
+    """
+
+    corpus: Corpus
+    table: Categories
+    pairs: FoilPairs
+    images: list[str]
+    image_of: Ints
+    words: CaptionWords
+    mentions: Mentions
+    rules: FoilRules
+    forms: Forms
     mention: Ints
     foil: Ints
+    parses: Parses | None
+    plain: bool
+
+    def written(self, row: int) -> FoilCaption:
+        """A foil caption, written out."""
+        mention = int(self.mention[row])
+        text = self.words.texts[int(self.mentions.caption[mention])]
+        begin = int(self.words.begin[self.mentions.first[mention]])
+        end = int(self.words.end[self.mentions.last[mention]])
+        form = self.forms.of(int(self.foil[row]), several=bool(self.mentions.plural[mention]))
+        if self.plain:
+            form = form.capitalize() if text[begin].isupper() else form
+            return FoilCaption(text[:begin] + form + text[end:], begin, begin + len(form))
+        changed = put(text, begin, end, form)
+        behind = len(changed) - (len(text) - end)
+        return FoilCaption(changed, behind - len(form), behind)
+
+    def source(self, row: int) -> tuple[str, str]:
+        """The image and the caption that a foil is made from."""
+        caption = int(self.caption[row])
+        return self.images[int(self.image_of[caption])], self.words.texts[caption]
 
     def __len__(self) -> int:
         return len(self.mention)
+
+    @cached_property
+    def caption(self) -> Ints:
+        """For each foil the caption that it is made from."""
+        return self.mentions.caption[self.mention]
+
+    @cached_property
+    def caption_ids(self) -> list[str]:
+        """The ids of all captions."""
+        return self.corpus.captions["id"].to_list()
+
+    @cached_property
+    def target(self) -> Ints:
+        """For each foil the name that it replaces."""
+        return self.mentions.name[self.mention]
+
+
+def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress = silent) -> Foils:
+    """Steps 1 to 3: pairs of words, salient targets, absent foils."""
+    method = method.resolved(world=bool(corpus.about.get("world")))
+    objects = corpus.images["objects"].explode().drop_nulls().unique().to_list()
+    table = categories_for(corpus, method.categories).knowing(objects)
+    pairs = pairs_for(table, method.split, method.part, seed)
+    images = corpus.images["id"].to_list()
+    place = {image: k for k, image in enumerate(images)}
+    image_of = np.array([place[image] for image in corpus.captions["image"]], np.int64)
+    present = shown(corpus, images, table, needed=method.absence == "objects")
+    texts = corpus.captions["text"].to_list()
+    words = words_of(texts)
+    parses = None
+    if method.parser != "none":
+        parses = parse(
+            texts,
+            model=method.parser,
+            cache=default_folder(),
+            progress=lambda done, total: progress("parses", done, total),
+        )
+    surroundings = None
+    if method.plain:
+        mentions, forms = plain_mentions(words, table), plain_forms(table)
+    else:
+        mentions = mentions_in(words, table)
+        present |= mentioned(words, image_of, len(images), table)
+        if parses is not None:
+            nouns, binding = bindings(mentions, words, parses)
+            mentions = mentions.keep(nouns)
+            surroundings = Surroundings.of(mentions, binding[nouns], words, table)
+        mentions = mentions.with_plural(plurals_by_context(mentions, words, table))
+        forms = usual_forms(mentions, words, table)
+    often = salient(mentions, image_of, len(table.names), method.mentions)
+    rules = FoilRules(pairs.matrix(table), ~present, often, image_of)
+    mention, foil = replacements(mentions, rules, surroundings)
+    return Foils(
+        corpus, table, pairs, images, image_of, words, mentions, rules, forms, mention, foil,
+        parses, method.plain,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +171,15 @@ class FoilRules:
     image: Ints
 
 
-def salient(found: Mentions, image: Ints, names: int, least: int) -> Bools:
-    """Which mentions are of a word that at least so many captions of the image have.
+def salient(mentions: Mentions, image_of: Ints, names: int, least: int) -> Bools:
+    """Which mentions are of a word that at least `least` captions of the image have.
 
-    `image` says for each caption which image it is of.
+    `image_of` says for each caption which image it is of.
     """
-    captions = np.unique(found.caption * names + found.name)
-    of_image = image[captions // names] * names + captions % names
+    captions = np.unique(mentions.caption * names + mentions.name)
+    of_image = image_of[captions // names] * names + captions % names
     known, times = np.unique(of_image, return_counts=True)
-    mine = np.searchsorted(known, image[found.caption] * names + found.name)
+    mine = np.searchsorted(known, image_of[mentions.caption] * names + mentions.name)
     enough: Bools = times[mine] >= least
     return enough
 
@@ -162,10 +217,10 @@ def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool)
     return there
 
 
-def said(words: Words, image: Ints, images: int, table: Categories) -> Bools:
+def mentioned(words: CaptionWords, image_of: Ints, images: int, table: Categories) -> Bools:
     """Which categories (columns) captions of the images (rows) mention, by any word for them."""
     there = np.zeros((images, len(table.names)), np.bool_)
-    of_image = image[words.owner]
+    of_image = image_of[words.owner]
     for place, name in enumerate(table.names):
         forms = {form for w in (name.word, *name.synonyms) for form in (w, plural(w))}
         single = np.zeros(len(words.vocabulary), np.bool_)
@@ -176,23 +231,67 @@ def said(words: Words, image: Ints, images: int, table: Categories) -> Bools:
     return there
 
 
-def candidates(found: Mentions, rules: FoilRules, fitting: Surroundings | None) -> Replacements:
-    """Every foil caption that the rules allow."""
+def replacements(
+    mentions: Mentions, rules: FoilRules, surroundings: Surroundings | None
+) -> tuple[Ints, Ints]:
+    """Mention and foil of every foil caption that the rules allow."""
     mention, foil = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for begin in range(0, len(found), BLOCK):
+    for begin in range(0, len(mentions), BLOCK):
         rows = slice(begin, begin + BLOCK)
-        good = rules.pairs[found.name[rows]] & rules.absent[rules.image[found.caption[rows]]]
+        good = rules.pairs[mentions.name[rows]] & rules.absent[rules.image[mentions.caption[rows]]]
         good &= rules.salient[rows, None]
-        if fitting is not None:
-            good &= fitting.fits(rows)
+        if surroundings is not None:
+            good &= surroundings.fits(rows)
         row, column = np.nonzero(good)
         mention.append(row + begin)
         foil.append(column)
-    return Replacements(np.concatenate(mention), np.concatenate(foil))
+    return np.concatenate(mention), np.concatenate(foil)
 
 
-RARE = 3
-"""Fewer mentions than that say nothing about how people write."""
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands before and behind the mentions of a corpus."""
+
+    before: Ints
+    """For each mention the word before it (in the vocabulary), -1 at the start of a caption."""
+    measured: Bools
+    """Which mentions measure something: `of` stands behind a name that is a measure."""
+    binding: Ints
+    """How bound each mention is to what stands before it (`Binding`)."""
+    seen: Bools
+    """Whether a word (row) has been seen before a name (column)."""
+    general: Bools
+    """Which words go with all sorts of things."""
+    measures: Bools
+    """Which names are measures."""
+
+    @classmethod
+    def of(cls, mentions: Mentions, binding: Ints, words: CaptionWords, table: Categories) -> Self:
+        """Learn from the mentions of a corpus what fits where."""
+        inside = mentions.first > words.starts[mentions.caption]
+        before = np.where(inside, words.word[np.maximum(mentions.first - 1, 0)], -1)
+        ahead = mentions.last + 1 < words.starts[mentions.caption + 1]
+        behind = np.where(ahead, words.word[np.minimum(mentions.last + 1, len(words.word) - 1)], -1)
+        with_of = behind == words.vocabulary.get("of", -2)
+        seen = np.zeros((len(words.vocabulary) + 1, len(table.names)), np.bool_)
+        seen[before, mentions.name] = True
+        sorts = np.array([table.supercategories.index(name.supercategory) for name in table.names])
+        number = np.zeros(len(seen), np.int32)
+        for sort in range(len(table.supercategories)):
+            number += seen[:, sorts == sort].any(axis=1)
+        names = len(table.names)
+        times = np.bincount(mentions.name, minlength=names)
+        measures = np.bincount(mentions.name[with_of], minlength=names) >= np.maximum(2, OF * times)
+        measured = with_of & measures[mentions.name]
+        return cls(before, measured, binding, seen, number >= SORTS, measures)
+
+    def fits(self, rows: slice) -> Bools:
+        """For some mentions (rows of the result) which foils (columns) fit."""
+        binding, before = self.binding[rows, None], self.before[rows]
+        seen = self.seen[before] & (before >= 0)[:, None]
+        modified = (binding == Binding.MODIFIED) & (seen | self.general[before, None])
+        good: Bools = (binding == Binding.FREE) | modified | ((binding == Binding.BOUND) & seen)
+        return good & (self.measures | ~self.measured[rows, None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +312,17 @@ def plain_forms(table: Categories) -> Forms:
     return Forms(words, words)
 
 
-def usual_forms(found: Mentions, words: Words, table: Categories) -> Forms:
+def usual_forms(mentions: Mentions, words: CaptionWords, table: Categories) -> Forms:
     """The commonest way to write each category: a phone is a cell phone, a tv a TV.
 
     So what is replaced and what replaces it are alike in length over all: a foil is not known by
     its being shorter.
     """
     counted: list[Counter[str]] = [Counter() for _ in table.names]
-    first, last = words.begin[found.first].tolist(), words.end[found.last].tolist()
-    inside = (found.first > words.starts[found.caption]).tolist()
-    singular = (~found.plural).tolist()
-    rows = zip(found.caption.tolist(), found.name.tolist(), first, last, strict=True)
+    first, last = words.begin[mentions.first].tolist(), words.end[mentions.last].tolist()
+    inside = (mentions.first > words.starts[mentions.caption]).tolist()
+    singular = (~mentions.plural).tolist()
+    rows = zip(mentions.caption.tolist(), mentions.name.tolist(), first, last, strict=True)
     for row, (caption, name, begin, end) in enumerate(rows):
         if singular[row] and inside[row]:
             text = words.texts[caption]
@@ -245,109 +344,3 @@ def _commonest(times: Counter[str]) -> str:
 
 def _default(name: Name) -> str:
     return name.category if name.category in name.long else name.word
-
-
-class FoilCaption(NamedTuple):
-    """A caption with the foil at text[start:end]."""
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Foils:
-    """Foil captions as rows of `rows`, and all that they are made of.
-
-    `images` are ids, `image` the place of each caption's image among them.
-    """
-
-    corpus: Corpus
-    table: Categories
-    pairs: FoilPairs
-    images: list[str]
-    image: Ints
-    words: Words
-    found: Mentions
-    rules: FoilRules
-    forms: Forms
-    rows: Replacements
-    parses: Parses | None
-    plain: bool
-
-    def put(self, row: int) -> FoilCaption:
-        """A foil caption, written out."""
-        mention = int(self.rows.mention[row])
-        text = self.words.texts[int(self.found.caption[mention])]
-        begin = int(self.words.begin[self.found.first[mention]])
-        end = int(self.words.end[self.found.last[mention]])
-        form = self.forms.of(int(self.rows.foil[row]), several=bool(self.found.plural[mention]))
-        if self.plain:
-            form = form.capitalize() if text[begin].isupper() else form
-            return FoilCaption(text[:begin] + form + text[end:], begin, begin + len(form))
-        changed = put(text, begin, end, form)
-        behind = len(changed) - (len(text) - end)
-        return FoilCaption(changed, behind - len(form), behind)
-
-    def source(self, row: int) -> tuple[str, str]:
-        """The image and the caption that a foil is made from."""
-        caption = int(self.caption[row])
-        return self.images[int(self.image[caption])], self.words.texts[caption]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @cached_property
-    def caption(self) -> Ints:
-        """For each foil the caption that it is made from."""
-        return self.found.caption[self.rows.mention]
-
-    @cached_property
-    def caption_ids(self) -> list[str]:
-        """The ids of all captions."""
-        return self.corpus.captions["id"].to_list()
-
-    @cached_property
-    def target(self) -> Ints:
-        """For each foil the name that it replaces."""
-        return self.found.name[self.rows.mention]
-
-
-def make_foils(
-    corpus: Corpus,
-    own: FoilOptions,
-    seed: int,
-    progress: Progress = lambda done, total: None,
-) -> Foils:
-    """Steps 1 to 3: pairs of words, salient targets, absent foils."""
-    own = own.settled(world=bool(corpus.about.get("world")))
-    objects = corpus.images["objects"].explode().drop_nulls().unique().to_list()
-    table = categories_for(corpus, own.categories).knowing(objects)
-    pairs = pairs_for(table, own.split, own.part, seed)
-    images = corpus.images["id"].to_list()
-    place = {image: k for k, image in enumerate(images)}
-    image = np.array([place[one] for one in corpus.captions["image"]], np.int64)
-    there = shown(corpus, images, table, needed=own.absence == "objects")
-    texts = corpus.captions["text"].to_list()
-    words = words_of(texts)
-    parses = None
-    if own.parser != "none":
-        parses = parse(texts, model=own.parser, cache=default_folder(), progress=progress)
-    fits = None
-    if own.plain:
-        found, forms = plain_mentions(words, table), plain_forms(table)
-    else:
-        found = mentions(words, table)
-        there |= said(words, image, len(images), table)
-        if parses is not None:
-            good, places = judge(found, words, parses)
-            found = found.keep(good)
-            fits = fitting(found, places[good], words, table)
-        found = found.with_plural(told_number(found, words, table))
-        forms = usual_forms(found, words, table)
-    often = salient(found, image, len(table.names), own.mentions)
-    rules = FoilRules(pairs.matrix(table), ~there, often, image)
-    rows = candidates(found, rules, fits)
-    return Foils(
-        corpus, table, pairs, images, image, words, found, rules, forms, rows, parses, own.plain
-    )

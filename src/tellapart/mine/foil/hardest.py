@@ -1,7 +1,7 @@
-"""How probable foil captions are to a model that sees the picture.
+"""The hardest foil of each caption (Shekhar et al. 2017, section 3, step 4).
 
-Shekhar et al. 2017, section 3, step 4, with any model that scores pairs: the log-likelihood of a
-captioner is what the paper means.
+The hardest is the one that a model finds most probable: a captioner that sees the picture, as in
+the paper, or where there is none a language model of the corpus's own captions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.errors import BadInput
+from tellapart.mine.foil import LANGUAGE, RANDOM
 from tellapart.mine.foil.foils import Foils
 from tellapart.mine.foil.mentions import WORD
-from tellapart.mine.foil.options import LANGUAGE, RANDOM
 from tellapart.models.model import PairScorer, is_cacheable
 from tellapart.models.names import load
 from tellapart.score.batches import Asker, Limits, ModelFailed
@@ -29,7 +29,48 @@ from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
 from tellapart.text.parses import Ints
 from tellapart.types import Floats
 
+Hardness = Callable[[Ints], Floats]
+"""Gives scores to some foils of one image: higher for harder ones."""
 BATCH = 64
+NAME = "trigram model of the corpus's captions (Witten-Bell)"
+LEFT, RIGHT = 3, 2
+"""Words around a mention whose probability, or whose neighbours' probability, can change."""
+NOTHING = -1
+BLOCK = 1 << 17
+DIGITS = 9
+"""Scores are rounded, so that equal ones stay equal whatever the order of summation."""
+
+
+@contextmanager
+def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
+    """What says how hard foils are, and how the card calls it."""
+    if hardest == RANDOM:
+        yield lambda rows: np.zeros(len(rows)), "drawn at random"
+    elif hardest == LANGUAGE:
+        yield language_scores(foils).__getitem__, f"chosen by a {NAME}"
+    else:
+        model = load(hardest)
+        with by_model(foils, model) as scores:
+            yield scores, f"chosen by {model.facts.name}"
+
+
+def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[Ints]:
+    """For each caption (or image) that has foils, these from the hardest on; ties at random.
+
+    Images follow one another; scores are asked for as they are needed.
+    """
+    image = foils.image_of[foils.caption]
+    chance = seeds.rng(seed, "foil", "ties").random(len(foils))
+    order = np.argsort(image, kind="stable")
+    for mine in _runs(order, image[order]):
+        group = foils.caption[mine] if per == "caption" else image[mine]
+        inside = np.lexsort((chance[mine], -score(mine).round(DIGITS), group))
+        yield from _runs(mine[inside], group[inside])
+
+
+def _runs(rows: Ints, group: Ints) -> list[Ints]:
+    """Rows cut wherever their group changes."""
+    return np.split(rows, np.flatnonzero(np.diff(group)) + 1) if len(rows) else []
 
 
 class ByModel:
@@ -42,7 +83,7 @@ class ByModel:
         """The scores of some foils of one image."""
         image, _ = self._foils.source(int(rows[0]))
         picture = self._foils.corpus.picture(image)
-        texts = [self._foils.put(row).text for row in rows.tolist()]
+        texts = [self._foils.written(row).text for row in rows.tolist()]
         keys = pair_keys(
             np.frombuffer(content_hash(picture) * len(texts), np.uint64), text_keys(texts)
         )
@@ -74,22 +115,19 @@ def by_model(foils: Foils, model: Any) -> Iterator[ByModel]:
             shelf.close()
 
 
-NAME = "trigram model of the corpus's captions (Witten-Bell)"
-LEFT, RIGHT = 3, 2
-"""Words around a mention whose probability, or whose neighbours' probability, can change."""
-NOTHING = -1
-BLOCK = 1 << 17
-
-
 def language_scores(foils: Foils) -> Floats:
-    """For each foil the logarithm of its probability, less that of the original."""
+    """For each foil the logarithm of its probability, less that of the original.
+
+    Foils differ from their original in a few words, so only the windows around these are scored:
+    the gain over the original orders the foils of a caption as their whole probability does.
+    """
     model = Trigrams(foils.words.word, foils.words.starts)
     around = _Around(foils)
     original = around.originals(model)
-    scores = np.empty(len(foils.rows))
+    scores = np.empty(len(foils))
     for begin in range(0, len(scores), BLOCK):
         rows = slice(begin, begin + BLOCK)
-        mention = foils.rows.mention[rows]
+        mention = foils.mention[rows]
         scores[rows] = around.foils(model, rows) - original[mention]
     return scores
 
@@ -98,14 +136,14 @@ class _Around:
     """The words around all mentions of some foils."""
 
     def __init__(self, foils: Foils) -> None:
-        found, words = foils.found, foils.words
+        mentions, words = foils.mentions, foils.words
         self._all, self._words = foils, words
-        starts, ends = words.starts[found.caption], words.starts[found.caption + 1]
+        starts, ends = words.starts[mentions.caption], words.starts[mentions.caption + 1]
         self._left = np.stack(
-            [self._at(found.first - k, starts, ends) for k in range(LEFT, 0, -1)], axis=1
+            [self._at(mentions.first - k, starts, ends) for k in range(LEFT, 0, -1)], axis=1
         )
         self._right = np.stack(
-            [self._at(found.last + k, starts, ends) for k in range(1, RIGHT + 1)], axis=1
+            [self._at(mentions.last + k, starts, ends) for k in range(1, RIGHT + 1)], axis=1
         )
         self._articles = {one: words.vocabulary.get(one, UNKNOWN) for one in ("a", "an")}
 
@@ -117,20 +155,20 @@ class _Around:
 
     def originals(self, model: Trigrams) -> Floats:
         """The windows of the captions as they are, for each mention."""
-        found = self._all.found
-        scores = np.zeros(len(found))
-        width = found.last - found.first + 1
+        mentions = self._all.mentions
+        scores = np.zeros(len(mentions))
+        width = mentions.last - mentions.first + 1
         for wide in np.unique(width).tolist():
             rows = np.flatnonzero(width == wide)
-            middle = self._words.word[found.first[rows, None] + np.arange(wide)]
+            middle = self._words.word[mentions.first[rows, None] + np.arange(wide)]
             scores[rows] = _scored(model, self._left[rows], middle, self._right[rows])
         return scores
 
     def foils(self, model: Trigrams, rows: slice) -> Floats:
         """The windows of some foils."""
         foils = self._all
-        mention, name = foils.rows.mention[rows], foils.rows.foil[rows]
-        several = foils.found.plural[mention]
+        mention, name = foils.mention[rows], foils.foil[rows]
+        several = foils.mentions.plural[mention]
         scores = np.zeros(len(mention))
         kinds = name * 2 + several
         for kind in np.unique(kinds).tolist():
@@ -160,41 +198,3 @@ def _scored(model: Trigrams, left: Ints, middle: Ints, right: Ints) -> Floats:
     scores[counts] = model.log_probabilities(windows[counts])
     total: Floats = scores.sum(axis=1)
     return total
-
-
-Hardness = Callable[[Ints], Floats]
-"""Gives scores to some foils of one image: higher for harder ones."""
-DIGITS = 9
-"""Scores are rounded, so that equal ones stay equal whatever the order of summation."""
-
-
-@contextmanager
-def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
-    """Who says how hard foils are, and how the card puts it."""
-    if hardest == RANDOM:
-        yield lambda rows: np.zeros(len(rows)), "drawn at random"
-    elif hardest == LANGUAGE:
-        yield language_scores(foils).__getitem__, f"chosen by a {NAME}"
-    else:
-        model = load(hardest)
-        with by_model(foils, model) as scores:
-            yield scores, f"chosen by {model.facts.name}"
-
-
-def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[Ints]:
-    """For each caption (or image) that has foils, these from the hardest on; ties at random.
-
-    Images follow one another; scores are asked for as they are needed.
-    """
-    image = foils.image[foils.caption]
-    chance = seeds.rng(seed, "foil", "ties").random(len(foils))
-    order = np.argsort(image, kind="stable")
-    for mine in _runs(order, image[order]):
-        group = foils.caption[mine] if per == "caption" else image[mine]
-        inside = np.lexsort((chance[mine], -score(mine).round(DIGITS), group))
-        yield from _runs(mine[inside], group[inside])
-
-
-def _runs(rows: Ints, group: Ints) -> list[Ints]:
-    """Rows cut wherever their group changes."""
-    return np.split(rows, np.flatnonzero(np.diff(group)) + 1) if len(rows) else []

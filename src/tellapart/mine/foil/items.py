@@ -1,57 +1,126 @@
-"""Items of foils: the pair of captions, and the slot that T2 and T3 ask about."""
+"""Items of foils: a pair of captions with the slot that T2 and T3 ask about; and their counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from tellapart import seeds
+from tellapart.errors import BadInput
 from tellapart.items import Item, Origin, Slot, Word
+from tellapart.mine.building import Verifier
+from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
+from tellapart.mine.foil.hardest import Hardness, by_hardness
 from tellapart.questions import Ask, questions
-from tellapart.text.content_words import Tagger, content_words
+from tellapart.text.content_words import LexiconTagger, content_words
+from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.text.table_text import aligned
+from tellapart.types import Progress
+
+PAPER = {
+    "outdoor": 107, "food": 10407, "indoor": 4911, "appliance": 2811, "sports": 16276,
+    "animal": 21982, "vehicle": 16514, "furniture": 13625, "accessory": 3040, "electronic": 5615,
+    "kitchen": 4192,
+}  # fmt: skip
+"""Foil captions in FOIL-COCO's test set (Shekhar et al. 2017, Table 3)."""
+PAPER_CHANCE = {"T1": 50.0, "T2-nouns": 23.25, "T2-content": 15.87, "T3": 1.38}
+"""Chance levels in percent (Table 2)."""
+ASKS = {"T2-nouns": Ask.NOUN, "T2-content": Ask.WORD, "T3": Ask.MEND}
 
 
 @dataclass(frozen=True, slots=True)
 class FoilItems:
     """Makes items of foils. T3's candidates are all words, or those that the image lacks.
 
-    `tagger` is asked where there is no parse; `facts` go into the notes of each item.
+    `tagger` knows the content words where there is no parse.
     """
 
     foils: Foils
-    tagger: Tagger | None
+    method: FoilMethod
+    tagger: LexiconTagger | None
     seed: int
-    facts: dict[str, str]
+
+    @classmethod
+    def of(cls, foils: Foils, method: FoilMethod, seed: int) -> Self:
+        """Items by a method in which nothing is `auto` any more."""
+        tagger = None
+        if foils.parses is None:
+            words = foils.table.nouns or tuple(name.word for name in foils.table.names)
+            tagger = LexiconTagger.of(foils.table.name, words)
+        return cls(foils, method, tagger, seed)
+
+    def hardest(
+        self, score: Hardness, verifier: Verifier, limit: int | None, progress: Progress
+    ) -> Iterator[Item]:
+        """For each caption (or image) the hardest foil that the verifier lets through."""
+        foils, per = self.foils, self.method.per
+        captions = np.unique(foils.caption)
+        total = len(captions if per == "caption" else np.unique(foils.image_of[captions]))
+        sources: set[tuple[str, str]] = set()
+        for done, rows in enumerate(by_hardness(foils, score, per, self.seed), 1):
+            progress("foils", done, total)
+            for row in rows.tolist():
+                source = foils.source(row)
+                if source in sources:  # the image has this caption twice
+                    continue
+                item = self.item(row)
+                if _verified(item, verifier):
+                    sources.add(source)
+                    yield item
+                    break
+            if len(sources) == limit:
+                return
+
+    def card(self, chooser: str) -> dict[str, Any]:
+        """What the card says of how the items were made."""
+        foils, method, tagger = self.foils, self.method, self.tagger
+        return {
+            "categories": f"{foils.table.name}, {len(foils.table.names)} words",
+            **foils.pairs.facts,
+            "target": f"in at least {method.mentions} captions of the image",
+            "foil": _absence(method),
+            "words": "replaced as they stand (plain)"
+            if method.plain
+            else "nouns, long names whole; a/an, plural and capitals are right",
+            "hardest": f"one foil for each {method.per}, {chooser}",
+            "nouns and content words by": (
+                tagger.name if tagger else find_pipeline(method.parser).name
+            ),
+            "T3": "all words" if method.plain else "words that the image lacks: others may be true",
+        }
 
     def item(self, row: int) -> Item:
         """The item of one foil."""
         foils = self.foils
         caption = int(foils.caption[row])
-        image = foils.images[int(foils.image[caption])]
+        image = foils.images[int(foils.image_of[caption])]
         caption_id = foils.caption_ids[caption]
-        made, original = foils.put(row), foils.words.texts[caption]
+        foil_caption, original = foils.written(row), foils.words.texts[caption]
         place = int(seeds.rng(self.seed, "foil", "order", caption_id).integers(2))
         target = foils.table.names[int(foils.target[row])]
-        foil = foils.table.names[int(foils.rows.foil[row])]
+        foil = foils.table.names[int(foils.foil[row])]
         slot = Slot(
             caption=1 - place,
-            start=made.start,
-            end=made.end,
+            start=foil_caption.start,
+            end=foil_caption.end,
             target=target.word,
-            foil=made.text[made.start : made.end],
-            plural=bool(foils.found.plural[foils.rows.mention[row]]),
-            words=self._words(row, caption, made),
+            foil=foil_caption.text[foil_caption.start : foil_caption.end],
+            plural=bool(foils.mentions.plural[foils.mention[row]]),
+            words=self._words(row, caption, foil_caption),
             candidates=self._candidates(caption, int(foils.target[row])),
         )
-        notes = {"target": target.word, "foil": foil.word, **self.facts}
+        notes = {"target": target.word, "foil": foil.word}
+        if self.method.split != "none":
+            notes["split"] = self.method.part
         return Item.built(
             "foil",
             images=(image,),
-            captions=(original, made.text) if place == 0 else (made.text, original),
+            captions=(original, foil_caption.text) if place == 0 else (foil_caption.text, original),
             true=frozenset({(0, place)}),
             original=(0, place),
             kind=target.supercategory,
@@ -66,28 +135,32 @@ class FoilItems:
         names = self.foils.table.names
         if self.foils.plain:
             return tuple(name.word for name in names)
-        absent = self.foils.rules.absent[self.foils.image[caption]].tolist()
+        absent = self.foils.rules.absent[self.foils.image_of[caption]].tolist()
         return tuple(n.word for k, n in enumerate(names) if absent[k] or k == target)
 
-    def _words(self, row: int, caption: int, made: FoilCaption) -> tuple[Word, ...]:
+    def _words(self, row: int, caption: int, foil_caption: FoilCaption) -> tuple[Word, ...]:
         """The content words of the foil caption, of which the foil is one, however long."""
         if self.foils.parses is None:
             assert self.tagger is not None
-            known = self.tagger.content_words(made.text)
-            others = [w for w in known if w.end <= made.start or w.start >= made.end]
+            words = self.tagger.content_words(foil_caption.text)
+            others = [
+                word
+                for word in words
+                if word.end <= foil_caption.start or word.start >= foil_caption.end
+            ]
         else:
-            others = self._moved(row, caption, made)
-        slot = Word(made.start, made.end, True)
+            others = self._moved(row, caption, foil_caption)
+        slot = Word(foil_caption.start, foil_caption.end, True)
         return tuple(sorted([*others, slot], key=lambda word: word.start))
 
-    def _moved(self, row: int, caption: int, made: FoilCaption) -> list[Word]:
+    def _moved(self, row: int, caption: int, foil_caption: FoilCaption) -> list[Word]:
         """The content words of the original, moved to where they stand in the foil caption."""
         foils = self.foils
         assert foils.parses is not None
-        mention = foils.rows.mention[row]
-        begin = int(foils.words.begin[foils.found.first[mention]])
-        end = int(foils.words.end[foils.found.last[mention]])
-        longer = len(made.text) - len(foils.words.texts[caption])
+        mention = foils.mention[row]
+        begin = int(foils.words.begin[foils.mentions.first[mention]])
+        end = int(foils.words.end[foils.mentions.last[mention]])
+        longer = len(foil_caption.text) - len(foils.words.texts[caption])
         words = content_words(foils.parses[caption])
         ahead = [word for word in words if word.end <= begin]
         behind = [
@@ -98,15 +171,38 @@ class FoilItems:
         return [*ahead, *behind]
 
 
-PAPER = {
-    "outdoor": 107, "food": 10407, "indoor": 4911, "appliance": 2811, "sports": 16276,
-    "animal": 21982, "vehicle": 16514, "furniture": 13625, "accessory": 3040, "electronic": 5615,
-    "kitchen": 4192,
-}  # fmt: skip
-"""Foil captions in FOIL-COCO's test set (Shekhar et al. 2017, Table 3)."""
-PAPER_CHANCE = {"T1": 50.0, "T2-nouns": 23.25, "T2-content": 15.87, "T3": 1.38}
-"""Chance levels in percent (Table 2)."""
-ASKS = {"T2-nouns": Ask.NOUN, "T2-content": Ask.WORD, "T3": Ask.MEND}
+def _absence(method: FoilMethod) -> str:
+    if method.plain:
+        return "not among the objects of the image"
+    if method.absence == "captions":
+        return "in no caption of the image (nobody says what else it shows)"
+    return "neither among the objects of the image nor in its captions"
+
+
+def _verified(item: Item, verifier: Verifier) -> bool:
+    """Whether the original may be true and the foil may be false."""
+    (image,), slot = item.images, item.slot
+    assert slot is not None
+    original, foil = item.captions[1 - slot.caption], item.captions[slot.caption]
+    return verifier.may_fit(image, original) and verifier.may_be_false(image, foil)
+
+
+def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:
+    """Why there is no item: at which step the last ones were lost."""
+    if not len(foils.mentions):
+        what = f"no caption has a word of the table {foils.table.name}"
+        return BadInput(what, todo="give a table of categories with --categories")
+    if not foils.rules.salient.any():
+        return BadInput(
+            f"no word of the table is in {method.mentions} captions of one image",
+            allowed="images with several captions",
+            todo="with one caption an image: --mentions 1",
+        )
+    return BadInput(
+        f"no item came out for foil: {len(foils.mentions):,} words could be replaced, but no foil "
+        "is absent from its image",
+        todo="use all pairs with --split none",
+    )
 
 
 def counts(foils: Foils, items: Sequence[Item]) -> dict[str, dict[str, int]]:
@@ -130,18 +226,18 @@ def chance(items: Sequence[Item]) -> dict[str, float]:
     """
     levels = {"T1": 50.0}
     for name, ask in ASKS.items():
-        found = [
+        chances = [
             len(question.right) / len(question.options)
             for item in items
             for question in questions(item, frozenset({ask}))
         ]
-        if found:
-            levels[name] = round(100 * sum(found) / len(found), 2)
+        if chances:
+            levels[name] = round(100 * sum(chances) / len(chances), 2)
     return levels
 
 
 def table(made: Mapping[str, Any]) -> str:
-    """The counts and chance levels of a card, beside the paper's where it has such."""
+    """The counts and chance levels of a card, beside the paper's where it has them."""
     counted: dict[str, dict[str, int]] = made["by supercategory"]
     total = {key: sum(row[key] for row in counted.values()) for key in ("candidates", "kept")}
     with_paper = made["categories"].startswith("coco") and set(counted) == set(PAPER)

@@ -22,14 +22,28 @@ from tellapart.types import Bools
 
 WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 """A word, whole where hyphens join it, or a mark by itself (so that cat's begins with cat)."""
+COLOURS = frozenset(
+    """red orange yellow green blue purple pink brown black white grey gray tan gold silver violet
+    beige turquoise teal maroon peach olive lavender colored coloured color colour""".split()
+)
+OPENS_PHRASE = ("DET", "NUM", "PRON", "CCONJ", "SCONJ", "PUNCT", "SYM", "SPACE", "INTJ")
+"""What every noun can stand behind."""
+ONE = frozenset("a an one another each every this that single lone".split())
+BETWEEN = COLOURS | frozenset(
+    """big small large little tiny huge young old baby adult mother fluffy woolly wooly shaggy
+    medium-sized""".split()
+)
+"""Words that may stand between an article and its noun."""
+SINGULAR_VERBS = frozenset("is was has".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class CaptionWords:
     """The words of n texts, one after the other; text k has the rows starts[k] to starts[k + 1].
 
     `word` are places in `vocabulary`, which has each word in lower case; `begin` and `end` are
-    where it stands in its text.
+    where it stands in its text. Unlike the words that captions are compared by (`MinedCaptions`),
+    these include punctuation and know their place, since foils are written into the text.
     """
 
     texts: Sequence[str]
@@ -46,8 +60,8 @@ class Words:
 
     def ids(self, phrase: str) -> list[int] | None:
         """The words of a phrase, or None where one of them is in no text."""
-        found = [self.vocabulary.get(match.group().lower(), -1) for match in WORD.finditer(phrase)]
-        return found if found and min(found) >= 0 else None
+        ids = [self.vocabulary.get(match.group().lower(), -1) for match in WORD.finditer(phrase)]
+        return ids if ids and min(ids) >= 0 else None
 
     def places_of(self, phrase: str) -> Ints:
         """Where a phrase begins, within one text."""
@@ -59,11 +73,11 @@ class Words:
             first = first[self.word[first + ahead] == one]
         last = first + len(ids) - 1
         text = np.searchsorted(self.starts, first, side="right")
-        found: Ints = first[text == np.searchsorted(self.starts, last, side="right")]
-        return found
+        begins: Ints = first[text == np.searchsorted(self.starts, last, side="right")]
+        return begins
 
 
-def words_of(texts: Sequence[str]) -> Words:
+def words_of(texts: Sequence[str]) -> CaptionWords:
     """Take texts apart."""
     vocabulary: dict[str, int] = {}
     starts, begin, end, word = [0], [], [], []
@@ -73,7 +87,7 @@ def words_of(texts: Sequence[str]) -> Words:
             end.append(match.end())
             word.append(vocabulary.setdefault(match.group().lower(), len(vocabulary)))
         starts.append(len(begin))
-    return Words(
+    return CaptionWords(
         texts,
         np.array(starts, np.int64),
         np.array(begin, np.int32),
@@ -111,7 +125,7 @@ class Mentions:
         return replace(self, plural=several)
 
 
-def plain_mentions(words: Words, table: Categories) -> Mentions:
+def plain_mentions(words: CaptionWords, table: Categories) -> Mentions:
     """Every place where a word of the table stands, in the form that the table has it in.
 
     So the paper's own foils were made: plurals, and what the word means there, were left alone.
@@ -123,18 +137,18 @@ def plain_mentions(words: Words, table: Categories) -> Mentions:
     return _mentions(words, name_of, np.zeros(len(name_of), np.bool_))
 
 
-def mentions(words: Words, table: Categories) -> Mentions:
+def mentions_in(words: CaptionWords, table: Categories) -> Mentions:
     """Category words in the singular and the plural, with long names whole.
 
-    A word within another name (dog in hot dog) is none; of two names that overlap (microwave
+    A word within another name (dog in hot dog) does not count; of two names that overlap (microwave
     oven) the longer one counts.
     """
     name_of = np.full(len(words.vocabulary) + 1, -1, np.int32)
     several = np.zeros(len(words.vocabulary) + 1, np.bool_)
     for place, name in enumerate(table.names):
         for form, is_plural in ((name.plural, True), (name.word, False)):
-            known = words.vocabulary.get(form, -1)
-            name_of[known], several[known] = place, is_plural
+            word = words.vocabulary.get(form, -1)
+            name_of[word], several[word] = place, is_plural
     name_of[-1] = -1
     found = _mentions(words, name_of, several)
     first, last = found.first.copy(), found.last.copy()
@@ -162,29 +176,21 @@ def _long_forms(table: Categories) -> Iterator[tuple[int, str, bool]]:
             yield place, plural(phrase), True
 
 
-def _mentions(words: Words, name_of: Ints, several: Bools) -> Mentions:
+def _mentions(words: CaptionWords, name_of: Ints, several: Bools) -> Mentions:
     rows = np.flatnonzero(name_of[words.word] >= 0)
     caption = np.searchsorted(words.starts, rows, side="right") - 1
-    known = words.word[rows]
-    return Mentions(caption, name_of[known], several[known], rows, rows, rows)
+    word = words.word[rows]
+    return Mentions(caption, name_of[word], several[word], rows, rows, rows)
 
 
 def _covered(rows: Ints, begins: Ints, width: int) -> Ints:
-    """For each row the begin of the phrase of `width` words that it is in, -1 where in none."""
+    """For each row where the phrase of `width` words begins that it is in, -1 outside one."""
     if not len(begins):
         return np.full(len(rows), -1, np.int64)
     before = np.searchsorted(begins, rows, side="right") - 1
     start = begins[np.maximum(before, 0)]
     covered: Ints = np.where((before >= 0) & (rows < start + width), start, -1)
     return covered
-
-
-COLOURS = frozenset(
-    """red orange yellow green blue purple pink brown black white grey gray tan gold silver violet
-    beige turquoise teal maroon peach olive lavender colored coloured color colour""".split()
-)
-OPENS_PHRASE = ("DET", "NUM", "PRON", "CCONJ", "SCONJ", "PUNCT", "SYM", "SPACE", "INTJ")
-"""What every noun can stand behind."""
 
 
 class Binding(IntEnum):
@@ -197,19 +203,19 @@ class Binding(IntEnum):
     """Behind a noun (coffee table), or bare behind a verb or a preposition (in bed)."""
 
 
-def judge(found: Mentions, words: Words, parses: Parses) -> tuple[Bools, Ints]:
+def bindings(mentions: Mentions, words: CaptionWords, parses: Parses) -> tuple[Bools, Ints]:
     """For each mention whether it is a noun that heads its phrase, and its `Binding`."""
-    good = np.zeros(len(found), np.bool_)
-    places = np.zeros(len(found), np.int8)
-    for row, parse, first, word, last in _tokens(found, words, parses):
+    nouns = np.zeros(len(mentions), np.bool_)
+    binding = np.zeros(len(mentions), np.int8)
+    for row, parse, first, word, last in _tokens(mentions, words, parses):
         if is_noun(parse, word, last):
-            good[row] = True
-            places[row] = place_of(parse, first, plural=bool(found.plural[row]))
-    return good, places
+            nouns[row] = True
+            binding[row] = binding_of(parse, first, plural=bool(mentions.plural[row]))
+    return nouns, binding
 
 
 def _tokens(
-    found: Mentions, words: Words, parses: Parses
+    mentions: Mentions, words: CaptionWords, parses: Parses
 ) -> Iterator[tuple[int, Parse, Token, Token, Token]]:
     """Each mention's row, its caption, and the tokens of its first, category and last word.
 
@@ -217,11 +223,11 @@ def _tokens(
     """
     at = -1
     rows = zip(
-        found.caption.tolist(),
-        words.begin[found.first].tolist(),
-        words.begin[found.word].tolist(),
-        words.begin[found.last].tolist(),
-        words.end[found.word].tolist(),
+        mentions.caption.tolist(),
+        words.begin[mentions.first].tolist(),
+        words.begin[mentions.word].tolist(),
+        words.begin[mentions.last].tolist(),
+        words.end[mentions.word].tolist(),
         strict=True,
     )
     for row, (caption, first, word, last, end) in enumerate(rows):
@@ -278,8 +284,8 @@ def _is_thing(parse: Parse, token: Token, behind: tuple[Token, ...]) -> bool:
     return listed or ahead[-1].pos in ("DET", "NUM")
 
 
-def place_of(parse: Parse, first: Token, *, plural: bool) -> Binding:
-    """How free the place of a mention is that begins with a token."""
+def binding_of(parse: Parse, first: Token, *, plural: bool) -> Binding:
+    """How bound a mention that begins with a token is to what stands before it."""
     if not first.place:
         return Binding.FREE
     before = parse.tokens[first.place - 1]
@@ -292,26 +298,17 @@ def place_of(parse: Parse, first: Token, *, plural: bool) -> Binding:
     return Binding.FREE if plural else Binding.BOUND
 
 
-ONE = frozenset("a an one another each every this that single lone".split())
-BETWEEN = COLOURS | frozenset(
-    """big small large little tiny huge young old baby adult mother fluffy woolly wooly shaggy
-    medium-sized""".split()
-)
-"""Words that may stand between an article and its noun."""
-SINGULAR_VERBS = frozenset("is was has".split())
-
-
-def told_number(found: Mentions, words: Words, table: Categories) -> Bools:
-    """The mentions' plural, settled for invariable words by what stands around them.
+def plurals_by_context(mentions: Mentions, words: CaptionWords, table: Categories) -> Bools:
+    """Which mentions are plural; for invariable words (sheep, skis) by what stands around them.
 
     One sheep is `a` or `that` or `one` sheep, or it `is`; all others are several.
     """
-    several = found.plural.copy()
+    several = mentions.plural.copy()
     invariable = np.array([name.invariable for name in table.names])
     spelled = list(words.vocabulary)
-    for row in np.flatnonzero(invariable[found.name]).tolist():
-        start, end = (int(words.starts[found.caption[row] + k]) for k in (0, 1))
-        first, last = int(found.first[row]), int(found.last[row])
+    for row in np.flatnonzero(invariable[mentions.name]).tolist():
+        start, end = (int(words.starts[mentions.caption[row] + k]) for k in (0, 1))
+        first, last = int(mentions.first[row]), int(mentions.last[row])
         ahead = [spelled[k] for k in words.word[start:first].tolist()]
         behind = [spelled[k] for k in words.word[last + 1 : min(end, last + 2)].tolist()]
         while ahead and ahead[-1] in BETWEEN:

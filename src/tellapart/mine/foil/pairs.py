@@ -1,4 +1,4 @@
-"""Which words are exchanged: pairs of target and foil, split between train and test.
+"""Pairs of target and foil: which words are exchanged, split between train and test.
 
 Shekhar et al. 2017, section 3, steps 1 and 2: COCO's 73 words give 472 pairs, of which 256 are
 for training and 216 for testing, at random within each supercategory.
@@ -11,27 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.categories import Categories
 from tellapart.tables import read_table, require_columns
+from tellapart.types import Bools
 
 TRAIN, ALL = 256, 472
 """The paper's pairs for training, and all of them."""
 PARTS = ("train", "test")
-Pair = tuple[str, str]
+TargetFoil = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class FoilPairs:
     """The pairs that are used, and where they come from."""
 
-    used: frozenset[Pair]
+    used: frozenset[TargetFoil]
     facts: dict[str, Any]
 
-    def matrix(self, table: Categories) -> npt.NDArray[np.bool_]:
+    def matrix(self, table: Categories) -> Bools:
         """Whether a target (row) may be replaced by a foil (column)."""
         allowed = np.zeros((len(table.names), len(table.names)), np.bool_)
         for target, foil in self.used:
@@ -59,13 +59,13 @@ def pairs_for(table: Categories, split: str, part: str, seed: int) -> FoilPairs:
     return FoilPairs(used, {**facts, "pairs": len(used), **counts})
 
 
-def split_pairs(table: Categories, seed: int) -> dict[Pair, str]:
+def split_pairs(table: Categories, seed: int) -> dict[TargetFoil, str]:
     """For each pair `train` or `test`: 256 : 216 in all, as near to it as can be in each group.
 
     Every supercategory gives the whole part of its share to training; the pairs that are still
     missing come one each from those with the largest remainders.
     """
-    groups: dict[str, list[Pair]] = {name: [] for name in table.supercategories}
+    groups: dict[str, list[TargetFoil]] = {name: [] for name in table.supercategories}
     for target, foil in table.pairs():
         groups[table.names[table.place[target]].supercategory].append((target, foil))
     total = sum(map(len, groups.values()))
@@ -75,7 +75,7 @@ def split_pairs(table: Categories, seed: int) -> dict[Pair, str]:
     by_remainder = sorted(groups, key=lambda name: quota[name] - exact[name])
     for name in by_remainder[:missing]:
         quota[name] += 1
-    split: dict[Pair, str] = {}
+    split: dict[TargetFoil, str] = {}
     for name, pairs in groups.items():
         order = seeds.rng(seed, "foil", "split", name).permutation(len(pairs)).tolist()
         for rank, k in enumerate(order):
@@ -83,11 +83,11 @@ def split_pairs(table: Categories, seed: int) -> dict[Pair, str]:
     return split
 
 
-def read_pairs(file: Path, known: list[Pair]) -> dict[Pair, str]:
-    """Pairs from a table with the columns target and foil, and split (train or test) if wanted."""
+def read_pairs(file: Path, known: list[TargetFoil]) -> dict[TargetFoil, str]:
+    """Pairs from a table with the columns target and foil, and optionally split (train or test)."""
     table = read_table(file)
     require_columns(table, ("target", "foil"), file)
-    pairs: dict[Pair, str] = {}
+    pairs: dict[TargetFoil, str] = {}
     for number, row in enumerate(table.iter_rows(named=True), 1):
         where = f"{file}, row {number}"
         pair = (str(row["target"]).strip().lower(), str(row["foil"]).strip().lower())

@@ -1,1 +1,50 @@
-"""Hard negative captions of SugarCrepe's seven kinds, by rules or by a language model."""
+"""Hard negative captions of SugarCrepe's seven kinds, by rules or by a language model.
+
+SugarCrepe (Hsieh et al. 2023) and TROHN-Text (Miranda et al. 2024, section 5.1) from any captions:
+a caption of an image beside one that differs from it by a detail and is false.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.options import Help
+
+
+# Without slots: options of the builder inherit from it and from another class that has some.
+@dataclass(frozen=True, kw_only=True)
+class NegativesMethod:
+    """Which kinds, written by what, how many.
+
+    No `kinds` means all; `by` is `rules` or `llm:MODEL`; `per_caption` counts negatives of each
+    kind; `lists_from` is a corpus that the word lists are learnt from, where that is not the
+    corpus itself. `as_written` keeps the captions' own form instead of one form for all
+    (`text.formatting`). `llm` holds the options of the language model's way (`LlmOptions`).
+    """
+
+    kinds: Annotated[
+        tuple[str, ...], Help("Kinds of near miss, separated by commas (default: all seven).")
+    ] = ()
+    by: Annotated[str, Help("What writes them: rules, or llm:MODEL.")] = "rules"
+    per_caption: Annotated[int, Help("At most this many of each kind for a caption.")] = 1
+    lists_from: Annotated[
+        Path | None, Help("rules: learn the word lists from this corpus, not from the captions.")
+    ] = None
+    as_written: Annotated[bool, Help("Keep capitals and final marks as they are.")] = False
+    parser: Annotated[str, Help("The spaCy pipeline.")] = "en_core_web_sm"
+    cache: Path | None = None
+    llm: object = None
+
+    def __post_init__(self) -> None:
+        from tellapart.items import KINDS
+
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise UnknownName("kind of near miss", kind, KINDS)
+        if self.by != "rules" and not self.by.startswith("llm:"):
+            raise BadInput(f"nothing makes negatives by {self.by!r}", allowed="rules, or llm:MODEL")
+        if self.per_caption < 1:
+            raise BadInput(f"{self.per_caption} negatives a caption are none", allowed="1 or more")

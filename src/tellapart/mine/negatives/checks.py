@@ -1,20 +1,23 @@
 """The strict check of a negative caption: one edit, of the kind asked for, and in good form.
 
-What all makers share: a negative that a language model wrote and one that a rule wrote pass the
-same check, and what is refused is refused for a reason with a short name, so that reasons can be
-counted. The kinds are SugarCrepe's (Hsieh et al. 2023); malformed replies are out as in
-TROHN-Text (Miranda et al. 2024, section 5.1).
+All makers share it: a negative that a language model wrote and one that a rule wrote pass the same
+check, and what is refused has a reason with a short name, so that reasons can be counted. The
+kinds are SugarCrepe's (Hsieh et al. 2023); malformed replies are out as in TROHN-Text (Miranda et
+al. 2024, section 5.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from tellapart.mine.negatives.claims import ImageFacts, doubt_of
-from tellapart.mine.negatives.edit import SourceCaption, WordDifference, difference, is_one_swap
-from tellapart.text.parses import Parse
-from tellapart.text.tokens import spans, tokens
+import numpy as np
+
+from tellapart.errors import need
+from tellapart.text.parses import Parse, Parses
+from tellapart.text.tokens import FUNCTION_WORDS, spans, tokens
 
 REASONS = (
     "empty",
@@ -28,22 +31,30 @@ REASONS = (
     "other kind",
 )
 """Why `problem_of` refuses, in the order in which it looks."""
-
 LONGEST = 5
 """Words that an edit may take away or bring in; more is another sentence, not another detail."""
-
+SELDOM = 0.05
+"""A part of speech that a word takes more seldom than this is the parser's mistake."""
 PartsOfSpeech = Callable[[str], frozenset[str]]
 """Which parts of speech (of Universal Dependencies) a word takes; none where nobody knows."""
-
 NOUNS = frozenset({"NOUN", "PROPN"})
 MODIFIERS = frozenset({"ADJ", "NUM", "ADV", "DET"})
 RELATIONS = frozenset({"ADP", "VERB", "ADV", "PART", "SCONJ"})
-PLACE_NOUNS = frozenset("top front back side middle edge corner bottom left right".split())
+RELATION_NOUNS = frozenset("top front back side middle edge corner bottom left right".split())
 """Nouns that belong to a relation: on top of, in front of, at the side of."""
+SAME = {
+    "an": "a", "are": "is", "were": "was", "have": "has", "do": "does",
+    "her": "his", "its": "his", "their": "his",
+    "him": "it", "them": "it", "she": "it", "he": "it", "they": "it",
+    "herself": "itself", "himself": "itself", "themselves": "itself",
+}  # fmt: skip
+"""Words that change along with an edit for the sake of grammar and are no edit themselves."""
+Run = tuple[int, int]
+"""A run of words of the original: [start, end)."""
 
 
 def anything(word: str) -> frozenset[str]:
-    """Knows no word, so that only the original's own words are held against a kind."""
+    """Knows no word, so that only the original's own words are compared with a kind."""
     return frozenset()
 
 
@@ -58,9 +69,9 @@ class Original:
     @classmethod
     def of(cls, parse: Parse) -> Original:
         """Read it off a parse."""
-        found = list(spans(parse.text))
-        words = [word for _, _, word in found]
-        return cls(words, _tags(parse, [end for _, end, _ in found]), _sentences(parse.text))
+        places = list(spans(parse.text))
+        words = [word for _, _, word in places]
+        return cls(words, _tags(parse, [end for _, end, _ in places]), _sentences(parse.text))
 
 
 def problem_of(
@@ -78,18 +89,18 @@ def problem_with(
     malformed = _malformed(original, negative.strip(), new)
     if malformed:
         return malformed
-    found = difference(original.words, new)
-    if found is None:
+    edit = difference(original.words, new)
+    if edit is None:
         return "no edit"
     if kind.startswith("swap"):
-        return _swap_problem(found, original.tags, kind)
-    if sorted(found.was) == sorted(found.now):
+        return _swap_problem(edit, original.tags, kind)
+    if sorted(edit.was) == sorted(edit.now):
         return "paraphrase"
-    if set(found.was) & set(found.now):
+    if set(edit.was) & set(edit.now):
         return "several edits"
-    if max(len(found.was), len(found.now)) > LONGEST:
+    if max(len(edit.was), len(edit.now)) > LONGEST:
         return "long edit"
-    fits = _FITS[kind](found, original.tags, [parts_of_speech(word) for word in found.now])
+    fits = _FITS[kind](edit, original.tags, [parts_of_speech(word) for word in edit.now])
     return None if fits else "other kind"
 
 
@@ -126,39 +137,39 @@ def _tags(parse: Parse, ends: list[int]) -> list[str]:
     return tags
 
 
-def _some(found: list[frozenset[str]], wanted: frozenset[str]) -> bool:
+def _some(words: list[frozenset[str]], wanted: frozenset[str]) -> bool:
     """Whether one of the words takes a wanted part of speech, as far as anybody knows."""
-    return any(not known or known & wanted for known in found)
+    return any(not parts or parts & wanted for parts in words)
 
 
-def _replaces_object(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    gone = tags[found.start : found.end]
+def _replaces_object(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    gone = tags[edit.start : edit.end]
     only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
     return only_things and _some(now[-1:], NOUNS)
 
 
-def _replaces_attribute(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    gone = tags[found.start : found.end]
+def _replaces_attribute(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    gone = tags[edit.start : edit.end]
     return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
 
 
-def _replaces_relation(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _replaces_relation(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
     gone = [
         tag
-        for tag, word in zip(tags[found.start : found.end], found.was, strict=True)
-        if word not in PLACE_NOUNS and tag not in ("DET", "AUX")
+        for tag, word in zip(tags[edit.start : edit.end], edit.was, strict=True)
+        if word not in RELATION_NOUNS and tag not in ("DET", "AUX")
     ]
     return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
 
 
-def _adds_object(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    return not found.was and _some(now, NOUNS) and len(found.now) > 1
+def _adds_object(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    return not edit.was and _some(now, NOUNS) and len(edit.now) > 1
 
 
-def _adds_attribute(found: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    joined = {"with", "in", "on", "of", "at", "by"} & set(found.now)
-    before_noun = found.end < len(tags) and tags[found.end] in NOUNS | {"ADJ", "NUM"}
-    return not found.was and not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
+def _adds_attribute(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    joined = {"with", "in", "on", "of", "at", "by"} & set(edit.now)
+    before_noun = edit.end < len(tags) and tags[edit.end] in NOUNS | {"ADJ", "NUM"}
+    return not edit.was and not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
 
 
 _FITS = {
@@ -170,11 +181,11 @@ _FITS = {
 }
 
 
-def _swap_problem(found: WordDifference, tags: list[str], kind: str) -> str | None:
+def _swap_problem(edit: WordDifference, tags: list[str], kind: str) -> str | None:
     """A swap moves words and brings none; two runs of words change places, and no third."""
-    if sorted(found.was) != sorted(found.now):
+    if sorted(edit.was) != sorted(edit.now):
         return "other kind"
-    runs = is_one_swap(found)
+    runs = is_one_swap(edit)
     if runs is None:
         return "several edits"
     first, second = (set(tags[start:end]) for start, end in runs)
@@ -183,14 +194,111 @@ def _swap_problem(found: WordDifference, tags: list[str], kind: str) -> str | No
     return None if first | second <= MODIFIERS | {"CCONJ"} else "other kind"
 
 
+def parts_of_speech(parses: Parses) -> PartsOfSpeech:
+    """Which parts of speech each word takes in a corpus, leaving out what is seldom."""
+    columns = parses.columns
+    counts: dict[str, Counter[str]] = {}
+    lemma_pos = columns.lemma.astype(np.int64) * len(columns.poses) + columns.pos
+    codes, numbers = np.unique(lemma_pos, return_counts=True)
+    for code, number in zip(codes.tolist(), numbers.tolist(), strict=True):
+        lemma, pos = divmod(code, len(columns.poses))
+        counts.setdefault(columns.lemmas[lemma].lower(), Counter())[columns.poses[pos]] += number
+    usual = {
+        lemma: frozenset(pos for pos, n in times.items() if n >= SELDOM * times.total())
+        for lemma, times in counts.items()
+    }
+    return lambda word: usual.get(word, frozenset())
+
+
 @dataclass(frozen=True, slots=True)
-class Judge:
-    """Knows the images' facts and which parts of speech the corpus's words take."""
+class WordDifference:
+    """Words [start, end) of the original, what they were and what stands there now."""
 
-    facts: Callable[[str], ImageFacts]
-    parts_of_speech: PartsOfSpeech = anything
+    start: int
+    end: int
+    was: tuple[str, ...]
+    now: tuple[str, ...]
 
-    def problem(self, source: SourceCaption, negative: str, kind: str) -> str | None:
-        """Why a negative is refused: one of `REASONS` or of `DOUBTS`; None where it is good."""
-        wrong = problem_of(source.parse, negative, kind, self.parts_of_speech)
-        return wrong or doubt_of(source.parse, negative, kind, self.facts(source.image))
+
+def difference(old: Sequence[str], new: Sequence[str]) -> WordDifference | None:
+    """The shortest run of words outside which two captions agree, or None where all agree.
+
+    >>> difference("an apple on a plate".split(), "a red apple on a plate".split())
+    WordDifference(start=1, end=1, was=(), now=('red',))
+    """
+    before, after = [SAME.get(w, w) for w in old], [SAME.get(w, w) for w in new]
+    if before == after:
+        return None
+    shorter = min(len(before), len(after))
+    start = 0
+    while start < shorter and before[start] == after[start]:
+        start += 1
+    behind = 0
+    while behind < shorter - start and before[-1 - behind] == after[-1 - behind]:
+        behind += 1
+    end = len(before) - behind
+    return WordDifference(
+        start, end, tuple(before[start:end]), tuple(after[start : len(after) - behind])
+    )
+
+
+def is_one_swap(edit: WordDifference) -> tuple[Run, Run] | None:
+    """The two runs of words that changed places, or None where that is not all that happened.
+
+    >>> is_one_swap(difference("a cat on a red mat".split(), "a red mat on a cat".split()))
+    ((1, 2), (4, 6))
+    """
+    was, now = edit.was, edit.now
+    for first in range(1, len(was)):
+        if was[:first] != now[-first:]:
+            continue
+        for second in range(1, len(was) - first + 1):
+            middle = slice(first, len(was) - second)
+            moved = now[second : len(now) - first]
+            if was[-second:] == now[:second] and was[middle] == moved:
+                return (
+                    (edit.start, edit.start + first),
+                    (edit.end - second, edit.end),
+                )
+    return None
+
+
+def edited(original: str, negative: str) -> tuple[str, str]:
+    """The words that gave way and those that came, or the two that changed places.
+
+    >>> edited("A cat on a red mat.", "A red mat on a cat."), edited("A cat.", "A big cat.")
+    (('cat', 'red mat'), ('', 'big'))
+    """
+    old = tokens(original)
+    edit = difference(old, tokens(negative))
+    if edit is None:
+        return "", ""
+    runs = is_one_swap(edit)
+    if runs is None:
+        return " ".join(edit.was), " ".join(edit.now)
+    first, second = (" ".join(old[start:end]) for start, end in runs)
+    return first, second
+
+
+def is_reworded(was: str, now: str) -> bool:
+    """Whether words gave way to other forms of themselves, which a model likes to do.
+
+    >>> is_reworded("sitting", "sits"), is_reworded("sitting", "stands"), is_reworded("", "big")
+    (True, False, False)
+    """
+    before, after = _content(was), _content(now)
+    if not before or len(before) != len(after):
+        return False
+    return all(_bases(old) & _bases(new) for old, new in zip(before, after, strict=True))
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in tokens(text) if word not in FUNCTION_WORDS]
+
+
+@cache
+def _bases(word: str) -> frozenset[str]:
+    """The base forms that a word may have."""
+    lemminflect = need("lemminflect", "text", "finding base forms")
+    lemmas: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
+    return frozenset({word, *(base for bases in lemmas.values() for base in bases)})

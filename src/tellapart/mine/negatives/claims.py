@@ -1,4 +1,4 @@
-"""What is known of an image, and whether a claim may be true of it.
+"""Claims: what a negative says of its image beyond its original, and whether that may be true.
 
 A negative must be false of its image. What the image's captions say and which objects it shows
 rule out most that would be true; what neither tells is for people.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from tellapart.errors import need
-from tellapart.mine.negatives.edit import WordDifference, difference, is_one_swap
+from tellapart.mine.negatives.checks import WordDifference, difference, is_one_swap
 from tellapart.mine.negatives.phrases import GROUPS, PEOPLE, Reading, kernel_of, read
 from tellapart.text.parses import Parse, Token
 from tellapart.text.tokens import FUNCTION_WORDS, spans, tokens
@@ -45,6 +45,11 @@ Claim = Shows | Has | Stands
 
 DOUBTS = ("mentioned", "shown", "said elsewhere", "symmetrical")
 """Why a negative may be true of its image."""
+SYMMETRICAL = frozenset(
+    """and or with near by beside along alongside next together touching facing meeting kissing
+    hugging matching between among amongst around versus against like while""".split()
+)
+"""Relations that hold both ways: what they join can change places and the caption stays true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +138,16 @@ def _one_person(reading: Reading) -> bool:
 def _attributes(parse: Parse, reading: Reading) -> set[tuple[str, str]]:
     """(kernel, attribute), before the noun or said of it."""
     tokens = parse.tokens
-    found = {
+    before = {
         (phrase.kernel, tokens[place].text.lower())
         for phrase in reading.phrases
         for place in phrase.attributes
     }
-    for place, attribute in reading.said:
-        found.add((reading.phrases[place].kernel, tokens[attribute].text.lower()))
-    return found
+    behind = {
+        (reading.phrases[place].kernel, tokens[attribute].text.lower())
+        for place, attribute in reading.said
+    }
+    return before | behind
 
 
 def _statements(parse: Parse, reading: Reading) -> Iterator[tuple[str, str, str]]:
@@ -159,54 +166,47 @@ def facts_of_parses(parses: Iterable[Parse], objects: frozenset[str] | None = No
     return facts_of([(parse, read(parse)) for parse in parses], objects)
 
 
-SYMMETRICAL = frozenset(
-    """and or with near by beside along alongside next together touching facing meeting kissing
-    hugging matching between among amongst around versus against like while""".split()
-)
-"""Relations that hold both ways: what they join can change places and the caption stays true."""
-
-
 def doubt_of(parse: Parse, negative: str, kind: str, facts: ImageFacts) -> str | None:
     """Why a negative may be true, as one of `DOUBTS`, or None where nothing says so."""
-    found = difference(tokens(parse.text), tokens(negative))
-    if found is None:
+    edit = difference(tokens(parse.text), tokens(negative))
+    if edit is None:
         return "said elsewhere"
-    if kind == "swap-object" and _symmetrical(found):
+    if kind == "swap-object" and _symmetrical(edit):
         return "symmetrical"
-    doubts = (facts.doubt(claim) for claim in _claims(parse, found, kind))
+    doubts = (facts.doubt(claim) for claim in _claims(parse, edit, kind))
     return next((doubt for doubt in doubts if doubt), None)
 
 
-def _symmetrical(found: WordDifference) -> bool:
+def _symmetrical(edit: WordDifference) -> bool:
     """Whether nothing but a relation that holds both ways stands between what was exchanged."""
-    runs = is_one_swap(found)
+    runs = is_one_swap(edit)
     if runs is None:
         return False
     (_, start), (end, _) = runs
-    between = found.was[start - found.start : end - found.start]
+    between = edit.was[start - edit.start : end - edit.start]
     telling = [word for word in between if word not in ("a", "the", "to", "is", "some")]
     return not telling or bool(SYMMETRICAL & set(telling[-1:]))
 
 
-def _claims(parse: Parse, found: WordDifference, kind: str) -> Iterator[Claim]:
-    new = [word for word in found.now if word not in FUNCTION_WORDS]
+def _claims(parse: Parse, edit: WordDifference, kind: str) -> Iterator[Claim]:
+    new = [word for word in edit.now if word not in FUNCTION_WORDS]
     if kind.endswith("object") and not kind.startswith("swap"):
         for word in new:
             yield Shows(base(word))
         if len(new) > 1:
             yield Shows(" ".join((*new[:-1], base(new[-1]))))
     elif kind == "swap-attribute":
-        runs = is_one_swap(found)
+        runs = is_one_swap(edit)
         for here, there in (runs, runs[::-1]) if runs else ():
             for token in _words(parse)[there[0] : there[1]]:
                 yield Has(_noun_behind(parse, here[1]), token.text.lower())
     elif kind.endswith("attribute"):
         for word in new:
-            yield Has(_noun_behind(parse, found.end), word)
+            yield Has(_noun_behind(parse, edit.end), word)
     elif kind == "replace-relation":
-        for word in found.now:
-            yield Stands(word, _noun_behind(parse, found.end))
-        yield Stands(" ".join(found.now), _noun_behind(parse, found.end))
+        for word in edit.now:
+            yield Stands(word, _noun_behind(parse, edit.end))
+        yield Stands(" ".join(edit.now), _noun_behind(parse, edit.end))
 
 
 def _words(parse: Parse) -> list[Token]:
@@ -231,5 +231,5 @@ def base(noun: str) -> str:
     'knife'
     """
     lemminflect = need("lemminflect", "text", "finding base forms")
-    found: tuple[str, ...] = lemminflect.getLemma(noun, "NOUN")
-    return found[0] if found else noun
+    lemmas: tuple[str, ...] = lemminflect.getLemma(noun, "NOUN")
+    return lemmas[0] if lemmas else noun

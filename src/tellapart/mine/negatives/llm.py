@@ -1,4 +1,10 @@
-"""What is read off a caption before a language model is asked, and off what it wrote."""
+"""Negatives by a language model: asked kind by kind, read strictly, asked again where refused.
+
+Hsieh et al. 2023, SugarCrepe, and Miranda et al. 2024, section 5.1, with prompts of our own. What
+the model writes passes the same check as what rules write. All replies are kept: in the cache by
+model and conversation, so that a job that was stopped goes on; and in `replies.parquet` beside the
+benchmark, from which it can be made again without the model.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +12,31 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import load_benchmark
-from tellapart.errors import BadInput, TellapartError, need
-from tellapart.mine.negatives.edit import Negative, SourceCaption, difference, is_one_swap
-from tellapart.mine.negatives.making import NegativeSet, NegativesTask
+from tellapart.errors import BadInput, TellapartError
+from tellapart.mine.negatives.checks import (
+    PartsOfSpeech,
+    edited,
+    is_reworded,
+    parts_of_speech,
+    problem_of,
+)
+from tellapart.mine.negatives.claims import ImageFacts, doubt_of, facts_of_parses
+from tellapart.mine.negatives.negative import (
+    Negative,
+    NegativeSet,
+    NegativesTask,
+    SourceCaption,
+    rows_by_image,
+)
 from tellapart.mine.negatives.prompts import MARK, NONE, again, another, lesson, opening, wording
 from tellapart.models.model import ModelInfo
 from tellapart.models.writer import Talk, Writer, Written, writer_of
@@ -26,48 +45,193 @@ from tellapart.store.records import Journal
 from tellapart.tables import read_table, require_columns
 from tellapart.text.english import alike, formed_like
 from tellapart.text.parses import Parse
-from tellapart.text.tokens import FUNCTION_WORDS, tokens
+
+TABLE = "replies"
+NO_ANSWER = "no answer"
+NOTHING, REPEATED = "nothing to change", "said before"
+"""Why there is no negative, beside what the reply itself and the judge say."""
+COLUMNS = ("caption", "kind", "attempt", "talk", "reply", "verdict")
+THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+FEWEST_OPEN = 8
+"""How many captions of a kind are asked about at a time even if fewer negatives are wanted."""
+PATIENCE = 16
+"""How many conversations in a row may stay without an answer before a job stops."""
 
 
-def edited(original: str, negative: str) -> tuple[str, str]:
-    """The words that gave way and those that came, or the two that changed places.
+@dataclass(frozen=True, slots=True)
+class LlmOptions:
+    """How a language model is asked.
 
-    >>> edited("A cat on a red mat.", "A red mat on a cat."), edited("A cat.", "A big cat.")
-    (('cat', 'red mat'), ('', 'big'))
+    `attempts` is how often about one caption and kind, the first time included; `at_once` how many
+    conversations go to the model before what it wrote is kept. `writer` is a model of one's own.
     """
-    old = tokens(original)
-    found = difference(old, tokens(negative))
-    if found is None:
-        return "", ""
-    runs = is_one_swap(found)
-    if runs is None:
-        return " ".join(found.was), " ".join(found.now)
-    first, second = (" ".join(old[start:end]) for start, end in runs)
-    return first, second
+
+    attempts: int = 3
+    at_once: int = 64
+    writer: Writer | None = None
 
 
-def is_reworded(was: str, now: str) -> bool:
-    """Whether words gave way to other forms of themselves, which a model likes to do.
+def make(task: NegativesTask) -> NegativeSet:
+    """Negatives of every caption, or of as many in a random order as give what is wanted."""
+    own = task.method.llm or LlmOptions()
+    if not isinstance(own, LlmOptions):
+        raise BadInput(f"{type(own).__name__} are not options of llm", allowed="LlmOptions(...)")
+    writer = own.writer or _writer(task.method.by.partition(":")[2])
+    cache = None if isinstance(writer, KeptReplies) else task.method.cache or default_folder()
+    with Replies(writer, cache) as replies:
+        job = _Job(task, own, replies)
+        job.run()
+    negatives = [negative for _, negative in sorted(job.negatives, key=lambda pair: pair[0])]
+    about = {
+        "model": writer.facts.name,
+        "model weights": writer.facts.weights,
+        "wording": wording(),
+        "lessons": {kind: lesson(kind) for kind in task.kinds},
+        "attempts": own.attempts,
+        "conversations": job.conversations,
+        "replies": len(replies.rows),
+    }
+    return NegativeSet(negatives, job.refused, about, {TABLE: replies.table()})
 
-    >>> is_reworded("sitting", "sits"), is_reworded("sitting", "stands"), is_reworded("", "big")
-    (True, False, False)
+
+def _writer(text: str) -> Writer:
+    scheme, _, rest = text.partition(":")
+    return KeptReplies(rest) if scheme == "replies" and rest else writer_of(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation about one caption and kind, and the negatives that came of it so far."""
+
+    row: int
+    source: SourceCaption
+    kind: str
+    talk: Talk
+    attempt: int = 1
+    made: tuple[str, ...] = ()
+
+
+@dataclass
+class _Job:
+    """Open conversations, and what came of others.
+
+    A negative stands behind its place among all: its caption, its kind, which one of them.
     """
-    before, after = _content(was), _content(now)
-    if not before or len(before) != len(after):
-        return False
-    return all(_bases(old) & _bases(new) for old, new in zip(before, after, strict=True))
 
+    task: NegativesTask
+    own: LlmOptions
+    replies: Replies
+    negatives: list[tuple[tuple[int, int, int], Negative]] = field(default_factory=list)
+    kept: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    looked_at: int = 0
+    conversations: int = 0
+    unanswered: int = 0
 
-def _content(text: str) -> list[str]:
-    return [word for word in tokens(text) if word not in FUNCTION_WORDS]
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge.of(self.task)
 
+    def run(self) -> None:
+        """Ask in waves: those who must be asked again first, then about new captions."""
+        kinds = self.task.kinds
+        fresh = {kind: self._fresh(kind) for kind in kinds}
+        waiting: list[Conversation] = []
+        while True:
+            wave, waiting = waiting[: self.own.at_once], waiting[self.own.at_once :]
+            for kind in kinds:
+                wave += self._some(fresh[kind], kind, [*wave, *waiting])
+            if not wave:
+                break
+            waiting += self._asked(wave)
+            self._tell(len(waiting))
+        if self.unanswered and self.unanswered == len(self.replies.rows):
+            raise self._silent()
 
-@cache
-def _bases(word: str) -> frozenset[str]:
-    """The base forms that a word may have."""
-    lemminflect = need("lemminflect", "text", "finding base forms")
-    found: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
-    return frozenset({word, *(base for bases in found.values() for base in bases)})
+    def _tell(self, waiting: int) -> None:
+        """How far it is: negatives of those wanted, or captions and kinds of all."""
+        items, every = self.task.items, self.task.corpus.captions.height
+        if items is not None:
+            self.task.progress("negatives", min(len(self.negatives), items), items)
+        else:
+            self.task.progress("negatives", self.looked_at - waiting, every * len(self.task.kinds))
+
+    def _fresh(self, kind: str) -> Iterator[Conversation]:
+        """First questions about captions, in an order that the seed gives where not all are."""
+        rows = list(range(self.task.corpus.captions.height))
+        if self.task.items is not None:
+            rng = seeds.rng(self.task.seed, "negatives", "llm")
+            rows = rng.permutation(len(rows)).tolist()
+        for row in rows:
+            self.looked_at += 1
+            source = self.task.source(row)
+            if not has_what_it_takes(source.parse, kind):
+                self.refused[kind, NOTHING] += 1
+                continue
+            text = source.text if self.task.method.as_written else alike(source.text)
+            self.conversations += 1
+            yield Conversation(row, source, kind, opening(kind, text))
+
+    def _some(
+        self, fresh: Iterator[Conversation], kind: str, open_asks: list[Conversation]
+    ) -> list[Conversation]:
+        """As many new conversations of a kind as there is room and need for."""
+        room = max(0, self.own.at_once - len(open_asks))
+        if self.task.items is not None:
+            wanted = math.ceil(self.task.items / len(self.task.kinds))
+            missing = wanted - self.kept[kind]
+            going = sum(ask.kind == kind for ask in open_asks)
+            room = min(room, max(missing, FEWEST_OPEN) - going if missing > 0 else 0)
+        return [ask for _, ask in zip(range(room), fresh, strict=False)]
+
+    def _asked(self, wave: list[Conversation]) -> Iterator[Conversation]:
+        """Put a wave to the model; those who must be asked once more."""
+        answers = self.replies.ask([ask.talk for ask in wave])
+        for ask, answer in zip(wave, answers, strict=True):
+            self.unanswered = self.unanswered + 1 if answer.failure else 0
+            yield from self._next(ask, answer)
+        if self.unanswered >= PATIENCE:
+            raise self._silent()
+
+    def _silent(self) -> TellapartError:
+        return TellapartError(
+            f"the model gives no answers: {self.replies.rows[-1][-2]}",
+            where=self.replies.writer.facts.name,
+            todo="give the same command again when it does: what it wrote so far is kept",
+        )
+
+    def _next(self, ask: Conversation, answer: Written) -> Iterator[Conversation]:
+        caption, verdict = self._verdict(ask, answer)
+        self.replies.note(ask, answer, verdict)
+        if verdict == "kept":
+            place = (ask.row, self.task.kinds.index(ask.kind), len(ask.made))
+            self.negatives.append((place, self._negative(ask, caption)))
+            self.kept[ask.kind] += 1
+            if len(ask.made) + 1 < self.task.method.per_caption:
+                talk = another(ask.talk, answer.text)
+                yield replace(ask, talk=talk, attempt=1, made=(*ask.made, caption))
+            return
+        self.refused[ask.kind, verdict] += 1
+        if verdict not in (NO_ANSWER, "none") and ask.attempt < self.own.attempts:
+            talk = again(ask.talk, answer.text, verdict)
+            yield replace(ask, talk=talk, attempt=ask.attempt + 1)
+
+    def _verdict(self, ask: Conversation, answer: Written) -> tuple[str, str]:
+        if answer.failure:
+            return "", NO_ANSWER
+        caption, problem = read_reply(answer.text)
+        if problem:
+            return "", problem
+        if alike(caption) in map(alike, ask.made):
+            return "", REPEATED
+        return caption, self._judge.problem(ask.source, caption, ask.kind) or "kept"
+
+    def _negative(self, ask: Conversation, caption: str) -> Negative:
+        source = ask.source
+        text = formed_like(source.text, caption) if self.task.method.as_written else caption
+        was, now = edited(source.text, caption)
+        notes = {"model": self.replies.writer.facts.name, "attempt": str(ask.attempt)}
+        return Negative(source.caption, source.image, ask.kind, source.text, text, was, now, notes)
 
 
 def has_what_it_takes(parse: Parse, kind: str) -> bool:
@@ -83,24 +247,6 @@ def has_what_it_takes(parse: Parse, kind: str) -> bool:
     if kind == "replace-relation":
         return things >= 1 and any(token.pos in ("ADP", "VERB") for token in parse.tokens)
     return things >= (2 if kind == "swap-object" else 1)
-
-
-TABLE = "replies"
-NO_ANSWER = "no answer"
-COLUMNS = ("caption", "kind", "attempt", "talk", "reply", "verdict")
-THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """A conversation about one caption and kind, and the negatives that came of it so far."""
-
-    row: int
-    source: SourceCaption
-    kind: str
-    talk: Talk
-    attempt: int = 1
-    made: tuple[str, ...] = ()
 
 
 def read_reply(text: str) -> tuple[str, str]:
@@ -119,6 +265,33 @@ def read_reply(text: str) -> tuple[str, str]:
     if bare.rstrip(".") == NONE:
         return "", "none"
     return (bare, "") if line.startswith(MARK) else ("", "form")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says why a caption that a model wrote is refused."""
+
+    facts: Callable[[str], ImageFacts]
+    parts_of_speech: PartsOfSpeech
+
+    @classmethod
+    def of(cls, task: NegativesTask) -> Judge:
+        """A judge who knows what a corpus says of its images and how it uses its words."""
+        rows = rows_by_image(task.corpus)
+
+        def facts(image: str) -> ImageFacts:
+            parses = [task.parses[row] for row in rows[image]]
+            return facts_of_parses(parses, task.corpus.objects(image))
+
+        return cls(facts, parts_of_speech(task.parses))
+
+    def problem(self, source: SourceCaption, negative: str, kind: str) -> str | None:
+        """One of `REASONS` or of `DOUBTS`; None where the negative is good."""
+        wrong = problem_of(source.parse, negative, kind, self.parts_of_speech)
+        wrong = wrong or doubt_of(source.parse, negative, kind, self.facts(source.image))
+        if wrong is None and is_reworded(*edited(source.text, negative)):
+            return "paraphrase"
+        return wrong
 
 
 @dataclass
@@ -145,11 +318,12 @@ class Replies:
         keys = [_key(talk) for talk in talks]
         known = self._journal.known if self._journal is not None else {}
         new = {key: talk for key, talk in zip(keys, talks, strict=True) if key not in known}
-        said = dict(zip(new, self.writer.write(list(new.values())) if new else [], strict=True))
-        good = {key: one.text for key, one in said.items() if not one.failure}
+        answers = self.writer.write(list(new.values())) if new else []
+        fresh = dict(zip(new, answers, strict=True))
+        good = {key: answer.text for key, answer in fresh.items() if not answer.failure}
         if self._journal is not None and good:
             self._journal.add(good)
-        return [said[key] if key in said else Written(known[key]) for key in keys]
+        return [fresh[key] if key in fresh else Written(known[key]) for key in keys]
 
     def note(self, ask: Conversation, written: Written, verdict: str) -> None:
         """Keep a row for the benchmark's folder; the lesson of its kind stands in the card."""
@@ -187,182 +361,12 @@ class KeptReplies:
 
     def write(self, talks: Sequence[Talk]) -> list[Written]:
         """What was said before."""
-        found = (self._known.get(_key(talk)) for talk in talks)
+        replies = (self._known.get(_key(talk)) for talk in talks)
         return [
             Written(failure="was not asked before") if text is None else Written(text)
-            for text in found
+            for text in replies
         ]
 
 
 def _key(talk: Talk) -> str:
     return seeds.digest(talk)
-
-
-FEWEST_OPEN = 8
-"""How many captions of a kind are asked about at a time even if fewer negatives are wanted."""
-NOTHING, REPEATED = "nothing to change", "said before"
-"""Why there is no negative, beside what the reply itself and the judge say."""
-PATIENCE = 16
-"""How many conversations in a row may stay without an answer before a job stops."""
-Place = tuple[int, int, int]
-"""Where a negative stands among all: its caption, its kind, which one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class LlmOptions:
-    """How a language model is asked.
-
-    `attempts` is how often about one caption and kind, the first time included; `at_once` how many
-    conversations go to the model before what it wrote is kept. `writer` is a model of one's own.
-    """
-
-    attempts: int = 3
-    at_once: int = 64
-    writer: Writer | None = None
-
-
-def make(task: NegativesTask) -> NegativeSet:
-    """Negatives of every caption, or of as many in a random order as give what is wanted."""
-    own = task.options.llm or LlmOptions()
-    if not isinstance(own, LlmOptions):
-        raise BadInput(f"{type(own).__name__} are not options of llm", allowed="LlmOptions(...)")
-    writer = own.writer or _writer(task.options.by.partition(":")[2])
-    cache = None if isinstance(writer, KeptReplies) else task.options.cache or default_folder()
-    with Replies(writer, cache) as replies:
-        work = _Work(task, own, replies)
-        work.run()
-    found = [negative for _, negative in sorted(work.found, key=lambda one: one[0])]
-    about = {
-        "model": writer.facts.name,
-        "model weights": writer.facts.weights,
-        "wording": wording(),
-        "lessons": {kind: lesson(kind) for kind in task.options.kinds},
-        "attempts": own.attempts,
-        "conversations": work.conversations,
-        "replies": len(replies.rows),
-    }
-    return NegativeSet(found, work.refused, about, {TABLE: replies.table()})
-
-
-def _writer(text: str) -> Writer:
-    scheme, _, rest = text.partition(":")
-    return KeptReplies(rest) if scheme == "replies" and rest else writer_of(text)
-
-
-@dataclass
-class _Work:
-    """What is going on: open conversations, what came of others."""
-
-    task: NegativesTask
-    own: LlmOptions
-    replies: Replies
-    found: list[tuple[Place, Negative]] = field(default_factory=list)
-    made: Counter[str] = field(default_factory=Counter)
-    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    looked_at: int = 0
-    conversations: int = 0
-    unanswered: int = 0
-
-    def run(self) -> None:
-        """Ask in waves: those who must be asked again first, then about new captions."""
-        kinds = self.task.options.kinds
-        fresh = {kind: self._fresh(kind) for kind in kinds}
-        waiting: list[Conversation] = []
-        while True:
-            wave, waiting = waiting[: self.own.at_once], waiting[self.own.at_once :]
-            for kind in kinds:
-                wave += self._some(fresh[kind], kind, [*wave, *waiting])
-            if not wave:
-                break
-            waiting += self._asked(wave)
-            self._tell(len(waiting))
-        if self.unanswered and self.unanswered == len(self.replies.rows):
-            raise self._silent()
-
-    def _tell(self, waiting: int) -> None:
-        """How far it is: negatives of those wanted, or captions and kinds of all."""
-        items, every = self.task.items, self.task.corpus.captions.height
-        if items is not None:
-            self.task.progress(min(len(self.found), items), items)
-        else:
-            self.task.progress(self.looked_at - waiting, every * len(self.task.options.kinds))
-
-    def _fresh(self, kind: str) -> Iterator[Conversation]:
-        """First questions about captions, in an order that the seed gives where not all are."""
-        rows = list(range(self.task.corpus.captions.height))
-        if self.task.items is not None:
-            rng = seeds.rng(self.task.seed, "negatives", "llm")
-            rows = rng.permutation(len(rows)).tolist()
-        for row in rows:
-            self.looked_at += 1
-            source = self.task.source(row)
-            if not has_what_it_takes(source.parse, kind):
-                self.refused[kind, NOTHING] += 1
-                continue
-            text = source.text if self.task.options.as_written else alike(source.text)
-            self.conversations += 1
-            yield Conversation(row, source, kind, opening(kind, text))
-
-    def _some(
-        self, fresh: Iterator[Conversation], kind: str, open_asks: list[Conversation]
-    ) -> list[Conversation]:
-        """As many new conversations of a kind as there is room and need for."""
-        room = max(0, self.own.at_once - len(open_asks))
-        if self.task.items is not None:
-            wanted = math.ceil(self.task.items / len(self.task.options.kinds))
-            missing = wanted - self.made[kind]
-            going = sum(ask.kind == kind for ask in open_asks)
-            room = min(room, max(missing, FEWEST_OPEN) - going if missing > 0 else 0)
-        return [ask for _, ask in zip(range(room), fresh, strict=False)]
-
-    def _asked(self, wave: list[Conversation]) -> Iterator[Conversation]:
-        """Put a wave to the model; those who must be asked once more."""
-        answers = self.replies.ask([ask.talk for ask in wave])
-        for ask, answer in zip(wave, answers, strict=True):
-            self.unanswered = self.unanswered + 1 if answer.failure else 0
-            yield from self._next(ask, answer)
-        if self.unanswered >= PATIENCE:
-            raise self._silent()
-
-    def _silent(self) -> TellapartError:
-        return TellapartError(
-            f"the model gives no answers: {self.replies.rows[-1][-2]}",
-            where=self.replies.writer.facts.name,
-            todo="give the same command again when it does: what it wrote so far is kept",
-        )
-
-    def _next(self, ask: Conversation, answer: Written) -> Iterator[Conversation]:
-        caption, verdict = self._verdict(ask, answer)
-        self.replies.note(ask, answer, verdict)
-        if verdict == "kept":
-            place = (ask.row, self.task.options.kinds.index(ask.kind), len(ask.made))
-            self.found.append((place, self._negative(ask, caption)))
-            self.made[ask.kind] += 1
-            if len(ask.made) + 1 < self.task.options.per_caption:
-                talk = another(ask.talk, answer.text)
-                yield replace(ask, talk=talk, attempt=1, made=(*ask.made, caption))
-            return
-        self.refused[ask.kind, verdict] += 1
-        if verdict not in (NO_ANSWER, "none") and ask.attempt < self.own.attempts:
-            talk = again(ask.talk, answer.text, verdict)
-            yield replace(ask, talk=talk, attempt=ask.attempt + 1)
-
-    def _verdict(self, ask: Conversation, answer: Written) -> tuple[str, str]:
-        if answer.failure:
-            return "", NO_ANSWER
-        caption, problem = read_reply(answer.text)
-        if problem:
-            return "", problem
-        if alike(caption) in map(alike, ask.made):
-            return "", REPEATED
-        refused = self.task.judge.problem(ask.source, caption, ask.kind)
-        if refused is None and is_reworded(*edited(ask.source.text, caption)):
-            refused = "paraphrase"
-        return caption, refused or "kept"
-
-    def _negative(self, ask: Conversation, caption: str) -> Negative:
-        source = ask.source
-        text = formed_like(source.text, caption) if self.task.options.as_written else caption
-        was, now = edited(source.text, caption)
-        notes = {"model": self.replies.writer.facts.name, "attempt": str(ask.attempt)}
-        return Negative(source.caption, source.image, ask.kind, source.text, text, was, now, notes)

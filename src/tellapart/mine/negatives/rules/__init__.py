@@ -1,4 +1,4 @@
-"""The maker `rules`: reads the captions, learns the word lists, and edits each caption by kind."""
+"""Negatives by rules: word lists learnt from the corpus, and what each kind may do with them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from typing import Any
 from tellapart import seeds
 from tellapart.mine.negatives.checks import Original, problem_with
 from tellapart.mine.negatives.claims import facts_of
-from tellapart.mine.negatives.edit import Edit, Negative, SourceCaption, changed
-from tellapart.mine.negatives.making import NegativeSet, NegativesTask
+from tellapart.mine.negatives.negative import (
+    Edit,
+    Negative,
+    NegativeSet,
+    NegativesTask,
+    SourceCaption,
+    changed,
+)
 from tellapart.mine.negatives.rules.attributes import (
     add_attribute,
     replace_attribute,
@@ -44,36 +50,36 @@ NOTHING = "nothing to change"
 def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
     """Negatives by rules, with lists given or learnt as the task's options say."""
     lists = lists or lists_for(task)
-    made = NegativeSet([], about=lists.about)
+    result = NegativeSet([], about=lists.about)
     ids = task.corpus.captions["id"].to_list()
     done = 0
     with without_collecting():
         for image, captions in read_images(task.corpus, task.parses):
-            read = [(parse, reading) for _, parse, reading in captions]
-            facts = facts_of(read, task.corpus.objects(image), lists.nouns.denotes)
+            readings = [(parse, reading) for _, parse, reading in captions]
+            facts = facts_of(readings, task.corpus.objects(image), lists.nouns.denotes)
             for row, parse, reading in captions:
                 source = SourceCaption(ids[row], image, parse.text, parse)
-                _edit(CaptionContext(source, reading, facts, lists), task, made)
+                _edit(CaptionContext(source, reading, facts, lists), task, result)
             done += len(captions)
-            task.progress(done, len(ids))
-    return made
+            task.progress("negatives", done, len(ids))
+    return result
 
 
-def _edit(context: CaptionContext, task: NegativesTask, made: NegativeSet) -> None:
+def _edit(context: CaptionContext, task: NegativesTask, result: NegativeSet) -> None:
     """All negatives of one caption; for a kind without any, the reason that was met most often."""
     original: Original | None = None
-    for kind in task.options.kinds:
+    for kind in task.kinds:
         edits = list(RULES[kind](context))
-        found: list[Negative] = []
+        negatives: list[Negative] = []
         if edits:
             original = original or Original.of(context.source.parse)
             order = drawn(edits, task.seed, "negatives", context.source.caption, kind)
-            found += islice(_sound(context, original, kind, order), task.options.per_caption)
-        made.negatives.extend(found)
-        if not found:
+            negatives += islice(_sound(context, original, kind, order), task.method.per_caption)
+        result.negatives.extend(negatives)
+        if not negatives:
             reasons = context.refused
             reason = max(reasons, key=reasons.__getitem__) if reasons else NOTHING
-            made.refused[kind, reason] += 1
+            result.refused[kind, reason] += 1
         context.refused.clear()
 
 

@@ -1,7 +1,7 @@
-"""WordNet's nouns, where its database files are installed (Debian's `wordnet-base`, or any copy).
+"""Which nouns can stand for another, or beside it: of one sort, used alike, not the same thing.
 
-Only what the rules ask: the chains of more general senses above a noun's own. The files are those
-of the Princeton database (wndb(5WN)): `index.noun` says where in `data.noun` a sense stands.
+Sorts come from a table of categories, else from WordNet where its database files are installed
+(Debian's `wordnet-base`, or any copy), else from how alike the corpus uses two nouns.
 """
 
 from __future__ import annotations
@@ -20,16 +20,163 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tellapart.mine.negatives.phrases import SCENES, kernel_of
-from tellapart.mine.negatives.rules.usage import ATTESTED, CorpusCounts, Nouns, Pair
+from tellapart.mine.negatives.rules.usage import ATTESTED, CorpusCounts, Nouns, WordPair
 
+ALTERNATIVES, COMPANIONS = 12, 30
+"""How many are kept."""
+LEAST_SIMILAR, UNSEEN, ALIKE = 0.08, 0.15, 0.3
+"""Least cosine of an alternative; of one that is no listed object; and where neither a table nor
+WordNet knows the two words."""
 FOLDERS = ("/usr/share/wordnet", "/usr/local/share/wordnet", "/usr/local/WordNet-3.0/dict")
 SENSES = 2
 """Senses of a noun that are looked at, the most frequent ones."""
 GENERAL = 6
 """Steps from the root (entity) within which a sense says too little of what a thing is."""
-
 Chain = tuple[int, ...]
 """A sense and all above it, by their places in `data.noun`, the nearest first."""
+
+
+class Alternative(NamedTuple):
+    """A noun, the forms that it takes, and how likely it is to be drawn."""
+
+    noun: str
+    kernel: str
+    forms: frozenset[str]
+    weight: float
+    same_sort: bool = True
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """Nouns that go with a noun; `sorts` gives the supercategory of objects' names."""
+
+    nouns: Nouns
+    sorts: Mapping[str, str]
+    _alternatives: dict[str, tuple[Alternative, ...]] = field(default_factory=dict)
+
+    def alternatives(self, noun: str) -> tuple[Alternative, ...]:
+        """Nouns of its sort that are used as this one is, the most alike first."""
+        if noun not in self._alternatives:
+            self._alternatives[noun] = tuple(islice(self._found(noun), ALTERNATIVES))
+        return self._alternatives[noun]
+
+    def _found(self, noun: str) -> Iterator[Alternative]:
+        for kernel, cosine in self._similar.ranked(kernel_of(noun)):
+            if cosine < LEAST_SIMILAR:
+                return
+            other = self.nouns.by_kernel[kernel]
+            if other not in self.nouns.deniable or other in self._same_things(noun):
+                continue
+            if other not in self.nouns.denotes and cosine < UNSEEN:
+                continue
+            if self._same_sort(noun, other, cosine):
+                yield Alternative(other, kernel, self.nouns.forms(other), cosine)
+
+    def _same_things(self, noun: str) -> frozenset[str]:
+        return self.nouns.same_things.get(noun, frozenset())
+
+    @cached_property
+    def _similar(self) -> SimilarNouns:
+        return similar(self.nouns.counts, list(self.nouns.by_kernel), ATTESTED)
+
+    def companions(self, noun: str) -> tuple[Alternative, ...]:
+        """Nouns that the corpus joins to a noun by `and`, the most frequent first."""
+        return self._companions.get(noun, ())
+
+    @cached_property
+    def _companions(self) -> Mapping[str, tuple[Alternative, ...]]:
+        nouns = self.nouns
+        both: Counter[WordPair] = Counter()
+        for (one, other), number in nouns.counts.joined.items():
+            both[one, other] += number
+            both[other, one] += number
+        found: dict[str, list[Alternative]] = {}
+        for (one, other), number in sorted(both.items(), key=lambda pair: (-pair[1], pair[0])):
+            kernel = kernel_of(other)
+            if number < ATTESTED or one not in nouns.known or kernel == kernel_of(one):
+                continue
+            if other in nouns.deniable and len(found.setdefault(one, [])) < COMPANIONS:
+                same = self._same_sort(one, other)
+                found[one].append(Alternative(other, kernel, nouns.forms(other), number**0.5, same))
+        return {noun: tuple(others) for noun, others in found.items()}
+
+    def _same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
+        """By the table of categories, else by WordNet, else by how alike they are used."""
+        first, second = self._sorts_of(noun), self._sorts_of(other)
+        if first and second:
+            return not first.isdisjoint(second)
+        net = self.wordnet
+        one, two = kernel_of(noun), kernel_of(other)
+        if net and one in net.above and two in net.above:
+            return net.same_sort(one, two) and not net.related(one, two)
+        return cosine >= ALIKE
+
+    def _sorts_of(self, noun: str) -> frozenset[str]:
+        if kernel_of(noun) in SCENES:  # a wave speaks of a surfboard and is none
+            return frozenset()
+        names = {noun, kernel_of(noun), *self.nouns.denotes.get(noun, ())}
+        return frozenset(self.sorts[name] for name in names if name in self.sorts)
+
+    @cached_property
+    def wordnet(self) -> WordNet | None:
+        """WordNet, where it is installed."""
+        return load_wordnet(self.nouns.by_kernel)
+
+
+@dataclass(frozen=True)
+class SimilarNouns:
+    """Cosines between the contexts of kernels, as a square table."""
+
+    kernels: Sequence[str]
+    cosines: npt.NDArray[np.float64]
+
+    def ranked(self, kernel: str) -> Iterator[tuple[str, float]]:
+        """Other kernels, the most similar first; none where the kernel is not known."""
+        place = int(np.searchsorted(self.kernels, kernel))
+        if place == len(self.kernels) or self.kernels[place] != kernel:
+            return
+        row = self.cosines[place]
+        for other in np.argsort(-row, kind="stable").tolist():
+            if other != place and row[other] > 0:
+                yield self.kernels[other], float(row[other])
+
+
+def similar(counts: CorpusCounts, kernels: Sequence[str], fewest: int) -> SimilarNouns:
+    """Compare kernels by their contexts, weighted by positive pointwise mutual information.
+
+    A context seen fewer than `fewest` times with a kernel is left out. Bullinaria and Levy 2007
+    found this weighting with the cosine to be the best of the simple ones.
+    """
+    kernels = sorted(kernels)
+    place = {kernel: k for k, kernel in enumerate(kernels)}
+    contexts: dict[tuple[str, str], int] = {}
+    cells = [
+        (place[kernel], contexts.setdefault(context, len(contexts)), number)
+        for kernel, context, number in _contexts(counts)
+        if number >= fewest and kernel in place
+    ]
+    rows, columns, numbers = np.array(cells, np.int64).reshape(-1, 3).T
+    shape = (len(kernels), max(1, len(contexts)))
+    of_kernel = np.bincount(rows, numbers, shape[0])
+    of_context = np.bincount(columns, numbers, shape[1])
+    surprise = np.log(numbers * numbers.sum() / (of_kernel[rows] * of_context[columns]))
+    kept = surprise > 0
+    table = sparse.csr_matrix((surprise[kept], (rows[kept], columns[kept])), shape=shape)
+    lengths = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
+    scaled = sparse.diags(1 / np.where(lengths > 0, lengths, 1)) @ table
+    return SimilarNouns(kernels, (scaled @ scaled.T).toarray())
+
+
+def _contexts(counts: CorpusCounts) -> Iterator[tuple[str, tuple[str, str], int]]:
+    """(kernel, context, how often)."""
+    for (attribute, kernel), number in sorted(counts.attributes.items()):
+        yield kernel, ("is", attribute), number
+    for (kernel, name), number in sorted(counts.before.items()):
+        yield kernel, ("before", name), number
+    for (name, kernel), number in sorted(counts.behind.items()):
+        yield kernel, ("behind", name), number
+    for (kernel, verb), number in sorted(counts.does.items()):
+        yield kernel, ("does", verb), number
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,153 +260,3 @@ def _parent(line: str) -> int | None:
         if pointers[k] in ("@", "@i"):
             return int(pointers[k + 1])
     return None
-
-
-@dataclass(frozen=True)
-class SimilarNouns:
-    """Cosines between the contexts of kernels, as a square table."""
-
-    kernels: Sequence[str]
-    cosines: npt.NDArray[np.float64]
-
-    def ranked(self, kernel: str) -> Iterator[tuple[str, float]]:
-        """Other kernels, the most similar first; none where the kernel is not known."""
-        place = int(np.searchsorted(self.kernels, kernel))
-        if place == len(self.kernels) or self.kernels[place] != kernel:
-            return
-        row = self.cosines[place]
-        for other in np.argsort(-row, kind="stable").tolist():
-            if other != place and row[other] > 0:
-                yield self.kernels[other], float(row[other])
-
-
-def similar(counts: CorpusCounts, kernels: Sequence[str], fewest: int) -> SimilarNouns:
-    """Compare kernels by their contexts, weighted by positive pointwise mutual information.
-
-    A context seen fewer than `fewest` times with a kernel is left out. Bullinaria and Levy 2007
-    found this weighting with the cosine to be the best of the simple ones.
-    """
-    kernels = sorted(kernels)
-    place = {kernel: k for k, kernel in enumerate(kernels)}
-    contexts: dict[tuple[str, str], int] = {}
-    cells = [
-        (place[kernel], contexts.setdefault(context, len(contexts)), number)
-        for kernel, context, number in _contexts(counts)
-        if number >= fewest and kernel in place
-    ]
-    rows, columns, numbers = np.array(cells, np.int64).reshape(-1, 3).T
-    shape = (len(kernels), max(1, len(contexts)))
-    of_kernel = np.bincount(rows, numbers, shape[0])
-    of_context = np.bincount(columns, numbers, shape[1])
-    surprise = np.log(numbers * numbers.sum() / (of_kernel[rows] * of_context[columns]))
-    kept = surprise > 0
-    table = sparse.csr_matrix((surprise[kept], (rows[kept], columns[kept])), shape=shape)
-    lengths = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
-    scaled = sparse.diags(1 / np.where(lengths > 0, lengths, 1)) @ table
-    return SimilarNouns(kernels, (scaled @ scaled.T).toarray())
-
-
-def _contexts(counts: CorpusCounts) -> Iterator[tuple[str, tuple[str, str], int]]:
-    """(kernel, context, how often)."""
-    for (attribute, kernel), number in sorted(counts.attributes.items()):
-        yield kernel, ("is", attribute), number
-    for (kernel, name), number in sorted(counts.before.items()):
-        yield kernel, ("before", name), number
-    for (name, kernel), number in sorted(counts.behind.items()):
-        yield kernel, ("behind", name), number
-    for (kernel, verb), number in sorted(counts.does.items()):
-        yield kernel, ("does", verb), number
-
-
-ALTERNATIVES, COMPANIONS = 12, 30
-"""How many are kept."""
-LEAST_SIMILAR, UNSEEN, ALIKE = 0.08, 0.15, 0.3
-"""Least cosine of an alternative; of one that is no listed object; and where neither a table nor
-WordNet knows the two words."""
-
-
-class Alternative(NamedTuple):
-    """A noun, the forms that it takes, and how likely it is to be drawn."""
-
-    noun: str
-    kernel: str
-    forms: frozenset[str]
-    weight: float
-    same_sort: bool = True
-
-
-@dataclass(frozen=True)
-class Alternatives:
-    """Nouns that go with a noun; `sorts` gives the supercategory of objects' names."""
-
-    nouns: Nouns
-    sorts: Mapping[str, str]
-    _alternatives: dict[str, tuple[Alternative, ...]] = field(default_factory=dict)
-
-    def alternatives(self, noun: str) -> tuple[Alternative, ...]:
-        """Nouns of its sort that are used as this one is, the most alike first."""
-        if noun not in self._alternatives:
-            self._alternatives[noun] = tuple(islice(self._found(noun), ALTERNATIVES))
-        return self._alternatives[noun]
-
-    def _found(self, noun: str) -> Iterator[Alternative]:
-        for kernel, cosine in self._similar.ranked(kernel_of(noun)):
-            if cosine < LEAST_SIMILAR:
-                return
-            other = self.nouns.by_kernel[kernel]
-            if other not in self.nouns.deniable or other in self._same_things(noun):
-                continue
-            if other not in self.nouns.denotes and cosine < UNSEEN:
-                continue
-            if self._same_sort(noun, other, cosine):
-                yield Alternative(other, kernel, self.nouns.forms(other), cosine)
-
-    def _same_things(self, noun: str) -> frozenset[str]:
-        return self.nouns.same_things.get(noun, frozenset())
-
-    @cached_property
-    def _similar(self) -> SimilarNouns:
-        return similar(self.nouns.counts, list(self.nouns.by_kernel), ATTESTED)
-
-    def companions(self, noun: str) -> tuple[Alternative, ...]:
-        """Nouns that the corpus joins to a noun by `and`, the most frequent first."""
-        return self._companions.get(noun, ())
-
-    @cached_property
-    def _companions(self) -> Mapping[str, tuple[Alternative, ...]]:
-        nouns = self.nouns
-        both: Counter[Pair] = Counter()
-        for (one, other), number in nouns.counts.joined.items():
-            both[one, other] += number
-            both[other, one] += number
-        found: dict[str, list[Alternative]] = {}
-        for (one, other), number in sorted(both.items(), key=lambda pair: (-pair[1], pair[0])):
-            kernel = kernel_of(other)
-            if number < ATTESTED or one not in nouns.known or kernel == kernel_of(one):
-                continue
-            if other in nouns.deniable and len(found.setdefault(one, [])) < COMPANIONS:
-                same = self._same_sort(one, other)
-                found[one].append(Alternative(other, kernel, nouns.forms(other), number**0.5, same))
-        return {noun: tuple(others) for noun, others in found.items()}
-
-    def _same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
-        """By the table of categories, else by WordNet, else by how alike they are used."""
-        first, second = self._sorts_of(noun), self._sorts_of(other)
-        if first and second:
-            return not first.isdisjoint(second)
-        net = self.wordnet
-        one, two = kernel_of(noun), kernel_of(other)
-        if net and one in net.above and two in net.above:
-            return net.same_sort(one, two) and not net.related(one, two)
-        return cosine >= ALIKE
-
-    def _sorts_of(self, noun: str) -> frozenset[str]:
-        if kernel_of(noun) in SCENES:  # a wave speaks of a surfboard and is none
-            return frozenset()
-        names = {noun, kernel_of(noun), *self.nouns.denotes.get(noun, ())}
-        return frozenset(self.sorts[name] for name in names if name in self.sorts)
-
-    @cached_property
-    def wordnet(self) -> WordNet | None:
-        """WordNet, where it is installed."""
-        return load_wordnet(self.nouns.by_kernel)

@@ -1,6 +1,7 @@
-"""Sorts of attributes: which words exclude one another, and which mean nearly the same.
+"""Attributes that a thing does not have: one in the place of another, one more, or two exchanged.
 
-Whether a word goes before a given noun is learnt from the corpus (`lists.py`).
+The tables say which attributes exclude one another, and which mean nearly the same; whether a word
+goes before a given noun is learnt from the corpus (`usage.Collocations`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, permutations, product
 
-from tellapart.mine.negatives.edit import Change, Edit
+from tellapart.mine.negatives.negative import Change, Edit
 from tellapart.mine.negatives.phrases import NO_THINGS, PEOPLE, PRONOUNS, Phrase
 from tellapart.mine.negatives.rules.context import CaptionContext
 
@@ -36,7 +37,6 @@ NEW_COLOURS = (
     "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray",
 )  # fmt: skip
 """Colours that everybody has a word for; only these replace another."""
-
 SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "size": (
         ("small", "large"),
@@ -69,9 +69,25 @@ SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "shape": (("round circular", "square", "rectangular", "triangular"),),
 }
 """Words of a sort in groups that exclude one another; words in one string mean the same."""
-
 COUNTS = ("two", "three", "four", "five", "six")
 """Counts that people get right."""
+UNUSUAL = 0.02
+"""Least use of an attribute with a noun, as a part of the most usual one's: no red snow."""
+SHADES = frozenset("dark light bright pale deep neon very mostly half all".split())
+"""Words before an attribute that belong to it."""
+OPINIONS = frozenset(("size", "age", "state", "filling"))
+"""Sorts on which people differ: two captions must speak of them."""
+AGES = frozenset("baby adult toddler infant child".split())
+"""Words in a noun that tell an age by themselves."""
+GENDERED = frozenset(word for word, _ in PRONOUNS)
+MEMBERS = frozenset("both each other another one pair couple all rest".split())
+"""Words that speak of the members of a group, whose number must then stay."""
+IMPROBABLE = 0.03
+"""Share of a noun's captions with an attribute, up to which a thing is unlikely to have it."""
+ACROSS = frozenset(("colour", "material", "pattern", "shape"))
+"""Sorts that may be exchanged with one another, not only within the sort."""
+WOODY = frozenset("brown tan beige gold golden".split())
+"""Colours that wooden things have."""
 
 
 def _contraries() -> Iterator[tuple[str, str, str, str]]:
@@ -102,19 +118,6 @@ for _sort, _word, _other, _same in _contraries():
     CONTRARIES.setdefault(_word, {})[_other] = frozenset(_same.split()) | {_other}
 
 
-UNUSUAL = 0.02
-"""Least use of an attribute with a noun, as a part of the most usual one's: no red snow."""
-SHADES = frozenset("dark light bright pale deep neon very mostly half all".split())
-"""Words before an attribute that belong to it."""
-OPINIONS = frozenset(("size", "age", "state", "filling"))
-"""Sorts on which people differ: two captions must speak of them."""
-AGES = frozenset("baby adult toddler infant child".split())
-"""Words in a noun that tell an age by themselves."""
-GENDERED = frozenset(word for word, _ in PRONOUNS)
-MEMBERS = frozenset("both each other another one pair couple all rest".split())
-"""Words that speak of the members of a group, whose number must then stay."""
-
-
 def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
     """An attribute gives way to one of its sort that excludes it and that the noun takes."""
     for phrase in context.reading.phrases:
@@ -133,7 +136,7 @@ def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
 
 def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
     """What excludes an attribute of a thing, and goes before its noun in the corpus."""
-    known = context.lists.pairs.attributes.get(phrase.kernel)
+    known = context.lists.collocations.attributes.get(phrase.kernel)
     if word not in SORT or not known or not is_settled(context, phrase, SORT[word]):
         return
     usual = max((n for other, n in known.items() if SORT.get(other) == SORT[word]), default=0)
@@ -227,14 +230,6 @@ def _is_bare(context: CaptionContext, phrase: Phrase) -> bool:
     return phrase.start == phrase.core and before.pos in ("ADP", "VERB", "AUX")
 
 
-IMPROBABLE = 0.03
-"""Share of a noun's captions with an attribute, up to which a thing is unlikely to have it."""
-ACROSS = frozenset(("colour", "material", "pattern", "shape"))
-"""Sorts that may be exchanged with one another, not only within the sort."""
-WOODY = frozenset("brown tan beige gold golden".split())
-"""Colours that wooden things have."""
-
-
 def swap_attribute(context: CaptionContext) -> Iterator[Edit]:
     """Two things exchange attributes, of which at least one then is wrong."""
     phrases = context.reading.phrases
@@ -275,7 +270,7 @@ def _may_cross(attribute: str) -> bool:
 
 def _takes(context: CaptionContext, phrase: Phrase, instead_of: int, attribute: str) -> bool:
     """Whether a thing could have an attribute instead of its own, and no caption says it has."""
-    if phrase.kernel in NO_THINGS or not context.lists.pairs.takes(phrase.kernel, attribute):
+    if phrase.kernel in NO_THINGS or not context.lists.collocations.takes(phrase.kernel, attribute):
         return False
     if instead_of and context.word(instead_of - 1) in SHADES:
         return False

@@ -1,4 +1,4 @@
-"""The word lists of a corpus: its nouns, the words that go together, and the alternatives."""
+"""What a rule works on: a caption read, what is known of its image, and the corpus's word lists."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.mine.categories import categories_for
 from tellapart.mine.negatives.claims import ImageFacts, Shows
-from tellapart.mine.negatives.edit import Change, SourceCaption
-from tellapart.mine.negatives.making import NegativesTask
+from tellapart.mine.negatives.negative import (
+    Change,
+    NegativesTask,
+    SourceCaption,
+    parses_of,
+    rows_by_image,
+)
 from tellapart.mine.negatives.phrases import WORN, Phrase, Reading, Relation, read
 from tellapart.mine.negatives.rules.alternatives import Alternatives
 from tellapart.mine.negatives.rules.usage import (
@@ -27,129 +32,13 @@ from tellapart.mine.negatives.rules.usage import (
     Nouns,
     count_image,
 )
-from tellapart.store.cache import default_folder
-from tellapart.text.parse import parse
 from tellapart.text.parses import CODED, PLACES, Parse, Parses
-
-
-@dataclass(frozen=True, slots=True)
-class WordLists:
-    """What the rules ask of a corpus, learnt from it; `name` is the corpus's."""
-
-    name: str
-    counts: CorpusCounts
-    nouns: Nouns
-    pairs: Collocations
-    others: Alternatives
-
-    @classmethod
-    def of(cls, name: str, counts: CorpusCounts, sorts: Mapping[str, str]) -> WordLists:
-        """The lists that follow from counts; `sorts` is the supercategory of objects' names."""
-        nouns = Nouns(counts)
-        return cls(name, counts, nouns, Collocations(counts), Alternatives(nouns, sorts))
-
-    @property
-    def about(self) -> dict[str, str]:
-        """What the card says of the lists."""
-        net = self.others.wordnet
-        sorts = "a table of categories, else WordNet" if net else "a table of categories"
-        return {
-            "word lists from": f"{self.name}: {self.counts.pictures:,} images, "
-            f"{self.counts.described:,} of them with a list of objects",
-            "sorts of things by": f"{sorts}, else the words that they go with",
-        }
-
-
-Captions = list[tuple[int, Parse, Reading]]
-"""The captions of an image: each one's row, parse and reading."""
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Nothing here makes cycles, and looking for them among a corpus's words takes its time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def lists_for(task: NegativesTask) -> WordLists:
-    """The word lists of the task's own captions, or of the corpus that its options name."""
-    own = task.options
-    if own.lists_from is None:
-        return learn(task.corpus, task.parses)
-    corpus = _knowing_objects(read_corpus(own.lists_from), task.corpus)
-    texts = corpus.captions["text"].to_list()
-    cache = own.cache or default_folder()
-    return learn(corpus, parse(texts, model=own.parser, cache=cache, progress=task.progress))
-
-
-def _knowing_objects(corpus: Corpus, other: Corpus) -> Corpus:
-    """A corpus with the objects that another one lists for the same images."""
-    known = other.images.select("id", known="objects")
-    images = corpus.images.join(known, on="id", how="left", maintain_order="left")
-    images = images.with_columns(pl.coalesce("objects", "known").alias("objects")).drop("known")
-    return replace(corpus, images=images)
-
-
-def learn(corpus: Corpus, parses: Parses) -> WordLists:
-    """The word lists of a corpus."""
-    counts = CorpusCounts()
-    with without_collecting():
-        for image, captions in read_images(corpus, parses):
-            count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
-    sorts = {
-        word: name.supercategory
-        for name in categories_for(corpus).names
-        for word in (name.word, name.category)
-    }
-    return WordLists.of(corpus.name, counts, sorts)
-
-
-def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, Captions]]:
-    """Each image with its captions read, in the order of the images' first captions."""
-    rows: dict[str, list[int]] = {}
-    for row, image in enumerate(corpus.captions["image"]):
-        rows.setdefault(image, []).append(row)
-    ordered = iter(_in_order(parses, [row for several in rows.values() for row in several]))
-    for image, several in rows.items():
-        yield (
-            image,
-            [(row, parse, read(parse)) for row, parse in zip(several, ordered, strict=False)],
-        )
-
-
-def _in_order(parses: Parses, rows: list[int]) -> Parses:
-    """The parses of some texts in another order: views are made fastest one after the other."""
-    columns, order = parses.columns, np.array(rows, np.int64)
-    lengths = np.diff(columns.starts)[order]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    moved = np.arange(starts[-1]) + np.repeat(columns.starts[order] - starts[:-1], lengths)
-    named = {name: getattr(columns, name)[moved] for name in (*PLACES, *CODED)}
-    return Parses([parses.texts[row] for row in rows], replace(columns, starts=starts, **named))
-
 
 SELDOM_TOGETHER = 0.1
 """Most images of the rarer of two things that may show both, for them to be alternatives."""
-
 NONE: frozenset[str] = frozenset()
-
-
-class Place(NamedTuple):
-    """What a noun must go with to stand in a phrase's place, as the lists have it.
-
-    Names of relations to it, names of relations from it, verbs that it does, kernels that it is a
-    part of, nouns beside it.
-    """
-
-    behind: list[str]
-    before: list[str]
-    does: list[str]
-    parts: list[str]
-    beside: list[str]
+ReadCaptions = list[tuple[int, Parse, Reading]]
+"""The captions of an image: each one's row, parse and reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,34 +93,139 @@ class CaptionContext:
             return False
         return phrase.kernel not in self.facts.several
 
-    def place(self, number: int) -> Place:
+    def collocates(self, number: int) -> Collocates:
         """What a noun must go with to stand in the place of a phrase."""
-        phrases, found = self.reading.phrases, Place([], [], [], [], [])
+        phrases, needed = self.reading.phrases, Collocates([], [], [], [], [])
         for relation in self.reading.relations:
             if relation.object == number:
-                found.behind.append(self.name(relation))
+                needed.behind.append(self.name(relation))
                 if relation.name == "of" and relation.subject >= 0:
-                    found.parts.append(phrases[relation.subject].kernel)
+                    needed.parts.append(phrases[relation.subject].kernel)
             elif relation.subject == number:
-                found.before.append(self.name(relation))
+                needed.before.append(self.name(relation))
                 if relation.verb >= 0:
-                    found.does.append(self.word(relation.verb))
+                    needed.does.append(self.word(relation.verb))
         known = self.lists.nouns.known
-        found.beside.extend(
+        needed.beside.extend(
             phrase.noun for k, phrase in enumerate(phrases) if k != number and phrase.noun in known
         )
-        return found
+        return needed
 
-    def fits(self, place: Place, noun: str, kernel: str) -> bool:
+    def fits(self, collocates: Collocates, noun: str, kernel: str) -> bool:
         """Whether the corpus has a noun with all that it would stand with."""
-        pairs = self.lists.pairs
+        pairs = self.lists.collocations
         return (
-            all((name, kernel) in pairs.behind for name in place.behind)
-            and all((kernel, name) in pairs.before for name in place.before)
-            and all((kernel, verb) in pairs.does for verb in place.does)
-            and all((whole, kernel) in pairs.parts for whole in place.parts)
+            all((name, kernel) in pairs.behind for name in collocates.behind)
+            and all((kernel, name) in pairs.before for name in collocates.before)
+            and all((kernel, verb) in pairs.does for verb in collocates.does)
+            and all((whole, kernel) in pairs.parts for whole in collocates.parts)
             and all(
                 ((noun, other) if noun < other else (other, noun)) in pairs.beside
-                for other in place.beside
+                for other in collocates.beside
             )
         )
+
+
+class Collocates(NamedTuple):
+    """What a noun must go with to stand in a phrase's place.
+
+    Names of relations to it, names of relations from it, verbs that it does, kernels that it is a
+    part of, nouns beside it.
+    """
+
+    behind: list[str]
+    before: list[str]
+    does: list[str]
+    parts: list[str]
+    beside: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """What the rules ask of a corpus, learnt from it; `name` is the corpus's."""
+
+    name: str
+    counts: CorpusCounts
+    nouns: Nouns
+    collocations: Collocations
+    alternatives: Alternatives
+
+    @classmethod
+    def of(cls, name: str, counts: CorpusCounts, sorts: Mapping[str, str]) -> WordLists:
+        """The lists that follow from counts; `sorts` is the supercategory of objects' names."""
+        nouns = Nouns(counts)
+        return cls(name, counts, nouns, Collocations(counts), Alternatives(nouns, sorts))
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the card says of the lists."""
+        net = self.alternatives.wordnet
+        sorts = "a table of categories, else WordNet" if net else "a table of categories"
+        return {
+            "word lists from": f"{self.name}: {self.counts.pictures:,} images, "
+            f"{self.counts.described:,} of them with a list of objects",
+            "sorts of things by": f"{sorts}, else the words that they go with",
+        }
+
+
+def lists_for(task: NegativesTask) -> WordLists:
+    """The word lists of the task's own captions, or of the corpus that its method names."""
+    if task.method.lists_from is None:
+        return learn(task.corpus, task.parses)
+    corpus = _knowing_objects(read_corpus(task.method.lists_from), task.corpus)
+    return learn(corpus, parses_of(corpus, task.method, task.progress))
+
+
+def _knowing_objects(corpus: Corpus, other: Corpus) -> Corpus:
+    """A corpus with the objects that another one lists for the same images."""
+    known = other.images.select("id", known="objects")
+    images = corpus.images.join(known, on="id", how="left", maintain_order="left")
+    images = images.with_columns(pl.coalesce("objects", "known").alias("objects")).drop("known")
+    return replace(corpus, images=images)
+
+
+def learn(corpus: Corpus, parses: Parses) -> WordLists:
+    """The word lists of a corpus."""
+    counts = CorpusCounts()
+    with without_collecting():
+        for image, captions in read_images(corpus, parses):
+            count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
+    sorts = {
+        word: name.supercategory
+        for name in categories_for(corpus).names
+        for word in (name.word, name.category)
+    }
+    return WordLists.of(corpus.name, counts, sorts)
+
+
+def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, ReadCaptions]]:
+    """Each image with its captions read, in the order of the images' first captions."""
+    rows = rows_by_image(corpus)
+    ordered = iter(_in_order(parses, [row for several in rows.values() for row in several]))
+    for image, several in rows.items():
+        yield (
+            image,
+            [(row, parse, read(parse)) for row, parse in zip(several, ordered, strict=False)],
+        )
+
+
+def _in_order(parses: Parses, rows: list[int]) -> Parses:
+    """The parses of some texts in another order: views are made fastest one after the other."""
+    columns, order = parses.columns, np.array(rows, np.int64)
+    lengths = np.diff(columns.starts)[order]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    moved = np.arange(starts[-1]) + np.repeat(columns.starts[order] - starts[:-1], lengths)
+    named = {name: getattr(columns, name)[moved] for name in (*PLACES, *CODED)}
+    return Parses([parses.texts[row] for row in rows], replace(columns, starts=starts, **named))
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Nothing here makes cycles, and looking for them among a corpus's words takes its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

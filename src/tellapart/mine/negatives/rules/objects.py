@@ -1,16 +1,14 @@
-"""Objects that are not there: one in the place of another, or one more."""
+"""Objects that are not there: one in the place of another, one more, or two that change places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.mine.negatives.edit import Change, Edit
+from tellapart.mine.negatives.negative import Change, Edit
 from tellapart.mine.negatives.phrases import (
     ANIMALS,
     FEMALE,
-    GENDER_MARKS,
     MALE,
-    OTHER_GENDER,
     PEOPLE,
     PRONOUNS,
     SCENES,
@@ -35,11 +33,49 @@ CLOSE_BEHIND = frozenset((",", "of", "with", "without", "full", "filled", "that"
 NUMBERS = frozenset((*COUNTS, "several", "many", "few", "multiple", "one", "various"))
 LOOSE = frozenset("with near by beside behind holding holds".split()) | {"next to", "in front of"}
 """Relations to things of any sort."""
+OTHER_GENDER = {"man": "woman", "boy": "girl", "woman": "man", "girl": "boy", "lady": "man"}
+GENDER_MARKS = frozenset(
+    """beard bearded mustache moustache tie necktie suit dress skirt bikini gown shirtless topless
+    pregnant bra bride groom wedding makeup lipstick heels tuxedo bald ponytail baseball batter
+    pitcher umpire priest nun king queen prom""".split()
+)
+"""Words that fit people of one gender, or would look odd beside the other."""
 UNCLEAR = frozenset(
     """ski skis skier skiing snowboard snowboarder snowboarding surfer surfing surf wave helmet
     wetsuit silhouette motorcycle biker parasail kite distance skateboarder baby infant""".split()
 )
 """Where one cannot see well whether somebody is a man or a woman."""
+ONE_WAY = frozenset(
+    """on atop under underneath beneath below above over inside onto
+    holding holds carrying carries chasing chases following follows leading leads pulling pulls
+    pushing pushes licking licks feeding feeds""".split()
+) | {"on top of"}
+"""Relations that do not hold the other way round."""
+FACING = frozenset(("in front of",))
+"""Relations that hold the other way round where somebody faces a thing."""
+FACES = frozenset("doll toy statue mannequin camera".split()) | {
+    "teddy bear", "stuffed animal", "stuffed bear", "stuffed toy",
+}  # fmt: skip
+"""Things that face others."""
+BEFORE_NOUN = frozenset(("DET", "ADJ", "NUM", "NOUN", "PROPN", "SPACE"))
+"""What stands before a phrase that was not read whole."""
+ALIVE = PEOPLE | ANIMALS
+ANYBODY = frozenset("person people human individual someone adult figure animal friend".split())
+"""Words that may mean the other one as well."""
+CHILDREN = frozenset("kid child baby toddler youth".split())
+RIDDEN = frozenset(
+    """bike bicycle motorcycle skateboard surfboard snowboard ski horse scooter elephant bull
+    phone laptop""".split()
+)
+"""What one person is on, and not the next."""
+TELLING = frozenset(
+    f"{verb}{ending}"
+    for verb in "hold carry rid wear push pull feed throw catch kick swing driv pett".split()
+    for ending in ("ing", "s", "es")
+) | frozenset(("carries", "drives", "pets"))
+"""Deeds that one does, and not the next."""
+SEATS = frozenset("chair bench couch sofa bed boat floor".split())
+"""What two may be on together, unless each is on another."""
 
 
 def replace_object(context: CaptionContext) -> Iterator[Edit]:
@@ -59,11 +95,13 @@ def _other_thing(context: CaptionContext, place: int, phrase: Phrase) -> Iterato
     if noun == "glass" and phrase.plural:  # maybe spectacles
         return
     form, attributes = form_of(phrase), [context.word(k) for k in phrase.attributes]
-    where = context.place(place)
-    for other in lists.others.alternatives(noun):
+    where = context.collocates(place)
+    for other in lists.alternatives.alternatives(noun):
         if form not in other.forms or not context.fits(where, other.noun, other.kernel):
             continue
-        if attributes and not all(lists.pairs.takes(other.kernel, one) for one in attributes):
+        if attributes and not all(
+            lists.collocations.takes(other.kernel, one) for one in attributes
+        ):
             continue
         if context.absent(other.noun, noun):
             written = lists.nouns.written(other.noun, phrase.plural)
@@ -97,8 +135,8 @@ def add_object(context: CaptionContext) -> Iterator[Edit]:
             continue
         if not _may_be_joined(context, phrase, same):
             continue
-        where, end = context.place(place), context.source.parse.tokens[phrase.head].end
-        for other in lists.others.companions(phrase.noun):
+        where, end = context.collocates(place), context.source.parse.tokens[phrase.head].end
+        for other in lists.alternatives.companions(phrase.noun):
             if same and not other.same_sort:
                 continue
             added = _added(context, phrase, other)
@@ -160,39 +198,6 @@ def _may_be_joined(context: CaptionContext, phrase: Phrase, subject: bool) -> bo
     verb = tokens[head.head]
     helpers = [t for t in tokens if t.head == verb.place and t.dep in ("aux", "auxpass")]
     return not any(t.tag in ("VBZ", "VBP", "VBD") for t in (verb, *helpers))
-
-
-ONE_WAY = frozenset(
-    """on atop under underneath beneath below above over inside onto
-    holding holds carrying carries chasing chases following follows leading leads pulling pulls
-    pushing pushes licking licks feeding feeds""".split()
-) | {"on top of"}
-"""Relations that do not hold the other way round."""
-FACING = frozenset(("in front of",))
-"""Relations that hold the other way round where somebody faces a thing."""
-FACES = frozenset("doll toy statue mannequin camera".split()) | {
-    "teddy bear", "stuffed animal", "stuffed bear", "stuffed toy",
-}  # fmt: skip
-"""Things that face others."""
-BEFORE_NOUN = frozenset(("DET", "ADJ", "NUM", "NOUN", "PROPN", "SPACE"))
-"""What stands before a phrase that was not read whole."""
-ALIVE = PEOPLE | ANIMALS
-ANYBODY = frozenset("person people human individual someone adult figure animal friend".split())
-"""Words that may mean the other one as well."""
-CHILDREN = frozenset("kid child baby toddler youth".split())
-RIDDEN = frozenset(
-    """bike bicycle motorcycle skateboard surfboard snowboard ski horse scooter elephant bull
-    phone laptop""".split()
-)
-"""What one person is on, and not the next."""
-TELLING = frozenset(
-    f"{verb}{ending}"
-    for verb in "hold carry rid wear push pull feed throw catch kick swing driv pett".split()
-    for ending in ("ing", "s", "es")
-) | frozenset(("carries", "drives", "pets"))
-"""Deeds that one does, and not the next."""
-SEATS = frozenset("chair bench couch sofa bed boat floor".split())
-"""What two may be on together, unless each is on another."""
 
 
 def swap_object(context: CaptionContext) -> Iterator[Edit]:
@@ -288,7 +293,7 @@ def _is_attested(
         return False
     return (
         relation.verb < 0
-        or (second.kernel, context.word(relation.verb)) in context.lists.pairs.does
+        or (second.kernel, context.word(relation.verb)) in context.lists.collocations.does
     )
 
 
@@ -362,11 +367,11 @@ def _other_may(context: CaptionContext, relation: Relation, places: list[int]) -
     other = context.reading.phrases[places[0] if relation.subject == places[1] else places[1]]
     thing = context.reading.phrases[relation.object]
     name = context.name(relation)
-    if (other.kernel, name) not in context.lists.pairs.before:
+    if (other.kernel, name) not in context.lists.collocations.before:
         return False
     if (
         relation.verb >= 0
-        and (other.kernel, context.word(relation.verb)) not in context.lists.pairs.does
+        and (other.kernel, context.word(relation.verb)) not in context.lists.collocations.does
     ):
         return False
     said = (other.kernel, name, thing.kernel) in context.facts.statements

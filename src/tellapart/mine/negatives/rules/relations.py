@@ -1,10 +1,10 @@
-"""Verbs of posture and of deed: their forms, and which exclude one another."""
+"""Relations that do not hold: another place, another posture, another deed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.mine.negatives.edit import Edit
+from tellapart.mine.negatives.negative import Edit
 from tellapart.mine.negatives.phrases import (
     ANIMALS,
     BIRDS,
@@ -17,108 +17,6 @@ from tellapart.mine.negatives.phrases import (
 )
 from tellapart.mine.negatives.rules.context import CaptionContext
 from tellapart.mine.negatives.rules.usage import names_a_thing
-
-_FORMS = {
-    "sit": "sit sits sitting sat seated seat",
-    "stand": "stand stands standing stood",
-    "lie": "lie lies lying lay lays laying laid resting rests rest sleeping asleep",
-    "walk": "walk walks walking walked",
-    "run": "run runs running ran",
-    "sleep": "sleep sleeps sleeping slept asleep",
-    "jump": "jump jumps jumping jumped leaping leaps leap",
-    "fly": "fly flies flying flew",
-    "swim": "swim swims swimming swam",
-    "climb": "climb climbs climbing climbed",
-    "kneel": "kneel kneels kneeling knelt",
-    "eat": "eat eats eating ate grazing graze grazes",
-    "ride": "ride rides riding rode",
-    "push": "push pushes pushing pushed",
-    "pull": "pull pulls pulling pulled",
-    "carry": "carry carries carrying carried",
-    "wash": "wash washes washing washed",
-    "lead": "lead leads leading led",
-    "feed": "feed feeds feeding fed",
-    "pet": "pet pets petting petted",
-    "fix": "fix fixes fixing fixed",
-    "hold": "hold holds holding held",
-    "wear": "wear wears wearing wore",
-    "drive": "drive drives driving drove",
-    "kick": "kick kicks kicking kicked",
-    "throw": "throw throws throwing threw",
-    "hit": "hit hits hitting hit",
-    "catch": "catch catches catching caught",
-    "cut": "cut cuts cutting cut",
-    "make": "make makes making made",
-    "use": "use uses using used",
-}
-_SHAPES = ("base", "s", "ing")
-"""The places of the forms that rules put in: sit, sits, sitting."""
-
-FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
-"""All forms of a verb, and words that say nearly the same."""
-_SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
-_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()} | {
-    "laying": ("lie", "ing"),
-    "lays": ("lie", "s"),
-    "seated": ("sit", "ing"),
-}
-
-POSTURES = {
-    "sit": ("stand", "run", "walk", "jump"),
-    "stand": ("sit", "lie", "kneel", "jump"),
-    "lie": ("stand", "walk", "run", "jump"),
-    "walk": ("sit", "lie"),
-    "run": ("sit", "lie", "stand"),
-    "sleep": ("stand", "walk", "run", "jump", "eat"),
-    "jump": ("sit", "lie", "sleep"),
-    "fly": ("sit", "walk", "swim"),
-    "swim": ("fly", "walk", "stand"),
-    "climb": ("sit", "sleep", "lie"),
-    "kneel": ("stand", "run", "walk"),
-}
-"""What one who is in a posture is not doing."""
-
-DEEDS = {
-    "ride": ("push", "carry", "wash", "lead", "feed", "pet", "fix", "pull"),
-    "wear": ("hold", "carry"),
-    "drive": ("push", "wash", "fix"),
-    "hold": ("wear", "ride", "kick"),
-    "carry": ("ride", "wear", "throw"),
-    "push": ("pull", "ride", "carry"),
-    "pull": ("push", "ride", "carry"),
-    "eat": ("make", "throw"),
-    "throw": ("kick", "hit"),
-    "hit": ("kick", "catch"),
-    "kick": ("throw", "hit", "catch"),
-    "catch": ("kick",),
-    "feed": ("ride", "wash", "pet"),
-    "pet": ("ride", "wash", "feed"),
-    "lead": ("ride", "feed", "wash"),
-    "wash": ("ride", "drive", "carry"),
-    "fix": ("ride", "drive"),
-    "use": ("carry", "fix", "wash"),
-}
-"""What one who does something to a thing is not doing to it."""
-
-
-def base_of(form: str) -> str:
-    """The base form of a verb that the tables have, else nothing.
-
-    >>> base_of("sitting"), base_of("thinks")
-    ('sit', '')
-    """
-    return _BASE.get(form, ("", ""))[0]
-
-
-def form_of_verb(base: str, like: str) -> str:
-    """A verb in the form that another one has, or nothing where that form is not known.
-
-    >>> form_of_verb("stand", "sitting"), form_of_verb("stand", "sat")
-    ('standing', '')
-    """
-    shape = _BASE.get(like, ("", ""))[1]
-    return _SPELT[base].get(shape, "")
-
 
 SAME_PLACE = {
     "on": "on top of", "atop": "on top of", "upon": "on top of", "onto": "on top of",
@@ -157,6 +55,84 @@ USED = frozenset("laptop computer phone cellphone tablet tv swing".split()) | {"
 COVERS = frozenset("tree umbrella canopy tent parasol".split())
 """What one is under even when one is in front of it."""
 VIEWS = frozenset(("in front of", "behind", "inside"))
+_FORMS = {
+    "sit": "sit sits sitting sat seated seat",
+    "stand": "stand stands standing stood",
+    "lie": "lie lies lying lay lays laying laid resting rests rest sleeping asleep",
+    "walk": "walk walks walking walked",
+    "run": "run runs running ran",
+    "sleep": "sleep sleeps sleeping slept asleep",
+    "jump": "jump jumps jumping jumped leaping leaps leap",
+    "fly": "fly flies flying flew",
+    "swim": "swim swims swimming swam",
+    "climb": "climb climbs climbing climbed",
+    "kneel": "kneel kneels kneeling knelt",
+    "eat": "eat eats eating ate grazing graze grazes",
+    "ride": "ride rides riding rode",
+    "push": "push pushes pushing pushed",
+    "pull": "pull pulls pulling pulled",
+    "carry": "carry carries carrying carried",
+    "wash": "wash washes washing washed",
+    "lead": "lead leads leading led",
+    "feed": "feed feeds feeding fed",
+    "pet": "pet pets petting petted",
+    "fix": "fix fixes fixing fixed",
+    "hold": "hold holds holding held",
+    "wear": "wear wears wearing wore",
+    "drive": "drive drives driving drove",
+    "kick": "kick kicks kicking kicked",
+    "throw": "throw throws throwing threw",
+    "hit": "hit hits hitting hit",
+    "catch": "catch catches catching caught",
+    "cut": "cut cuts cutting cut",
+    "make": "make makes making made",
+    "use": "use uses using used",
+}
+_SHAPES = ("base", "s", "ing")
+"""The places of the forms that rules put in: sit, sits, sitting."""
+FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
+"""All forms of a verb, and words that say nearly the same."""
+_SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
+_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()} | {
+    "laying": ("lie", "ing"),
+    "lays": ("lie", "s"),
+    "seated": ("sit", "ing"),
+}
+POSTURES = {
+    "sit": ("stand", "run", "walk", "jump"),
+    "stand": ("sit", "lie", "kneel", "jump"),
+    "lie": ("stand", "walk", "run", "jump"),
+    "walk": ("sit", "lie"),
+    "run": ("sit", "lie", "stand"),
+    "sleep": ("stand", "walk", "run", "jump", "eat"),
+    "jump": ("sit", "lie", "sleep"),
+    "fly": ("sit", "walk", "swim"),
+    "swim": ("fly", "walk", "stand"),
+    "climb": ("sit", "sleep", "lie"),
+    "kneel": ("stand", "run", "walk"),
+}
+"""What one who is in a posture is not doing."""
+DEEDS = {
+    "ride": ("push", "carry", "wash", "lead", "feed", "pet", "fix", "pull"),
+    "wear": ("hold", "carry"),
+    "drive": ("push", "wash", "fix"),
+    "hold": ("wear", "ride", "kick"),
+    "carry": ("ride", "wear", "throw"),
+    "push": ("pull", "ride", "carry"),
+    "pull": ("push", "ride", "carry"),
+    "eat": ("make", "throw"),
+    "throw": ("kick", "hit"),
+    "hit": ("kick", "catch"),
+    "kick": ("throw", "hit", "catch"),
+    "catch": ("kick",),
+    "feed": ("ride", "wash", "pet"),
+    "pet": ("ride", "wash", "feed"),
+    "lead": ("ride", "feed", "wash"),
+    "wash": ("ride", "drive", "carry"),
+    "fix": ("ride", "drive"),
+    "use": ("carry", "fix", "wash"),
+}
+"""What one who does something to a thing is not doing to it."""
 
 
 def replace_relation(context: CaptionContext) -> Iterator[Edit]:
@@ -173,7 +149,7 @@ def replace_relation(context: CaptionContext) -> Iterator[Edit]:
 
 
 def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
-    phrases, pairs, facts = context.reading.phrases, context.lists.pairs, context.facts
+    phrases, pairs, facts = context.reading.phrases, context.lists.collocations, context.facts
     thing = phrases[relation.object]
     if thing.kernel in SCENES or relation.subject < 0 or thing.kernel in facts.several:
         return
@@ -230,7 +206,7 @@ def _other_posture(context: CaptionContext, relation: Relation) -> Iterator[Edit
     token = context.source.parse.tokens[relation.verb]
     word = token.text.lower()
     base = base_of(word)
-    tokens, pairs = context.source.parse.tokens, context.lists.pairs
+    tokens, pairs = context.source.parse.tokens, context.lists.collocations
     if base not in POSTURES or relation.last == relation.first or not _is_alive(context, relation):
         return
     if tokens[token.place + 1].place != relation.first:
@@ -255,7 +231,7 @@ def _other_deed(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
     tokens = context.source.parse.tokens
     token = tokens[relation.verb]
     word = token.text.lower()
-    pairs, phrases = context.lists.pairs, context.reading.phrases
+    pairs, phrases = context.lists.collocations, context.reading.phrases
     kernel = phrases[relation.object].kernel
     if phrases[relation.object].noun not in context.lists.nouns.known:
         return
@@ -275,3 +251,22 @@ def _other_deed(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
             continue
         number = pairs.counts.behind[form, kernel]
         yield Edit((context.put(token.place, token.place, form),), word, form, number**0.5)
+
+
+def base_of(form: str) -> str:
+    """The base form of a verb that the tables have, else nothing.
+
+    >>> base_of("sitting"), base_of("thinks")
+    ('sit', '')
+    """
+    return _BASE.get(form, ("", ""))[0]
+
+
+def form_of_verb(base: str, like: str) -> str:
+    """A verb in the form that another one has, or nothing where that form is not known.
+
+    >>> form_of_verb("stand", "sitting"), form_of_verb("stand", "sat")
+    ('standing', '')
+    """
+    shape = _BASE.get(like, ("", ""))[1]
+    return _SPELT[base].get(shape, "")

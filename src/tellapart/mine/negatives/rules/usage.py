@@ -1,4 +1,8 @@
-"""Counts over a corpus that the word lists are made of."""
+"""How a corpus uses its words: its nouns, and which words go together.
+
+Several people describe each image. So a thing that most captions of its images name is not there
+where no caption names it. And what the rules put together, someone has put together.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +22,34 @@ from tellapart.mine.negatives.phrases import (
 )
 from tellapart.text.parses import Parse
 
-Pair = tuple[str, str]
+WordPair = tuple[str, str]
 Read = tuple[Parse, Reading]
+FORMS = ("a", "bare", "plural", "other")
+FEWEST = 15
+"""Captions that a noun must be in to be put into another."""
+SINGULAR = 0.01
+"""Share of a noun's uses in the singular; what is never singular was misread (`zebra grazes`)."""
+USED, BARE, MASS = 0.05, 0.25, 0.5
+"""Share of a noun's uses in a form for it to look right there, bare, and for it to be a mass."""
+IMPLIES, LIFT = 0.85, 3.0
+"""Share of a noun's images that show an object for the noun to speak of it, and how much more."""
+TELLING = 0.4
+"""Mean share of captions that name a thing, over images where one does, for silence to tell."""
+SAME_IMAGES, ONE_CAPTION = 0.1, 0.35
+"""Share of the rarer noun's images with both nouns, and how many captions with both to an image."""
+USUAL = 0.1
+"""How often a noun must be used, as a part of the usual word for the same: not `lap top`."""
+ATTESTED = 2
+"""Captions that must have two words together for the rules to put them together."""
+LEAST_LIFT, ATTRIBUTE_LIFT = 0.3, 0.1
+"""How often two words must be together, as a part of what chance would give."""
 
 
 def _counter() -> Counter[str]:
     return Counter()
 
 
-def _pairs() -> Counter[Pair]:
+def _pairs() -> Counter[WordPair]:
     return Counter()
 
 
@@ -44,41 +67,38 @@ class CorpusCounts:
     nouns: Counter[str] = field(default_factory=_counter)
     written: Counter[tuple[str, bool, str]] = field(default_factory=Counter)
     """(noun, is it plural, as written)"""
-    forms: Counter[Pair] = field(default_factory=_pairs)
+    forms: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, how it is used), see `form_of`"""
     images: Counter[str] = field(default_factory=_counter)
     """noun: images of which some caption has it"""
     telling: Counter[str] = field(default_factory=_counter)
     """noun: sum over images of the share of captions that have it, in thousandths"""
-    together: Counter[Pair] = field(default_factory=_pairs)
+    together: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, noun) in order of the alphabet: images with both"""
-    shown: Counter[Pair] = field(default_factory=_pairs)
+    shown: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, object): images with a caption that has the noun, which show the object"""
     speaking: Counter[str] = field(default_factory=_counter)
     """noun: images with a caption that has it, among those that are described"""
     objects: Counter[str] = field(default_factory=_counter)
     """object: images that show it"""
-    beside: Counter[Pair] = field(default_factory=_pairs)
+    beside: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, noun) in order of the alphabet: captions with both"""
-    attributes: Counter[Pair] = field(default_factory=_pairs)
+    attributes: Counter[WordPair] = field(default_factory=_pairs)
     """(attribute, kernel)"""
-    before: Counter[Pair] = field(default_factory=_pairs)
+    before: Counter[WordPair] = field(default_factory=_pairs)
     """(kernel, preposition or verb): what stands in a relation"""
-    behind: Counter[Pair] = field(default_factory=_pairs)
+    behind: Counter[WordPair] = field(default_factory=_pairs)
     """(preposition or verb, kernel): what it stands in relation to"""
-    verbs: Counter[Pair] = field(default_factory=_pairs)
+    verbs: Counter[WordPair] = field(default_factory=_pairs)
     """(verb, preposition)"""
-    does: Counter[Pair] = field(default_factory=_pairs)
+    does: Counter[WordPair] = field(default_factory=_pairs)
     """(kernel, verb)"""
     acts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(verb, preposition, kernel)"""
-    parts: Counter[Pair] = field(default_factory=_pairs)
+    parts: Counter[WordPair] = field(default_factory=_pairs)
     """(kernel, kernel) with `of` between"""
-    joined: Counter[Pair] = field(default_factory=_pairs)
+    joined: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, noun) with `and` between"""
-
-
-FORMS = ("a", "bare", "plural", "other")
 
 
 def form_of(phrase: Phrase) -> str:
@@ -144,22 +164,6 @@ def _count_relations(counts: CorpusCounts, parse: Parse, reading: Reading) -> No
         if verb and name != verb:
             counts.verbs[verb, name] += 1
             counts.acts[verb, name, kernel] += 1
-
-
-FEWEST = 15
-"""Captions that a noun must be in to be put into another."""
-SINGULAR = 0.01
-"""Share of a noun's uses in the singular; what is never singular was misread (`zebra grazes`)."""
-USED, BARE, MASS = 0.05, 0.25, 0.5
-"""Share of a noun's uses in a form for it to look right there, bare, and for it to be a mass."""
-IMPLIES, LIFT = 0.85, 3.0
-"""Share of a noun's images that show an object for the noun to speak of it, and how much more."""
-TELLING = 0.4
-"""Mean share of captions that name a thing, over images where one does, for silence to tell."""
-SAME_IMAGES, ONE_CAPTION = 0.1, 0.35
-"""Share of the rarer noun's images with both nouns, and how many captions with both to an image."""
-USUAL = 0.1
-"""How often a noun must be used, as a part of the usual word for the same: not `lap top`."""
 
 
 @dataclass(frozen=True)
@@ -284,12 +288,6 @@ def names_a_thing(noun: str) -> bool:
     return kernel not in NO_THINGS and noun not in NO_THINGS
 
 
-ATTESTED = 2
-"""Captions that must have two words together for the rules to put them together."""
-LEAST_LIFT, ATTRIBUTE_LIFT = 0.3, 0.1
-"""How often two words must be together, as a part of what chance would give."""
-
-
 @dataclass(frozen=True)
 class Collocations:
     """Pairs as in `counting.CorpusCounts`, those alone that are attested."""
@@ -310,27 +308,27 @@ class Collocations:
         return attribute in self.attributes.get(kernel, ())
 
     @cached_property
-    def behind(self) -> frozenset[Pair]:
+    def behind(self) -> frozenset[WordPair]:
         """(preposition or verb, kernel)."""
         return attested(self.counts.behind)
 
     @cached_property
-    def before(self) -> frozenset[Pair]:
+    def before(self) -> frozenset[WordPair]:
         """(kernel, preposition or verb)."""
         return attested(self.counts.before)
 
     @cached_property
-    def does(self) -> frozenset[Pair]:
+    def does(self) -> frozenset[WordPair]:
         """(kernel, verb)."""
         return attested(self.counts.does)
 
     @cached_property
-    def verbs(self) -> frozenset[Pair]:
+    def verbs(self) -> frozenset[WordPair]:
         """(verb, preposition)."""
         return attested(self.counts.verbs)
 
     @cached_property
-    def parts(self) -> frozenset[Pair]:
+    def parts(self) -> frozenset[WordPair]:
         """(kernel, kernel) with `of` between."""
         return attested(self.counts.parts)
 
@@ -340,12 +338,12 @@ class Collocations:
         return frozenset(act for act, number in self.counts.acts.items() if number >= ATTESTED)
 
     @cached_property
-    def beside(self) -> frozenset[Pair]:
+    def beside(self) -> frozenset[WordPair]:
         """(noun, noun), in order of the alphabet, that share captions."""
         return frozenset(pair for pair, number in self.counts.beside.items() if number >= ATTESTED)
 
 
-def attested(pairs: Counter[Pair], lift: float = LEAST_LIFT) -> frozenset[Pair]:
+def attested(pairs: Counter[WordPair], lift: float = LEAST_LIFT) -> frozenset[WordPair]:
     """Pairs seen more than once, and not much more seldom than chance would have it.
 
     What the parser gets wrong, it gets wrong seldom: frequent words meet by mistake, too.

@@ -1,0 +1,249 @@
+"""Negatives: the task they answer, the edits that make them, and the items made of them.
+
+An item is one image and two captions; both have the same form, so that form gives nothing away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import polars as pl
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.items import KINDS, Item, Origin
+from tellapart.mine.negatives import NegativesMethod
+from tellapart.store.cache import default_folder
+from tellapart.text.english import alike, article
+from tellapart.text.parse import parse
+from tellapart.text.parses import Parse, Parses
+from tellapart.types import Progress, silent
+
+ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCaption:
+    """A caption that is to be edited: whose it is, what it says, how it is built."""
+
+    caption: str
+    image: str
+    text: str
+    parse: Parse
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A caption that is false of its image, and the true one that it was made from.
+
+    `was` and `now` are what the edit is about: the words replaced or exchanged, without articles
+    that changed along with them. `notes` are the maker's own facts and go into the item's origin.
+    """
+
+    caption: str
+    image: str
+    kind: str
+    original: str
+    text: str
+    was: str = ""
+    now: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Change(NamedTuple):
+    """text[start:end] gives way to `text`; with start == end something is added."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Edit(NamedTuple):
+    """Changes that belong together; `was` and `now` are what they are about.
+
+    `weight` says how likely the edit is to be drawn among others for the same caption.
+    """
+
+    changes: tuple[Change, ...]
+    was: str
+    now: str
+    weight: float = 1.0
+
+
+def changed(text: str, changes: Sequence[Change]) -> str:
+    """The text after all changes, which must not overlap; a/an and the first capital stay right.
+
+    >>> changed("A dog on an old bed.", [Change(2, 5, "owl"), Change(12, 16, "")])
+    'An owl on a bed.'
+    """
+    first = next((k for k, letter in enumerate(text) if letter.isalpha()), 0)
+    parts: list[str] = []
+    done = 0
+    for start, end, new in sorted(changes):
+        before = text[done:start]
+        behind = new or text[end:].lstrip()
+        match = ARTICLE.search(before) if behind[:1].isalpha() else None
+        if match:
+            right = article(behind)
+            right = right.capitalize() if match.group(1)[0] == "A" else right
+            before = before[: match.start()] + right + match.group(2)
+        parts += (before, new)
+        done = end
+    parts.append(text[done:])
+    new_text = "".join(parts)
+    if text[first : first + 1].isupper() and new_text[first : first + 1].islower():
+        new_text = new_text[:first] + new_text[first].upper() + new_text[first + 1 :]
+    return new_text
+
+
+@dataclass(frozen=True)
+class NegativesTask:
+    """Captions with their parses, in the corpus's order, and what is wanted of them.
+
+    `items` is how many negatives are wanted in all (None: as many as there are); a maker for whom
+    each costs something stops there.
+    """
+
+    corpus: Corpus
+    parses: Parses
+    method: NegativesMethod
+    seed: int = 0
+    items: int | None = None
+    progress: Progress = silent
+
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        method: NegativesMethod,
+        *,
+        seed: int = 0,
+        items: int | None = None,
+        progress: Progress = silent,
+    ) -> NegativesTask:
+        """The task for a corpus, whose parses are kept in the cache."""
+        return cls(corpus, parses_of(corpus, method, progress), method, seed, items, progress)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of negatives that are wanted."""
+        return self.method.kinds or KINDS
+
+    def source(self, row: int) -> SourceCaption:
+        """One caption by its place in the corpus."""
+        caption, image, text = self.corpus.captions.row(row)
+        return SourceCaption(caption, image, text, self.parses[row])
+
+
+def parses_of(corpus: Corpus, method: NegativesMethod, progress: Progress) -> Parses:
+    """The parses of a corpus's captions, from the cache or kept there."""
+    return parse(
+        corpus.captions["text"].to_list(),
+        model=method.parser,
+        cache=method.cache or default_folder(),
+        progress=lambda done, total: progress("parses", done, total),
+    )
+
+
+def rows_by_image(corpus: Corpus) -> dict[str, list[int]]:
+    """The places of each image's captions, images in the order of their first captions."""
+    rows: dict[str, list[int]] = {}
+    for row, image in enumerate(corpus.captions["image"]):
+        rows.setdefault(image, []).append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class NegativeSet:
+    """Negatives in the order of their captions; how often each (kind, reason) was refused.
+
+    `about` goes into the benchmark's card; `beside` are tables that are written into its folder.
+    """
+
+    negatives: list[Negative]
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    about: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def distinct(self, corpus: Corpus) -> Iterator[Negative]:
+        """Negatives that no caption of the image says word for word, each once.
+
+        Two people may have written the same caption, and then get the same negative (pitfall 9).
+        """
+        captions = {
+            image: {alike(text).lower() for text in texts}
+            for image, texts in corpus.texts_by_image.items()
+        }
+        seen: set[tuple[str, str, str]] = set()
+        for negative in self.negatives:
+            text = alike(negative.text).lower()
+            key = (negative.image, alike(negative.original).lower(), text)
+            if text in captions[negative.image]:
+                self.refused[negative.kind, "said elsewhere"] += 1
+            elif key in seen:
+                self.refused[negative.kind, "made already"] += 1
+            else:
+                seen.add(key)
+                yield negative
+
+    def refusals(self) -> dict[str, dict[str, int]]:
+        """How often each kind was refused, by the reason."""
+        refused: dict[str, dict[str, int]] = {}
+        for (kind, reason), number in sorted(self.refused.items()):
+            refused.setdefault(kind, {})[reason] = number
+        return refused
+
+
+class NegativeMaker(Protocol):
+    """A way of making negatives."""
+
+    def __call__(self, task: NegativesTask) -> NegativeSet:
+        """The negatives of a task."""
+        ...
+
+
+def sample(negatives: Iterable[Negative], items: int | None, seed: int) -> Sequence[Negative]:
+    """As many as are wanted, drawn by the seed: of all kinds equally many as far as they go."""
+    every = list(negatives)
+    if items is None or len(every) <= items:
+        return every
+    shuffled = sorted(
+        (seeds.unit(seed, "negatives", n.caption, n.kind, n.text), place)
+        for place, n in enumerate(every)
+    )
+    rank: Counter[str] = Counter()
+    turns: list[tuple[int, int]] = []
+    for _, place in shuffled:
+        kind = every[place].kind
+        turns.append((rank[kind], place))
+        rank[kind] += 1
+    kept = sorted(turns, key=lambda turn: turn[0])[:items]
+    return [every[place] for place in sorted(place for _, place in kept)]
+
+
+def negative_item(corpus: Corpus, negative: Negative, *, as_written: bool, seed: int) -> Item:
+    """The item of a negative and its original, in an order that the seed gives."""
+    place = seeds.number(seed, "negatives", "order", negative.caption, negative.text) % 2
+    both = (negative.original, negative.text)
+    if not as_written:
+        both = (alike(both[0]), alike(both[1]))
+    changed = {"was": negative.was, "now": negative.now}
+    return Item.built(
+        "negatives",
+        images=(negative.image,),
+        captions=both if place == 0 else both[::-1],
+        true=frozenset({(0, place)}),
+        original=(0, place),
+        kind=negative.kind,
+        origin=Origin(
+            "tellapart build negatives",
+            corpus.name,
+            negative.caption,
+            seed,
+            {**changed, **negative.notes},
+        ),
+    )
