@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tellapart.text.language.ngrams import NGramModel
 from typer.testing import CliRunner
 
 from tellapart.cli.main import app
@@ -25,7 +24,7 @@ from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
 from tellapart.mine.foil.mentions import WORD
 from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
 from tellapart.models.model import ModelInfo
-from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
+from tellapart.text.ngram_model import END, START, UNKNOWN, NGramModel, Trigrams
 from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.verbs.build.foil import FoilOptions
 from tellapart.verbs.build.foil import foil as build
