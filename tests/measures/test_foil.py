@@ -11,7 +11,7 @@ from tests.conftest import benchmark_of
 from tellapart.benchmark.table import ItemTable
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.measures.estimate import asks_of
-from tellapart.measures.foil import Cells, crossfitted_thresholds, fitted_threshold
+from tellapart.score.answers import JudgedCells, crossfitted_thresholds, fitted_threshold
 from tellapart.score.cells import CellTable
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 from tellapart.stats.roc import auc
@@ -103,7 +103,7 @@ def test_the_threshold_of_a_cell_never_saw_its_own_group():
     groups = np.repeat(np.arange(10), 2)
     true = np.tile([True, False], 10)
     score = np.where(true, 1.0, 0.0) + 1000.0 * (groups == 9)
-    thresholds = crossfitted_thresholds(Cells(groups, score, true, groups))
+    thresholds = crossfitted_thresholds(JudgedCells(groups, groups, groups, score, true, groups))
     assert set(thresholds[groups == 9]) == {0.5}
 
 

@@ -31,7 +31,7 @@ from tellapart.audits.sheet import GuessSheet, sheet_of
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.measures.estimate import Estimate
-from tellapart.measures.outcomes import Measure, Outcomes
+from tellapart.measures.measure import Measure, Outcomes
 from tellapart.options import Help
 from tellapart.stats.intervals import RESAMPLES
 from tellapart.text.table_text import aligned, percent
@@ -263,7 +263,7 @@ def _read(collected: _Collection) -> None:
 def _look(collected: _Collection) -> None:
     """Cues from pictures alone, for choices of images and for whole grids."""
     benchmark, options = collected.benchmark, collected.options
-    if all(len(item.images) == 1 for item in benchmark.items):
+    if bool((benchmark.items.shape[0] == 1).all()):
         return
     if not options.look:
         collected.remarks.append("cues from pictures: left out, as asked")

@@ -18,10 +18,8 @@ from tellapart import registry
 from tellapart.audits.guessers import Guesser, Sees, text_guessers
 from tellapart.audits.sheet import GuessSheet, folds, sheet_of
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.measures.choice import ChoiceMeasure
 from tellapart.measures.estimate import Estimate, estimates
-from tellapart.measures.foil import AucMeasure, JudgeMeasure
-from tellapart.measures.outcomes import Measure, Outcomes
+from tellapart.measures.measure import Measure, Outcomes
 from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
 from tellapart.score.cells import GRID_ASKS
@@ -32,7 +30,6 @@ from tellapart.text.table_text import aligned, percent
 from tellapart.types import Floats
 
 GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
-SIDES = {"caption": Ask.CAPTION, "image": Ask.IMAGE}
 NOTHING = "nothing (chance)"
 WORD_ITEMS = 1_000
 """T2 and T3 multiply captions by words and candidates: a sample of this many items is enough."""
@@ -72,7 +69,7 @@ def lift(estimate: Estimate) -> float:
 
 
 @dataclass(frozen=True)
-class FixedMeasure:
+class FixedMeasure(Measure):
     """A measure whose outcomes are known: they are averaged as those of all others are."""
 
     name: str
@@ -92,31 +89,12 @@ def measures_for(benchmark: Benchmark, side: str) -> list[Measure]:
     Those of the card, those of 2 x 2 grids where there are any, and accuracy for other grids. A
     side is "caption" (also T1), "image", or "both" (whole 2 x 2 grids).
     """
-    shapes = {(len(item.images), len(item.captions)) for item in benchmark.items}
+    shapes = benchmark.items.shapes
     names = dict.fromkeys(benchmark.card.measures)
     names |= dict.fromkeys(GRID_MEASURES if (2, 2) in shapes else ())
     names |= dict.fromkeys(["accuracy"] if shapes - {(2, 2), (1, 1)} else ())
-    found = (_sided(registry.measures.get(name), side) for name in names)
+    found = (registry.measures.get(name).about_side(side) for name in names)
     return [measure for measure in found if measure is not None]
-
-
-def _sided(measure: Measure, side: str) -> Measure | None:
-    """The measure as far as it asks about one side; None where it does not."""
-    if isinstance(measure, JudgeMeasure | AucMeasure):
-        return measure if side == "caption" and not one_sided(measure) else None
-    if not isinstance(measure, ChoiceMeasure):
-        return None
-    if side == "both":
-        return measure if measure.grid == (2, 2) else None
-    asks = frozenset({SIDES[side]})
-    if measure.asks == asks:
-        return measure
-    return replace(measure, asks=asks) if asks < measure.asks and not measure.together else None
-
-
-def one_sided(measure: Measure) -> bool:
-    """Whether always saying the same makes it perfect: T1 on true captions or foils alone."""
-    return isinstance(measure, JudgeMeasure) and measure.only is not None
 
 
 def word_measures(benchmark: Benchmark) -> list[Measure]:
@@ -154,7 +132,7 @@ def guesses(
                 continue
             others = [measure.outcomes(run, rule).value for rule in ("wrong", "right")]
             fixed = FixedMeasure(measure.name, measure.asks, half)
-            read = measure if isinstance(measure, AucMeasure) else fixed
+            read = fixed if measure.by_item else measure
             for estimate in estimates(run, read, "half", resamples=resamples):
                 wrong, right = (_mean(run, half, value, estimate.kind) for value in others)
                 asked = asked_by(measure)
@@ -167,10 +145,11 @@ def guesses(
 def _mean(run: Run, units: Outcomes, value: Floats, kind: str) -> float:
     if kind == "micro":
         return float(value.mean())
-    kinds = np.array([run.benchmark.items[k].kind for k in units.item])
+    names, kind_of_item = run.benchmark.items.kinds
+    kinds = kind_of_item[units.item]
     if kind == "macro":
         return float(np.mean([value[kinds == one].mean() for one in np.unique(kinds)]))
-    return float(value[kinds == kind].mean())
+    return float(value[kinds == names.index(kind)].mean())
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +186,7 @@ def best_guesses(
     fixed = FixedMeasure(measure.name, measure.asks, whole)
     (micro,) = estimates(run, fixed, "half", by_kind=False, resamples=resamples)
     best = [BestGuess(cue, fair, micro)]
-    of_kind = np.array([benchmark.items[k].kind for k in whole.item])
+    of_kind = benchmark.items.frame["kind"].to_numpy()[whole.item]
     kinds = sorted(set(of_kind))
     if len(kinds) < 2:
         return best
@@ -232,7 +211,7 @@ def choose(benchmark: Benchmark, candidates: Mapping[str, Outcomes]) -> tuple[Ou
     by three standard errors to be taken (many are tried). Between equals the first wins.
     """
     first = next(iter(candidates.values()))
-    fold = folds([item.group for item in benchmark.items])[first.item]
+    fold = folds(benchmark.items.frame["group"].to_list())[first.item]
     values = {NOTHING: first.chance, **{name: one.value for name, one in candidates.items()}}
     value, tied = np.zeros(len(first.item)), np.ones(len(first.item), dtype=bool)
     taken: Counter[str] = Counter()
@@ -323,7 +302,7 @@ def _best(sheet: GuessSheet, measures: list[Measure], resamples: int) -> list[Be
                 if len(outcomes.item):
                     candidates[measure.name][name] = outcomes
     plain = sheet.plain_run("text-only guess")
-    for measure in filter(one_sided, measures):
+    for measure in (measure for measure in measures if measure.one_sided):
         candidates[measure.name] = {"constant": measure.outcomes(plain, "half")}
     return [
         best

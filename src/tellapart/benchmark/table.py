@@ -178,6 +178,13 @@ class ItemTable(Sequence[Item]):
         """Where each id stands."""
         return {name: k for k, name in enumerate(self.ids)}
 
+    def places_in(self, other: ItemTable) -> Ints:
+        """Where each item stands in another table that has all of them."""
+        if self is other or self.ids.equals(other.ids):
+            return np.arange(len(self))
+        numbers = pl.int_range(len(other), eager=True)
+        return self.ids.replace_strict(other.ids, numbers, return_dtype=pl.Int64).to_numpy()
+
     @property
     def by_id(self) -> Mapping[str, Item]:
         """Items by their ids, each built when it is asked for."""

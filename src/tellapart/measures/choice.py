@@ -1,29 +1,39 @@
-"""Measures of choice: accuracy, and BiVLC's I2T, T2I and Group with their four finer parts."""
+"""Measures of choice: accuracy, consistency, and BiVLC's I2T, T2I and Group with their parts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
-from tellapart.items import Item
-from tellapart.measures.outcomes import Outcomes, Pattern, choices_made, pattern_scores, patterns
+from tellapart.benchmark.table import Pattern
+from tellapart.measures.measure import Measure, Outcomes, answered
 from tellapart.measures.ties import (
-    Choice,
-    Floats,
+    OptionCells,
     TieRule,
     all_right,
     chance_for_chooser,
     chance_for_scorer,
 )  # fmt: skip
-from tellapart.questions import Ask, Question, questions
+from tellapart.questions import Ask, Question
+from tellapart.score.answers import (
+    QUESTION,
+    covered_patterns,
+    option_columns,
+    pattern_questions,
+    pattern_scores,
+)  # fmt: skip
 from tellapart.score.run import Run
+from tellapart.types import Floats
 
 BIVLC = "Miranda et al. 2024, BiVLC, section 3.2 and appendix C (after Thrush et al. 2022)"
+SIDES = {"caption": Ask.CAPTION, "image": Ask.IMAGE}
 
 
 @dataclass(frozen=True)
-class ChoiceMeasure:
+class ChoiceMeasure(Measure):
     """How often questions of choice are answered rightly.
 
     `together`: all questions of an item must be right, and the item is the unit; else each
@@ -39,58 +49,91 @@ class ChoiceMeasure:
     side: int = 0
     grid: tuple[int, int] | None = None
 
-    def questions(self, item: Item) -> list[Question]:
-        """The questions of an item that count."""
-        if self.grid not in (None, (len(item.images), len(item.captions))):
-            return []
-        return [q for q in questions(item, self.asks) if self._on_side(q)]
-
-    def _on_side(self, question: Question) -> bool:
-        original = question.item.original
-        if self.side == 0:
-            return True
-        if original is None:
-            return False
-        shown = question.image if question.ask is Ask.CAPTION else question.caption
-        of_original = shown == original[0 if question.ask is Ask.CAPTION else 1]
-        return of_original == (self.side > 0)
-
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
         """What the run answered."""
-        parts: list[Outcomes] = []
+        if not self.together:
+            table = answered(run, self.asks)
+            return Outcomes.of_answers(table.filter(self._counted(run, table)), ties)
         if run.card.kind == "scorer":
-            for pattern, scores in pattern_scores(run):
-                for group in self._units(pattern):
-                    parts.append(_scored(pattern, scores, _choices(pattern, group), ties))
-        else:
-            for pattern in patterns(run.benchmark, run.covered):
-                for group in self._units(pattern):
-                    parts.append(_chosen(run, pattern, group))
-        return Outcomes.joined(parts)
+            return Outcomes.joined(self._scored_together(run, ties))
+        return Outcomes.joined(self._chosen_together(run))
 
-    def _units(self, pattern: Pattern) -> list[list[Question]]:
-        found = self.questions(pattern.example)
-        if not found:
+    def about_side(self, side: str) -> Measure | None:
+        """The measure for one side; for "both" only where it reads whole 2 x 2 grids."""
+        if side == "both":
+            return self if self.grid == (2, 2) else None
+        asks = frozenset({SIDES[side]})
+        if self.asks == asks:
+            return self
+        return replace(self, asks=asks) if asks < self.asks and not self.together else None
+
+    def _counted(self, run: Run, table: pl.DataFrame) -> pl.Series:
+        """Which answers are to questions that count: of the right grid, about the right side."""
+        items = run.benchmark.items
+        row = table["item"].to_numpy()
+        counted = np.ones(len(row), bool)
+        if self.grid is not None:
+            images, captions = items.shape
+            counted &= (images[row] == self.grid[0]) & (captions[row] == self.grid[1])
+        if self.side:
+            original = items.frame["original"].cast(pl.List(pl.Int64))
+            first = original.list.get(0, null_on_oob=True).fill_null(-2).to_numpy()[row]
+            second = original.list.get(1, null_on_oob=True).fill_null(-2).to_numpy()[row]
+            image, caption = table["image"].to_numpy(), table["caption"].to_numpy()
+            of_original = np.where(image >= 0, image == first, caption == second)
+            counted &= (first >= 0) & (of_original == (self.side > 0))
+        return pl.Series(counted)
+
+    def _questions(self, run: Run, pattern: Pattern) -> list[Question]:
+        if self.grid not in (None, (pattern.images, pattern.captions)):
             return []
-        return [found] if self.together else [[question] for question in found]
+        items = run.benchmark.items
+        return [
+            q for ask in Ask if ask in self.asks for q in pattern_questions(items, pattern, ask)
+        ]
+
+    def _scored_together(self, run: Run, ties: TieRule) -> Iterator[Outcomes]:
+        """Items whose questions must all be right; ties among shared cells need the cells."""
+        for pattern, scores in pattern_scores(run):
+            choices = _option_cells(pattern, self._questions(run, pattern))
+            if choices:
+                yield _scored(pattern, scores, choices, ties)
+
+    def _chosen_together(self, run: Run) -> Iterator[Outcomes]:
+        """Trial by trial: right where all questions were; a trial that lacks one does not count."""
+        table = answered(run, self.asks)
+        turn = pl.int_range(pl.len()).over(QUESTION)
+        turns = table.filter(pl.col("trial") >= 0).with_columns(turn=turn).group_by("item", "turn")
+        by_turn = turns.agg(pl.len().alias("questions"), pl.col("right").all())
+        failed = dict(table.group_by("item").agg(pl.col("failed").any()).iter_rows())
+        level = chance_for_scorer if run.card.scored_cells else chance_for_chooser
+        for pattern in covered_patterns(run):
+            choices = _option_cells(pattern, self._questions(run, pattern))
+            if not choices:
+                continue
+            whole = by_turn.filter(pl.col("questions") == len(choices))
+            mean = dict(whole.group_by("item").agg(pl.col("right").mean()).iter_rows())
+            rows = pattern.rows.tolist()
+            value = np.array([mean.get(row, 0.0) for row in rows])
+            no_answer = np.array([failed.get(row, True) or row not in mean for row in rows])
+            none = np.zeros(len(value), bool)
+            chance = np.full(len(value), level(choices))
+            yield Outcomes(pattern.rows, value, none, no_answer, chance, none)
 
 
-def _choices(pattern: Pattern, group: list[Question]) -> tuple[Choice, ...]:
+def _option_cells(pattern: Pattern, asked: list[Question]) -> tuple[OptionCells, ...]:
     """Questions as columns of the pattern's grid."""
-    made = []
-    for question in group:
-        if question.ask is Ask.CAPTION:
-            columns = [pattern.column(question.image, int(j)) for j in question.options]
-        else:
-            columns = [pattern.column(int(i), question.caption) for i in question.options]
+    cells = []
+    for question in asked:
+        columns = option_columns(pattern, question)
         right = tuple(c for place, c in enumerate(columns) if place in question.right)
         wrong = tuple(c for place, c in enumerate(columns) if place not in question.right)
-        made.append(Choice(right, wrong))
-    return tuple(made)
+        cells.append(OptionCells(right, wrong))
+    return tuple(cells)
 
 
 def _scored(
-    pattern: Pattern, scores: Floats, choices: tuple[Choice, ...], ties: TieRule
+    pattern: Pattern, scores: Floats, choices: tuple[OptionCells, ...], ties: TieRule
 ) -> Outcomes:
     used = sorted({cell for choice in choices for cell in (*choice.right, *choice.wrong)})
     failed = np.asarray(np.isnan(scores[:, used]).any(axis=1))
@@ -98,31 +141,48 @@ def _scored(
     tied &= ~failed
     chance = np.full(len(scores), chance_for_scorer(choices))
     return Outcomes(
-        pattern.items, np.where(failed, 0.0, value), tied, failed, chance, tied & (ties == "drop")
+        pattern.rows, np.where(failed, 0.0, value), tied, failed, chance, tied & (ties == "drop")
     )
 
 
-def _chosen(run: Run, pattern: Pattern, group: list[Question]) -> Outcomes:
-    """A chooser's answers; several trials of a question count by their mean."""
-    made = choices_made(run)
-    value, failed = np.zeros(len(pattern.items)), np.zeros(len(pattern.items), dtype=bool)
-    for row, index in enumerate(pattern.items):
-        item = run.benchmark.items[index]
-        answers = [made.get((item.id, question.id), []) for question in group]
-        trials = min(map(len, answers))
-        rights = [
-            [choice is not None and choice in question.right for _, choice in answer[:trials]]
-            for question, answer in zip(group, answers, strict=True)
-        ]
-        failed[row] = not trials or any(c is None for answer in answers for _, c in answer)
-        if trials:
-            value[row] = np.mean(np.logical_and.reduce(rights))
-    columns = _choices(pattern, group)
-    level = chance_for_scorer if run.card.scored_cells else chance_for_chooser
-    chance = np.full(len(value), level(columns))
-    no_ties = np.zeros(len(value), dtype=bool)
-    return Outcomes(pattern.items, value, no_ties, failed, chance, no_ties)
+@dataclass(frozen=True)
+class ConsistencyMeasure(Measure):
+    """The share of questions whose trials were all answered alike, right or wrong."""
 
+    name: str = "consistency"
+    about: str = "share of questions answered alike in every order of the options (choosers)"
+    cites: str = "Zheng et al. 2024, Large language models are not robust multiple choice selectors"
+    asks: frozenset[Ask] = frozenset({Ask.CAPTION, Ask.IMAGE})
+
+    def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
+        """One unit a question that was asked more than once; empty for scorers."""
+        if run.card.kind != "chooser":
+            return Outcomes.joined([])
+        asked = answered(run, self.asks).filter(pl.col("trial") >= 0)
+        units = (
+            asked.group_by(QUESTION, maintain_order=True)
+            .agg(
+                pl.col("failed").any(),
+                pl.col("options").first(),
+                trials=pl.len(),
+                alike=pl.col("chosen").list.first().n_unique() == 1,
+            )
+            .filter(pl.col("trials") > 1)
+        )
+        failed = units["failed"].to_numpy()
+        no_ties = np.zeros(len(failed), bool)
+        trials = units["trials"].to_numpy().astype(np.int64)
+        return Outcomes(
+            units["item"].to_numpy(),
+            (units["alike"].to_numpy() & ~failed).astype(float),
+            no_ties,
+            failed,
+            units["options"].to_numpy().astype(float) ** (1 - trials),
+            no_ties,
+        )
+
+
+CONSISTENCY = ConsistencyMeasure()
 
 _TO_TEXT, _TO_IMAGE = frozenset({Ask.CAPTION}), frozenset({Ask.IMAGE})
 _BOTH = _TO_TEXT | _TO_IMAGE

@@ -11,15 +11,15 @@ import numpy as np
 
 from tellapart.errors import BadInput
 from tellapart.measures.comparison import Comparison, Pair
-from tellapart.measures.contrast import Contrast, Couple, Effort, auc_contrast, contrasts
+from tellapart.measures.contrast import Couple, RandomDraws, contrasts
 from tellapart.measures.estimate import measures_of
-from tellapart.measures.foil import AucMeasure
-from tellapart.measures.outcomes import Measure
+from tellapart.measures.measure import Contrast, Measure
 from tellapart.measures.pairing import ROUNDING, Units, aligned, kind_differences, tally
-from tellapart.measures.ties import Bools, TieRule, check_rule
+from tellapart.measures.ties import TieRule, check_rule
 from tellapart.score.run import Run
 from tellapart.stats.differences import holm
 from tellapart.stats.power import ALPHA, detectable, needed
+from tellapart.types import Bools
 
 DRAWS = 10_000
 LEAST_DRAWS = 100
@@ -59,9 +59,9 @@ def compare_runs(
             remarks.append(f"{together[0]}: alone on its benchmark, nothing to compare it with")
             continue
         for measure in measures_of(together[0], measures):
-            effort = Effort(resamples, permutations, seed, (sha256, measure.name))
+            draws = RandomDraws(resamples, permutations, seed, (sha256, measure.name))
             places, units = aligned(together, measure, rule)
-            comparer = _Comparer(together, measure, rule, effort, places, units)
+            comparer = _Comparer(together, measure, rule, draws, places, units)
             pairs += comparer.pairs(by_kind)
             remarks += comparer.remarks(by_kind)
     if not pairs:
@@ -93,7 +93,7 @@ class _Comparer:
     runs: Sequence[Run]
     measure: Measure
     ties: TieRule
-    effort: Effort
+    draws: RandomDraws
     places: list[int]
     units: Units
 
@@ -107,8 +107,9 @@ class _Comparer:
         """All runs against each other, corrected for one another; then kind by kind."""
         units = self.units
         everything = np.ones(len(units.kind), dtype=bool)
-        if isinstance(self.measure, AucMeasure):
-            found = [self._auc(couple) for couple in self.couples]
+        own = [self._own_contrast(couple) for couple in self.couples]
+        found = [contrast for contrast in own if contrast is not None]
+        if found:
             return corrected(self._rows("micro", everything, self.couples, found))
         overall = corrected(self._compared("micro", everything))
         if not by_kind or len(units.kinds) < 2:
@@ -122,23 +123,23 @@ class _Comparer:
         couples = [c for c in self.couples if (self.units.kept(c) & wanted).any()]
         if not couples:
             return []
-        effort = replace(
-            self.effort,
-            purpose=(*self.effort.purpose, kind),
-            permutations=max(self.effort.permutations, LEAST_DRAWS * families * len(couples)),
+        draws = replace(
+            self.draws,
+            purpose=(*self.draws.purpose, kind),
+            permutations=max(self.draws.permutations, LEAST_DRAWS * families * len(couples)),
         )
-        found = contrasts(self.units, wanted, couples, effort, macro=kind == "macro")
+        found = contrasts(self.units, wanted, couples, draws, macro=kind == "macro")
         return self._rows(kind, wanted, couples, found)
 
-    def _auc(self, couple: Couple) -> Contrast:
+    def _own_contrast(self, couple: Couple) -> Contrast | None:
         first, second = (self.runs[self.places[k]] for k in couple)
-        return auc_contrast(first, second, self.runs[0], self.ties)
+        return self.measure.contrast(first, second, self.ties)
 
     def _rows(
         self, kind: str, wanted: Bools, couples: list[Couple], found: list[Contrast]
     ) -> list[Pair]:
         names = labels(self.runs)
-        spans = kind in ("micro", "macro") and not isinstance(self.measure, AucMeasure)
+        spans = kind in ("micro", "macro") and self.measure.by_item
         return [
             Pair(
                 benchmark=self.runs[0].benchmark.name,
@@ -171,7 +172,7 @@ class _Comparer:
                 yield f"{who} share no unit of {self.measure.name} that counts"
         if any(self._chances_differ(couple) for couple in self.couples):
             yield f"by {self.measure.name} chance is not the same for all models (see measure)"
-        if by_kind and isinstance(self.measure, AucMeasure):
+        if by_kind and not self.measure.by_item:
             yield f"{self.measure.name} compares all true captions with all foils: not by kind"
 
 

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart import seeds
-from tellapart.measures.foil import TIE_VALUES, judged_cells
-from tellapart.measures.outcomes import Ints
-from tellapart.measures.pairing import ROUNDING, Units, item_places
-from tellapart.measures.ties import Bools, Floats, TieRule
-from tellapart.score.run import Run
+from tellapart.measures.measure import Contrast
+from tellapart.measures.pairing import ROUNDING, Units
 from tellapart.stats.differences import (
     EXACT_CLUSTERS,
     mcnemar_p,
@@ -23,14 +20,14 @@ from tellapart.stats.differences import (
 )  # fmt: skip
 from tellapart.stats.intervals import cluster_sums
 from tellapart.stats.power import difference_error
-from tellapart.stats.roc import auc_difference
+from tellapart.types import Bools, Floats, Ints
 
 Couple = tuple[int, int]
 """Two columns of `Units`: the first run and the second."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class RandomDraws:
     """How much is drawn at random, and from which seed for which purpose."""
 
     resamples: int
@@ -41,25 +38,6 @@ class Effort:
     def rng(self, what: str) -> np.random.Generator:
         """The generator for one step."""
         return seeds.rng(self.seed, "compare", what, *self.purpose)
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """One pair's values, difference, interval and p-values (see `comparison.Pair`)."""
-
-    first_value: float
-    second_value: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    naive_p: float
-    error: float | None
-    clusters: int
-    differing: int
-    test: str
-    naive_test: str
-    method: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +63,12 @@ class _Table:
 
 
 def contrasts(
-    units: Units, wanted: Bools, couples: Sequence[Couple], effort: Effort, *, macro: bool = False
+    units: Units,
+    wanted: Bools,
+    couples: Sequence[Couple],
+    draws: RandomDraws,
+    *,
+    macro: bool = False,
 ) -> list[Contrast]:
     """The pairs' contrasts on the wanted units, those of a micro or a macro average."""
     strata = units.kind if macro else np.zeros_like(units.kind)
@@ -100,20 +83,20 @@ def contrasts(
         part = table.some(present[:, pairs[0]], pairs)
         values = [_values(units, strata, couples[pair], kept[pair]) for pair in pairs]
         naive = [_naive(units, couples[pair], kept[pair]) for pair in pairs]
-        found |= dict(zip(pairs, _contrasts(part, values, naive, effort), strict=True))
+        found |= dict(zip(pairs, _contrasts(part, values, naive, draws), strict=True))
     return [found[pair] for pair in range(len(couples))]
 
 
 def _contrasts(
-    table: _Table, values: list[tuple[float, float]], naive: list[float], effort: Effort
+    table: _Table, values: list[tuple[float, float]], naive: list[float], draws: RandomDraws
 ) -> list[Contrast]:
     """Of pairs that lie in the same clusters: all are resampled and flipped at once."""
-    interval = paired_intervals(table.sums, table.counts, effort.rng("bootstrap"), effort.resamples)
+    interval = paired_intervals(table.sums, table.counts, draws.rng("bootstrap"), draws.resamples)
     shares = table.shares() * len(table.sums)
-    p = sign_flip_p(shares, effort.rng("flips"), effort.permutations)
+    p = sign_flip_p(shares, draws.rng("flips"), draws.permutations)
     differing = (np.abs(shares) > ROUNDING).sum(axis=0)
-    drawn = f"{effort.permutations:,} sign flips over groups"
-    resampled = f"paired bootstrap over groups, {effort.resamples:,} resamples"
+    drawn = f"{draws.permutations:,} sign flips over groups"
+    resampled = f"paired bootstrap over groups, {draws.resamples:,} resamples"
     errors = [_error(table.sums[..., k], table.counts[..., k]) for k in range(len(values))]
     return [
         Contrast(
@@ -170,32 +153,3 @@ def _values(units: Units, strata: Ints, couple: Couple, keep: Bools) -> tuple[fl
 def _naive(units: Units, couple: Couple, keep: Bools) -> float:
     gap = units.gap(couple, keep)
     return float(mcnemar_p(np.array((gap > ROUNDING).sum()), np.array((gap < -ROUNDING).sum())))
-
-
-def auc_contrast(first: Run, second: Run, reference: Run, ties: TieRule) -> Contrast:
-    """The AUC of T1 of two runs on the items that both cover."""
-    found = []
-    for run in (first, second):
-        cells, places = judged_cells(run), item_places(reference.benchmark, run.benchmark)
-        item = cells.item if places is None else places[cells.item]
-        order = np.argsort(item, kind="stable")
-        # A missing score loses against everything, on either side.
-        lost = np.where(cells.true, -np.inf, np.inf)
-        score = np.where(np.isnan(cells.score), lost, cells.score)
-        found.append((item[order], score[order], cells.true[order]))
-    (item, score, true), (other_item, other_score, _) = found
-    both = np.isin(item, other_item)
-    item, score, true = item[both], score[both], true[both]
-    other_score = other_score[np.isin(other_item, item)]
-    names = np.array([reference.benchmark.items[k].group for k in item])
-    clusters = np.unique(names, return_inverse=True)[1].astype(np.intp)
-    tie = 0.5 if ties == "drop" else TIE_VALUES[ties]
-    seen = auc_difference(score, other_score, true, clusters, tie)
-    naive = auc_difference(score, other_score, true, np.arange(len(item)), tie)
-    low, high = seen.interval()
-    moved = np.bincount(clusters, score != other_score) > 0
-    return Contrast(
-        seen.first, seen.second, seen.difference, low, high, seen.p, naive.p, seen.error,
-        clusters=len(moved), differing=int(moved.sum()), test="Obuchowski 1997, normal",
-        naive_test="DeLong 1988", method="Obuchowski 1997, normal",
-    )  # fmt: skip

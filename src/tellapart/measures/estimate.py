@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart import registry, seeds
-from tellapart.measures.foil import TIE_VALUES, AucMeasure, judged_cells
-from tellapart.measures.outcomes import Ints, Measure, Outcomes
-from tellapart.measures.ties import Floats, TieRule
+from tellapart.measures.measure import Measure, Outcomes, Resampling
+from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
 from tellapart.score.run import Run
-from tellapart.stats.intervals import RESAMPLES, Interval, mean_interval, strata_interval
-from tellapart.stats.roc import auc
+from tellapart.stats.intervals import RESAMPLES, Interval, strata_interval
+from tellapart.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +59,12 @@ def estimates(
         return []
     estimator = _Estimator(run, measure, ties, resamples, seed)
     made = [estimator.estimate("micro", everything)]
-    kinds = sorted({run.benchmark.items[k].kind for k in everything.item})
+    names, kind_of_item = run.benchmark.items.kinds
+    kind = kind_of_item[everything.item]
+    kinds = np.unique(kind)
     if by_kind and len(kinds) > 1:
         made.append(estimator.estimate("macro", everything))
-        of_kind = np.array([run.benchmark.items[k].kind for k in everything.item])
-        made += [estimator.estimate(kind, everything.where(of_kind == kind)) for kind in kinds]
+        made += [estimator.estimate(names[k], everything.where(kind == k)) for k in kinds]
     return made
 
 
@@ -81,7 +81,7 @@ class _Estimator:
     def estimate(self, kind: str, outcomes: Outcomes) -> Estimate:
         """The mean over the outcomes of a kind, with all that goes beside it."""
         kept = outcomes.kept(self.ties)
-        clusters = _codes([self.run.benchmark.items[k].group for k in kept.item])
+        clusters = _renumbered(self.run.benchmark.items.groups[1][kept.item])
         value, chance, interval = 0.0, 0.0, Interval(0.0, 1.0, "every unit is a tie and left out")
         if len(kept.item):
             value, chance, interval = self._mean(kind, kept, clusters)
@@ -95,7 +95,7 @@ class _Estimator:
             high=interval.high,
             chance=chance,
             n=len(kept.item),
-            clusters=len(np.unique(clusters)),
+            clusters=int(clusters.max()) + 1 if len(clusters) else 0,
             ties=int(outcomes.tied.sum()),
             failed=int(outcomes.failed.sum()),
             tie_rule=self.ties,
@@ -105,32 +105,24 @@ class _Estimator:
     def _mean(self, kind: str, kept: Outcomes, clusters: Ints) -> tuple[float, float, Interval]:
         rng = seeds.rng(self.seed, "bootstrap", self.run.benchmark.sha256, self.measure.name, kind)
         if kind == "macro":
-            strata = _codes([self.run.benchmark.items[k].kind for k in kept.item])
+            strata = _renumbered(self.run.benchmark.items.kinds[1][kept.item])
             interval = strata_interval(kept.value, strata, clusters, rng, self.resamples)
-            return _macro(kept.value, strata), _macro(kept.chance, strata), interval
-        if isinstance(self.measure, AucMeasure) and kind == "micro":
-            interval = _auc_interval(self.run, self.ties)
-        else:
-            interval = mean_interval(kept.value, clusters, rng, self.resamples)
-        return float(kept.value.mean()), float(kept.chance.mean()), interval
+            return self._macro(kept.value, strata), self._macro(kept.chance, strata), interval
+        resampling = Resampling(clusters, rng, self.resamples, whole=kind == "micro")
+        interval = self.measure.interval(self.run, self.ties, kept, resampling)
+        return self.measure.reduce(kept.value), self.measure.reduce(kept.chance), interval
+
+    def _macro(self, values: Floats, strata: Ints) -> float:
+        """The mean of the kinds' values."""
+        if type(self.measure).reduce is Measure.reduce:
+            return float(np.mean(np.bincount(strata, values) / np.bincount(strata)))
+        each = [self.measure.reduce(values[strata == k]) for k in range(int(strata.max()) + 1)]
+        return float(np.mean(each))
 
 
-def _codes(names: list[str]) -> Ints:
-    """Names as numbers from 0."""
-    return np.unique(np.array(names), return_inverse=True)[1].astype(np.intp)
-
-
-def _macro(values: Floats, strata: Ints) -> float:
-    return float(np.mean(np.bincount(strata, values) / np.bincount(strata)))
-
-
-def _auc_interval(run: Run, ties: TieRule) -> Interval:
-    """The foils vary too, which a mean over true captions does not know."""
-    cells = judged_cells(run)
-    score = np.where(np.isnan(cells.score), np.where(cells.true, -np.inf, np.inf), cells.score)
-    yes, no = cells.true, ~cells.true
-    tie = 0.5 if ties == "drop" else TIE_VALUES[ties]
-    return auc(score[yes], score[no], cells.group[yes], cells.group[no], tie)[1]
+def _renumbered(codes: Ints) -> Ints:
+    """Codes as numbers from 0 without gaps, in their order."""
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
 def measures_of(run: Run, names: Sequence[str] | None = None) -> list[Measure]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.measures.outcomes import Ints, Measure, Outcomes
-from tellapart.measures.ties import Bools, Floats, TieRule
+from tellapart.measures.measure import Measure, Outcomes
+from tellapart.measures.ties import TieRule
 from tellapart.score.run import Run
+from tellapart.types import Bools, Floats, Ints
 
 ROUNDING = 1e-9
 """Values nearer than this are equal: thirds and sixths do not add up exactly."""
@@ -72,22 +73,23 @@ def aligned(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[
     within = [_place_in_item(outcomes.item) for outcomes in found]
     width = 1 + max((int(place.max()) for place in within), default=0)
     keys = [o.item * width + place for o, place in zip(found, within, strict=True)]
-    every = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.intp)
+    every = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
     rows = [np.searchsorted(every, key) for key in keys]
 
-    def side_by_side(name: str) -> np.typing.NDArray[np.float64]:
+    def side_by_side(name: str) -> Floats:
         table = np.zeros((len(every), len(found)))
         for column, (outcomes, row) in enumerate(zip(found, rows, strict=True)):
             table[row, column] = 1.0 if name == "covered" else getattr(outcomes, name)
         return table
 
-    items = [reference.items[k] for k in every // width]
-    kinds, kind = np.unique(np.array([i.kind for i in items], dtype=str), return_inverse=True)
-    clusters = np.unique(np.array([i.group for i in items], dtype=str), return_inverse=True)[1]
+    item = every // width
+    names, kind_of_item = reference.items.kinds
+    kinds, kind = np.unique(kind_of_item[item], return_inverse=True)
+    clusters = np.unique(reference.items.groups[1][item], return_inverse=True)[1]
     return places, Units(
-        kind=kind.astype(np.intp),
-        kinds=tuple(str(name) for name in kinds),
-        cluster=clusters.astype(np.intp),
+        kind=kind.astype(np.int64),
+        kinds=tuple(names[k] for k in kinds),
+        cluster=clusters.astype(np.int64),
         value=side_by_side("value"),
         covered=side_by_side("covered") > 0,
         left_out=side_by_side("left_out") > 0,
@@ -97,27 +99,11 @@ def aligned(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[
     )
 
 
-def item_places(reference: Benchmark, benchmark: Benchmark) -> Ints | None:
-    """Where a benchmark's items stand in another with the same items; None where it is the same.
-
-    The hash of a benchmark does not depend on the order of its items.
-    """
-    if benchmark is reference or all(map(_same_id, benchmark.items, reference.items)):
-        return None
-    place = {item.id: index for index, item in enumerate(reference.items)}
-    return np.array([place[item.id] for item in benchmark.items], dtype=np.intp)
-
-
-def _same_id(one: object, other: object) -> bool:
-    return getattr(one, "id", None) == getattr(other, "id", None)
-
-
 def _in_order_of(reference: Benchmark, run: Run, outcomes: Outcomes) -> Outcomes:
-    places = item_places(reference, run.benchmark)
-    item = outcomes.item if places is None else places[outcomes.item]
-    order = np.argsort(item, kind="stable")
-    columns = {name: getattr(outcomes, name)[order] for name in Outcomes.__dataclass_fields__}
-    return Outcomes(**{**columns, "item": item[order]})
+    """A benchmark's hash does not depend on the order of its items, so runs may have another."""
+    item = run.benchmark.items.places_in(reference.items)[outcomes.item]
+    ordered = outcomes.where(np.argsort(item, kind="stable"))
+    return replace(ordered, item=np.sort(item, kind="stable"))
 
 
 def _place_in_item(item: Ints) -> Ints:

@@ -15,19 +15,19 @@ from itertools import permutations
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from tellapart.errors import UnknownName
+from tellapart.types import Bools, Floats
 
 TieRule = Literal["wrong", "half", "right", "drop"]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+TIE_VALUES = {"wrong": 0.0, "half": 0.5, "right": 1.0, "drop": 0.0}
+"""What a tie between one right and one wrong option is worth."""
 MAX_CELLS = 7
 """Up to this many cells all orders are gone through for questions that share cells."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OptionCells:
     """One question as columns of a score matrix: the right options and the wrong ones."""
 
     right: tuple[int, ...]
@@ -41,7 +41,9 @@ def check_rule(rule: str) -> TieRule:
     return rule  # type: ignore[return-value]
 
 
-def all_right(scores: Floats, choices: Sequence[Choice], rule: TieRule) -> tuple[Floats, Bools]:
+def all_right(
+    scores: Floats, choices: Sequence[OptionCells], rule: TieRule
+) -> tuple[Floats, Bools]:
     """For each row: how far all choices are right together (0 to 1), and whether a tie decides.
 
     `scores` has one row a unit and one column a cell. A tie in one question does not count where
@@ -61,7 +63,7 @@ def all_right(scores: Floats, choices: Sequence[Choice], rule: TieRule) -> tuple
     return value, tied
 
 
-def expectation(scores: Floats, choices: Sequence[Choice]) -> Floats:
+def expectation(scores: Floats, choices: Sequence[OptionCells]) -> Floats:
     """The probability that all choices are right if tied cells are put into a random order."""
     if len(choices) == 1:
         return _single_expectation(scores, choices[0])
@@ -79,14 +81,14 @@ def expectation(scores: Floats, choices: Sequence[Choice]) -> Floats:
     return total / len(orders)
 
 
-def _single_expectation(scores: Floats, choice: Choice) -> Floats:
+def _single_expectation(scores: Floats, choice: OptionCells) -> Floats:
     best = scores[:, [*choice.right, *choice.wrong]].max(axis=1, keepdims=True)
     right = (scores[:, choice.right] == best).sum(axis=1)
     wrong = (scores[:, choice.wrong] == best).sum(axis=1)
     return np.asarray(right / (right + wrong), dtype=float)
 
 
-def _wins(scores: Floats, choice: Choice, place: dict[int, int]) -> Bools:
+def _wins(scores: Floats, choice: OptionCells, place: dict[int, int]) -> Bools:
     """Whether a right option comes out on top when ties are broken by `place`."""
     options = [*choice.right, *choice.wrong]
     by_place = sorted(range(len(options)), key=lambda k: -place[options[k]])
@@ -97,7 +99,7 @@ def _wins(scores: Floats, choice: Choice, place: dict[int, int]) -> Bools:
 
 
 @cache
-def chance_for_scorer(choices: tuple[Choice, ...]) -> float:
+def chance_for_scorer(choices: tuple[OptionCells, ...]) -> float:
     """The probability that random scores make all choices right (2 x 2 Group: 1/6)."""
     if not choices:
         return 1.0
@@ -105,7 +107,7 @@ def chance_for_scorer(choices: tuple[Choice, ...]) -> float:
     return float(expectation(np.zeros((1, cells)), choices)[0])
 
 
-def chance_for_chooser(choices: tuple[Choice, ...]) -> float:
+def chance_for_chooser(choices: tuple[OptionCells, ...]) -> float:
     """The probability that independent random picks are all right (2 x 2 Group: 1/16)."""
     shares = [len(choice.right) / (len(choice.right) + len(choice.wrong)) for choice in choices]
     return float(np.prod(shares))

@@ -14,7 +14,7 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.comparing import compare_runs
 from tellapart.measures.comparison import Pair
 from tellapart.measures.estimate import Estimate, asks_of, estimates
-from tellapart.measures.outcomes import Measure
+from tellapart.measures.measure import Measure
 from tellapart.measures.ties import TieRule
 from tellapart.models.baselines import Blind
 from tellapart.questions import Ask

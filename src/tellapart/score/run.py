@@ -31,6 +31,7 @@ from tellapart.tables import (
     write_json,
     write_parquet,
 )
+from tellapart.types import Bools
 
 SCHEMA = "tellapart-run-1"
 SCORE_COLUMNS: dict[str, Any] = {
@@ -95,14 +96,27 @@ class Run:
         return self.card.model
 
     @cached_property
+    def covered_rows(self) -> Bools:
+        """Which of the benchmark's items the model was given; a failure counts as covered."""
+        failed = pl.Series("item", [failure.item for failure in self.failures], pl.String)
+        given = pl.concat([self.scores["item"], self.answers["item"], failed]).unique()
+        return self.benchmark.items.ids.is_in(given.implode()).to_numpy()
+
+    @cached_property
     def covered(self) -> frozenset[str]:
-        """The items that the model was given; a failure counts as covered."""
-        tables = (self.scores, self.answers)
-        found = {item for table in tables for item in table["item"].unique()}
-        return frozenset(found | {failure.item for failure in self.failures})
+        """The ids of these items."""
+        return frozenset(self.benchmark.items.ids.filter(pl.Series(self.covered_rows)))
+
+    @property
+    def size(self) -> int:
+        """How many items the run covers."""
+        return int(self.covered_rows.sum())
 
     def __str__(self) -> str:
-        return f"{self.model} on {self.benchmark.name}: {len(self.covered):,} items"
+        return f"{self.model} on {self.benchmark.name}: {self.size:,} items"
+
+    def __repr__(self) -> str:
+        return f"<Run {self}>"
 
 
 def scores_frame(rows: list[tuple[str, int, int, str, float]]) -> pl.DataFrame:
@@ -138,7 +152,7 @@ def save_run(
             "schema": SCHEMA,
             **asdict(run.card),
             "benchmark_folder": where,
-            "items": len(run.covered),
+            "items": run.size,
             "failures": [asdict(failure) for failure in run.failures],
         }
         write_json(partial / "run.json", card)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,5 +124,31 @@ def strata_interval(
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sum_totals / count_totals
     drawn = np.nanmean(means, axis=1) if n_strata > 1 else means[:, 0]
+    low, high = percentile_interval(drawn[np.isfinite(drawn)])
+    return Interval(low, high, f"bootstrap over clusters, {resamples:,} resamples")
+
+
+def resampled_interval(
+    reduce: Callable[[Floats], float],
+    values: Floats,
+    clusters: Ints,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """For any function of the units: whole clusters are drawn with replacement, percentiles.
+
+    Where the function is a mean, `mean_interval` draws the same distribution far more quickly.
+    """
+    order = np.argsort(clusters, kind="stable")
+    _, sizes = np.unique(clusters, return_counts=True)
+    members = np.split(values[order], np.cumsum(sizes)[:-1])
+    drawn = np.array(
+        [
+            reduce(
+                np.concatenate([members[k] for k in rng.integers(0, len(members), len(members))])
+            )
+            for _ in range(resamples)
+        ]
+    )
     low, high = percentile_interval(drawn[np.isfinite(drawn)])
     return Interval(low, high, f"bootstrap over clusters, {resamples:,} resamples")

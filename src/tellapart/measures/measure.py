@@ -1,0 +1,179 @@
+"""What a measure is: a reduction over the answers of a run, unit by unit.
+
+A measure says which questions it reads and what each unit is worth (`outcomes`). By default its
+value is the mean over units, its interval a bootstrap over groups of items that share images, and
+two runs are compared unit by unit. One that is no mean says how it reduces (`reduce`); one that
+compares across items, as an AUC does, also brings its own interval and contrast.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from tellapart.measures.ties import TieRule
+from tellapart.questions import Ask
+from tellapart.score.answers import QUESTION, answers
+from tellapart.score.run import Run
+from tellapart.stats.intervals import Interval, mean_interval, resampled_interval
+from tellapart.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """One entry a unit: its item's place, how right it is (0 to 1), and what is to be known of it.
+
+    A failed unit counts as wrong and stays in; `left_out` marks ties under the rule `drop`.
+    """
+
+    item: Ints
+    value: Floats
+    tied: Bools
+    failed: Bools
+    chance: Floats
+    left_out: Bools
+
+    @classmethod
+    def joined(cls, parts: Iterable[Outcomes]) -> Outcomes:
+        """Several sets of outcomes as one, in the order of the items."""
+        every = list(parts)
+        if not every:
+            none, no = np.zeros(0), np.zeros(0, dtype=bool)
+            return cls(np.zeros(0, dtype=np.int64), none, no, no, none, no)
+        fields = {
+            name: np.concatenate([getattr(part, name) for part in every])
+            for name in cls.__dataclass_fields__
+        }
+        order = np.argsort(fields["item"], kind="stable")
+        return cls(**{name: column[order] for name, column in fields.items()})
+
+    @classmethod
+    def of_answers(cls, table: pl.DataFrame, ties: TieRule) -> Outcomes:
+        """One unit a question; the trials of a chooser count by their mean."""
+        if table.height and (table["trial"] > 0).any():
+            table = table.group_by(QUESTION, maintain_order=True).agg(
+                pl.col("right").mean(),
+                pl.col("failed", "tied").any(),
+                pl.col("share").mean(),
+                pl.col("chance").first(),
+            )
+        tied = table["tied"].to_numpy()
+        right = table["right"].cast(pl.Float64).to_numpy()
+        if ties == "half":
+            value = np.where(tied, table["share"].to_numpy(), right)
+        else:
+            value = np.where(tied, float(ties == "right"), right)
+        return cls(
+            table["item"].to_numpy(),
+            value,
+            tied,
+            table["failed"].to_numpy(),
+            table["chance"].to_numpy(),
+            tied & (ties == "drop"),
+        )
+
+    def kept(self, rule: TieRule) -> Outcomes:
+        """Without the units that the rule leaves out."""
+        return self.where(~self.left_out) if rule == "drop" else self
+
+    def where(self, keep: Bools | Ints) -> Outcomes:
+        """Some of the units."""
+        return Outcomes(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two runs by one measure: values, difference, interval and p-values.
+
+    `p` is of the test over clusters, `naive_p` of the one that takes units for independent;
+    `differing` counts clusters in which the runs differ.
+    """
+
+    first_value: float
+    second_value: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    naive_p: float
+    error: float | None
+    clusters: int
+    differing: int
+    test: str
+    naive_test: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How an interval is drawn: `clusters` numbers the group of each unit.
+
+    `whole` is False where the units are those of one kind of item only.
+    """
+
+    clusters: Ints
+    rng: np.random.Generator
+    resamples: int
+    whole: bool = True
+
+
+class Measure(ABC):
+    """A measure is a value: its name builds it again.
+
+    `asks` are the questions that it reads. `by_item` is False where a unit is judged against
+    other items, so that it says nothing about its own item or kind alone. `one_sided`: who
+    always says the same is perfect by it.
+    """
+
+    name: str
+    about: str
+    cites: str
+    asks: frozenset[Ask]
+    by_item: ClassVar[bool] = True
+
+    @abstractmethod
+    def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
+        """What the run answered, unit by unit; empty where the measure does not apply."""
+
+    def reduce(self, values: Floats) -> float:
+        """The measure's value on some units."""
+        return float(values.mean())
+
+    def interval(
+        self, run: Run, ties: TieRule, outcomes: Outcomes, resampling: Resampling
+    ) -> Interval:
+        """The interval of the value at 95%."""
+        drawn = resampling.clusters, resampling.rng, resampling.resamples
+        if type(self).reduce is Measure.reduce:
+            return mean_interval(outcomes.value, *drawn)
+        return resampled_interval(self.reduce, outcomes.value, *drawn)
+
+    def contrast(self, first: Run, second: Run, ties: TieRule) -> Contrast | None:
+        """Two runs compared in the measure's own way; None: unit by unit, as for all means."""
+        return None
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether always giving the same answer is perfect."""
+        return False
+
+    def about_side(self, side: str) -> Measure | None:
+        """The measure as far as it asks for a "caption", an "image" or "both"; None if it does not.
+
+        Audits use it to read guessers that see only one side.
+        """
+        return None
+
+
+def answered(run: Run, asks: Iterable[Ask]) -> pl.DataFrame:
+    """The answers to several sorts of questions, in the order of the items."""
+    # Questions are asked in the order of `Ask`, so that units of an item stand in that order.
+    tables = [answers(run, ask) for ask in Ask if ask in set(asks)]
+    if len(tables) == 1:
+        return tables[0]
+    return pl.concat(tables).sort("item", maintain_order=True)

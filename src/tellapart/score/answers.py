@@ -1,0 +1,388 @@
+"""Answers: what a run says to every question, as one table for each sort of question.
+
+Scorers and choosers end in the same columns, which measures, comparisons and reports read:
+
+- `item`: the place of the item in the benchmark; `image`, `caption`: what is shown (-1 for what is
+  chosen among); `trial`: which time it was asked (-1 for a question that a chooser never was);
+- `options`: how many there are; `chosen`: those that were chosen (several where scores tie, none
+  where the answer failed);
+- `right`: a right option was chosen and no wrong one; `tied`: right and wrong options score alike;
+  `share`: the share of right options among those chosen, as ties broken by a coin would give it;
+- `failed`: there is no answer, which counts as wrong; `chance`: of a random pick to be right.
+
+A scorer's answer follows from its cells: the option that scores highest; for T1 the side of a
+threshold; for T2 the word whose absence makes the caption fit best; for T3 the candidate that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tellapart import seeds
+from tellapart.benchmark.table import ItemTable, Pattern
+from tellapart.questions import Ask, Question, questions
+from tellapart.score.cells import word_options
+from tellapart.score.run import Run
+from tellapart.types import Bools, Floats, Ints
+
+ANSWER_TABLE: dict[str, Any] = {
+    "item": pl.Int64,
+    "image": pl.Int32,
+    "caption": pl.Int32,
+    "trial": pl.Int32,
+    "options": pl.Int32,
+    "chosen": pl.List(pl.Int32),
+    "right": pl.Boolean,
+    "tied": pl.Boolean,
+    "share": pl.Float64,
+    "failed": pl.Boolean,
+    "chance": pl.Float64,
+}
+_TYPED = [pl.col(name).cast(kind) for name, kind in ANSWER_TABLE.items()]
+QUESTION = ("item", "image", "caption")
+"""The columns that name a question of one sort."""
+
+FOLDS = 5
+"""Thresholds of T1 are fitted on the other folds than those that they are applied to."""
+
+
+@lru_cache(maxsize=32)
+def answers(run: Run, ask: Ask) -> pl.DataFrame:
+    """The answers to all questions of one sort about the items that a run covers.
+
+    In the order of the items, then of the questions as `questions` has them, then of trials.
+    """
+    if run.card.kind == "chooser":
+        return _chosen(run, ask)
+    if ask is Ask.JUDGE:
+        return _judged(run)
+    if ask in (Ask.CAPTION, Ask.IMAGE):
+        return _picked(run, ask)
+    return _found_words(run, ask)
+
+
+# Scorers: the grid
+
+
+@lru_cache(maxsize=16)
+def grid_scores(run: Run) -> tuple[Floats, Ints]:
+    """All cells of all items in one array (NaN for what is missing), and where each item begins."""
+    images, captions = run.benchmark.items.shape
+    begins = np.concatenate([[0], np.cumsum(images * captions)]).astype(np.int64)
+    flat = np.full(int(begins[-1]), np.nan)
+    plain = run.scores.filter(pl.col("edit") == "")
+    if plain.height:
+        row = item_rows(run, plain["item"])
+        place = (
+            begins[row] + plain["image"].to_numpy() * captions[row] + plain["caption"].to_numpy()
+        )
+        flat[place] = plain["score"].to_numpy()
+    return flat, begins
+
+
+def item_rows(run: Run, ids: pl.Series) -> Ints:
+    """The places of items in a run's benchmark, by their ids."""
+    known = run.benchmark.items.ids
+    numbers = pl.int_range(len(known), eager=True)
+    return ids.replace_strict(known, numbers, return_dtype=pl.Int64).to_numpy()
+
+
+def pattern_scores(run: Run) -> Iterator[tuple[Pattern, Floats]]:
+    """For each pattern of covered items, their grids as rows (NaN for what is missing)."""
+    flat, begins = grid_scores(run)
+    for pattern in covered_patterns(run):
+        cells = np.arange(pattern.images * pattern.captions)
+        yield pattern, flat[begins[pattern.rows][:, None] + cells]
+
+
+def covered_patterns(run: Run) -> Iterator[Pattern]:
+    """The patterns of the items that a run covers."""
+    items = run.benchmark.items
+    for pattern in items.patterns:
+        covered = items.has(pattern, run.covered_rows)
+        if len(covered.rows):
+            yield covered
+
+
+def pattern_questions(items: ItemTable, pattern: Pattern, ask: Ask) -> list[Question]:
+    """The questions that every item of a pattern has."""
+    return list(questions(items[int(pattern.rows[0])], frozenset({ask})))
+
+
+def option_columns(pattern: Pattern, question: Question) -> list[int]:
+    """The cells of the grid, written in one row, that a question's options stand for."""
+    if question.ask is Ask.CAPTION:
+        return [pattern.column(question.image, int(j)) for j in question.options]
+    return [pattern.column(int(i), question.caption) for i in question.options]
+
+
+def _picked(run: Run, ask: Ask) -> pl.DataFrame:
+    """Choices among captions or images: the cell that scores highest."""
+    parts = []
+    for pattern, scores in pattern_scores(run):
+        for number, question in enumerate(pattern_questions(run.benchmark.items, pattern, ask)):
+            options = scores[:, option_columns(pattern, question)]
+            failed = np.asarray(np.isnan(options).any(axis=1))
+            best = options == options.max(axis=1, keepdims=True)  # a NaN is equal to nothing
+            best[failed] = False
+            parts.append(_answered(question, pattern.rows, number, best, failed))
+    return _ordered(parts)
+
+
+def _answered(
+    question: Question, rows: Ints, number: int, best: Bools, failed: Bools
+) -> pl.DataFrame:
+    """The answers of many items to one question: `best` marks the options chosen by each."""
+    right = sorted(question.right)
+    chosen, chosen_right = best.sum(axis=1), best[:, right].sum(axis=1)
+    share = np.divide(chosen_right, chosen, out=np.zeros(len(rows)), where=chosen > 0)
+    return pl.DataFrame(
+        {
+            "item": rows,
+            "number": np.full(len(rows), number),
+            "image": np.full(len(rows), question.image),
+            "caption": np.full(len(rows), question.caption),
+            "trial": np.zeros(len(rows), np.int32),
+            "options": np.full(len(rows), len(question.options)),
+            "chosen": _option_lists(best, chosen),
+            "right": (chosen_right > 0) & (chosen_right == chosen),
+            "tied": (chosen_right > 0) & (chosen_right < chosen),
+            "share": share,
+            "failed": failed,
+            "chance": np.full(len(rows), len(right) / len(question.options)),
+        }
+    )
+
+
+def _option_lists(best: Bools, chosen: Ints) -> pl.Series:
+    """For each row the places that are marked."""
+    row, place = np.nonzero(best)
+    if (chosen == 1).all():  # by far the most common case, and quick
+        return pl.Series(place.astype(np.int32)).reshape((-1, 1)).cast(pl.List(pl.Int32))
+    lists = pl.DataFrame({"row": row, "place": place.astype(np.int32)}).group_by("row").agg("place")
+    every = pl.DataFrame({"row": np.arange(len(best))}).join(
+        lists, on="row", how="left", maintain_order="left"
+    )
+    return every["place"].fill_null([])
+
+
+def _ordered(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    if not parts:
+        return pl.DataFrame(schema=ANSWER_TABLE)
+    return (
+        pl.concat(parts).sort("item", "number", maintain_order=True)
+        .select(_TYPED)
+    )  # fmt: skip
+
+
+# Scorers: T1
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCells:
+    """Every single (image, caption) cell of a run's items: what T1 judges.
+
+    `score` is NaN where it is missing; `group` numbers the groups of items that share images.
+    """
+
+    item: Ints
+    image: Ints
+    caption: Ints
+    score: Floats
+    true: Bools
+    group: Ints
+
+    @property
+    def failed(self) -> Bools:
+        """Where there is no score."""
+        return np.isnan(self.score)
+
+    @property
+    def losing_score(self) -> Floats:
+        """The scores, where a missing one loses against everything, on either side."""
+        return np.where(self.failed, np.where(self.true, -np.inf, np.inf), self.score)
+
+
+@lru_cache(maxsize=16)
+def judged_cells(run: Run) -> JudgedCells:
+    """The cells of all covered items, item by item."""
+    items = run.benchmark.items
+    flat, begins = grid_scores(run)
+    true = np.zeros(len(flat), bool)
+    for pattern in items.patterns:
+        for cell in pattern.true:
+            true[begins[pattern.rows] + pattern.column(*cell)] = True
+    sizes = np.diff(begins)
+    item = np.repeat(np.arange(len(items)), sizes)
+    within = np.arange(len(flat)) - begins[item]
+    image, caption = np.divmod(within, items.shape[1][item])
+    kept = run.covered_rows[item]
+    item = item[kept]
+    # Groups are numbered as they first occur among the covered items.
+    _, first, code = np.unique(items.groups[1][item], return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))
+    return JudgedCells(item, image[kept], caption[kept], flat[kept], true[kept], number[code])
+
+
+def fitted_threshold(scores: Floats, true: Bools) -> float:
+    """The threshold above which "true" is said as often as captions are true.
+
+    Such a threshold leans to neither side: a model that knows nothing is right on half of the true
+    captions and on half of the foils. Thresholds lie halfway between neighbouring scores; where
+    all scores are the same it is that score, and everything ties.
+    """
+    values, counts = np.unique(scores, return_counts=True)
+    if len(values) == 1:
+        return float(values[0])
+    called_true = len(scores) - np.cumsum(counts)[:-1]
+    cut = int(np.abs(called_true - true.sum()).argmin())
+    return float((values[cut] + values[cut + 1]) / 2)
+
+
+def crossfitted_thresholds(cells: JudgedCells) -> Floats:
+    """For each cell the threshold that was fitted without its group's fold."""
+    order = seeds.rng(0, "T1 folds").permutation(int(cells.group.max()) + 1)
+    fold = order[cells.group] % FOLDS
+    thresholds = np.empty(len(cells.score))
+    scored = ~cells.failed
+    for k in range(FOLDS):
+        train = scored & (fold != k)
+        train = train if train.any() else scored  # all in one fold: nothing else to fit on
+        thresholds[fold == k] = fitted_threshold(cells.score[train], cells.true[train])
+    return thresholds
+
+
+def _judged(run: Run) -> pl.DataFrame:
+    cells = judged_cells(run)
+    failed = cells.failed
+    if not len(failed):
+        return pl.DataFrame(schema=ANSWER_TABLE)
+    score = np.where(failed, 0.0, cells.score)
+    threshold = np.zeros(len(score)) if failed.all() else crossfitted_thresholds(cells)
+    tied = (score == threshold) & ~failed
+    best = np.stack([score >= threshold, score <= threshold], axis=1) & ~failed[:, None]
+    right = ((score > threshold) == cells.true) & ~tied & ~failed
+    return pl.DataFrame(
+        {
+            "item": cells.item,
+            "image": cells.image,
+            "caption": cells.caption,
+            "trial": np.zeros(len(score), np.int32),
+            "options": np.full(len(score), 2),
+            "chosen": _option_lists(best, best.sum(axis=1)),
+            "right": right,
+            "tied": tied,
+            "share": np.where(tied, 0.5, right),
+            "failed": failed,
+            "chance": np.full(len(score), 0.5),
+        }
+    ).select(_TYPED)
+
+
+# Scorers: T2 and T3
+
+
+def _found_words(run: Run, ask: Ask) -> pl.DataFrame:
+    """The edit of the foil caption that scores highest."""
+    covered = pl.DataFrame({"item": np.flatnonzero(run.covered_rows)}).cast(pl.Int32)
+    options = word_options(run.benchmark.items, ask).join(covered, on="item", how="semi")
+    edits = run.scores.filter(pl.col("edit") != "")
+    scores = edits.with_columns(item=pl.Series(item_rows(run, edits["item"]), dtype=pl.Int32))
+    scored = options.join(
+        scores, on=["item", "image", "caption", "edit"], how="left", maintain_order="left"
+    )
+    failed = pl.col("score").is_null().any().over("unit")
+    best = pl.col("score") == pl.col("score").max().over("unit")
+    scored = scored.with_columns(failed=failed, chosen=best & ~failed)
+    right = pl.col("chosen") & pl.col("is_right")
+    return (
+        scored.group_by("unit", maintain_order=True)
+        .agg(
+            pl.col("item", "image", "caption", "failed").first(),
+            trial=pl.lit(0),
+            options=pl.len(),
+            best=pl.col("chosen").sum(),
+            best_right=right.sum(),
+            chosen=pl.col("place").filter("chosen"),
+        )
+        .with_columns(
+            right=(pl.col("best_right") > 0) & (pl.col("best_right") == pl.col("best")),
+            tied=(pl.col("best_right") > 0) & (pl.col("best_right") < pl.col("best")),
+            share=pl.col("best_right") / pl.max_horizontal("best", 1),
+            chance=1.0 / pl.col("options"),
+        )
+        .select(_TYPED)
+    )
+
+
+# Choosers
+
+
+def asked_questions(items: ItemTable, ask: Ask, covered: Bools) -> pl.DataFrame:
+    """The questions of one sort: item, image, caption, options, right (the right options)."""
+    if ask not in (Ask.CAPTION, Ask.IMAGE, Ask.JUDGE):
+        options = word_options(items, ask)
+        options = options.filter(pl.Series(covered[options["item"].to_numpy()]))
+        return options.group_by("unit", maintain_order=True).agg(
+            pl.col(QUESTION).first(),
+            options=pl.len(),
+            right=pl.col("place").filter("is_right"),
+        ).drop("unit")  # fmt: skip
+    parts = []
+    for every in items.patterns:
+        pattern = items.has(every, covered)
+        if not len(pattern.rows):
+            continue
+        for number, question in enumerate(pattern_questions(items, pattern, ask)):
+            parts.append(
+                pl.DataFrame({"item": pattern.rows}).with_columns(
+                    number=pl.lit(number),
+                    image=pl.lit(question.image, pl.Int32),
+                    caption=pl.lit(question.caption, pl.Int32),
+                    options=pl.lit(len(question.options)),
+                    right=pl.lit(sorted(question.right), pl.List(pl.Int32)),
+                )
+            )
+    if not parts:
+        return pl.DataFrame(schema={**dict.fromkeys(QUESTION, pl.Int64), "options": pl.Int32,
+                                    "right": pl.List(pl.Int32)})  # fmt: skip
+    return pl.concat(parts).sort("item", "number", maintain_order=True).drop("number")
+
+
+def _chosen(run: Run, ask: Ask) -> pl.DataFrame:
+    """What a chooser picked; a question of a covered item without an answer has failed."""
+    asked = asked_questions(run.benchmark.items, ask, run.covered_rows).with_columns(
+        pl.col("item").cast(pl.Int64), pl.col("image", "caption").cast(pl.Int32)
+    )
+    replies = run.answers.filter(pl.col("question").str.starts_with(f"{ask}@"))
+    shown = pl.col("question").str.split("@").list.get(1).str.split(",").list.eval(
+        pl.element().cast(pl.Int32)
+    )  # fmt: skip
+    first, last = shown.list.get(0), shown.list.get(-1)
+    replies = replies.select(
+        pl.Series("item", item_rows(run, replies["item"])),
+        image=pl.lit(-1, pl.Int32) if ask is Ask.IMAGE else first,
+        caption=pl.lit(-1, pl.Int32) if ask is Ask.CAPTION else last,
+        trial="trial",
+        choice="choice",
+    ).sort("trial", maintain_order=True)
+    joined = asked.join(replies, on=list(QUESTION), how="left", maintain_order="left_right")
+    correct = pl.col("right").list.contains(pl.col("choice")).fill_null(False)
+    return joined.select(
+        *QUESTION,
+        pl.col("trial").fill_null(-1),
+        "options",
+        pl.when(pl.col("choice").is_null()).then(pl.lit([], pl.List(pl.Int32)))
+        .otherwise(pl.concat_list("choice")).alias("chosen"),
+        correct.alias("right"),
+        pl.lit(False).alias("tied"),
+        correct.cast(pl.Float64).alias("share"),
+        pl.col("choice").is_null().alias("failed"),
+        (pl.col("right").list.len() / pl.col("options")).alias("chance"),
+    ).select(_TYPED)  # fmt: skip
