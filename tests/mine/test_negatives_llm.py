@@ -23,7 +23,7 @@ from tellapart.mine.negatives.checks import REASONS, edited, problem_of
 from tellapart.mine.negatives.llm import LlmOptions, has_what_it_takes, read_reply
 from tellapart.mine.negatives.prompts import AGAIN, LESSONS, opening
 from tellapart.models.model import ModelInfo
-from tellapart.models.writer import Talk, Written, writer_of
+from tellapart.models.writer import Talk, WriterReply, writer_of
 from tellapart.text.english import formed_like
 from tellapart.text.parse import parse
 from tellapart.verbs.build.negatives import NegativesOptions, negatives
@@ -56,14 +56,14 @@ class Scripted:
 
     facts = ModelInfo("scripted", weights="none")
 
-    def __init__(self, answer: Callable[[str, int], str | Written]) -> None:
+    def __init__(self, answer: Callable[[str, int], str | WriterReply]) -> None:
         self.answer = answer
         self.talks: list[Talk] = []
 
-    def write(self, talks: Sequence[Talk]) -> list[Written]:
+    def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         self.talks += talks
         made = [self.answer(asked_about(talk), attempt(talk)) for talk in talks]
-        return [one if isinstance(one, Written) else Written(one) for one in made]
+        return [one if isinstance(one, WriterReply) else WriterReply(one) for one in made]
 
 
 def other(caption: str) -> str:
@@ -290,7 +290,7 @@ def test_the_captions_own_form_is_kept_where_asked(corpus, tmp_path):
 
 
 def test_an_interrupted_job_goes_on_and_kept_replies_make_it_again(corpus, tmp_path):
-    def answer(caption: str, tried: int) -> str | Written:
+    def answer(caption: str, tried: int) -> str | WriterReply:
         if broken and "cake" in caption:
             raise KeyboardInterrupt
         return other(caption)

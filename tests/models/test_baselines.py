@@ -8,7 +8,7 @@ import pytest
 import tellapart as ta
 from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
-from tellapart.models.model import ModelInfo, Reply, kind_of
+from tellapart.models.model import ChooserReply, ModelInfo, kind_of
 from tellapart.models.names import ModelName, load
 from tellapart.verbs.measure import measure
 
@@ -108,7 +108,7 @@ def test_who_answers_by_content_is_consistent(benchmarks, tmp_path):
 
         def choose(self, asked):
             texts = [[one.item.captions[k] for k in one.order] for one in asked]
-            return [Reply(shown=options.index(min(options))) for options in texts]
+            return [ChooserReply(shown=options.index(min(options))) for options in texts]
 
     options = ta.EvaluateOptions(trials=3)
     (run,) = ta.evaluate([First()], benchmarks["mcic"], tmp_path, options)

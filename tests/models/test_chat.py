@@ -20,7 +20,7 @@ import tellapart as ta
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Image, Item, Origin, Slot, Word
 from tellapart.models.chat import Prompt, data_url, likeliest, position, prompt_of
-from tellapart.models.model import Asked, Chooser
+from tellapart.models.model import Chooser, ShownQuestion
 from tellapart.models.names import load
 from tellapart.pictures import Picture
 from tellapart.questions import Ask, questions
@@ -118,10 +118,10 @@ def item(seen: list[Picture]) -> Item:
     )  # fmt: skip
 
 
-def asked(seen, ask=Ask.CAPTION, order=None, count=1) -> list[Asked]:
+def asked(seen, ask=Ask.CAPTION, order=None, count=1) -> list[ShownQuestion]:
     question = next(iter(questions(item(seen), frozenset([ask]))))
     order = order or tuple(range(len(question.options)))
-    return [Asked(question, tuple(seen), order, trial) for trial in range(count)]
+    return [ShownQuestion(question, tuple(seen), order, trial) for trial in range(count)]
 
 
 def chat(server: Server, options: str = "") -> Any:

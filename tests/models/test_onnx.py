@@ -12,7 +12,7 @@ from tests.models.small import CAPTIONS, pictures
 from tellapart.errors import BadInput
 from tellapart.models.model import DualEncoder
 from tellapart.models.names import load
-from tellapart.models.storybook import FILES, Storybook
+from tellapart.models.onnx import STORYBOOK_FILES, storybook
 
 STORYBOOK = {
     "format": "tellapart-onnx-1",
@@ -32,7 +32,7 @@ def seen(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path):
-    for name in FILES:
+    for name in STORYBOOK_FILES:
         stored = files("tellapart.models") / "storybook_files" / name
         (tmp_path / name).write_bytes(stored.read_bytes())
     (tmp_path / "model.json").write_text(json.dumps(STORYBOOK))
@@ -40,11 +40,11 @@ def folder(tmp_path):
 
 
 def test_the_shipped_model_as_a_folder_gives_its_own_numbers(folder, seen):
-    model, storybook = load(f"onnx:{folder}"), Storybook()
+    model, shipped = load(f"onnx:{folder}"), storybook()
     assert isinstance(model, DualEncoder)
-    np.testing.assert_allclose(model.embed_images(seen), storybook.embed_images(seen), atol=1e-5)
+    np.testing.assert_allclose(model.embed_images(seen), shipped.embed_images(seen), atol=1e-5)
     np.testing.assert_allclose(
-        model.embed_texts(CAPTIONS), storybook.embed_texts(CAPTIONS), atol=1e-5
+        model.embed_texts(CAPTIONS), shipped.embed_texts(CAPTIONS), atol=1e-5
     )
     assert model.facts.weights and load(model.facts.name).facts == model.facts
     assert model.embed_texts([]).shape[0] == model.embed_images([]).shape[0] == 0

@@ -10,6 +10,7 @@ import pytest
 from tellapart.errors import BadInput, TellapartError
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.models.torch_tools import mend_torchvision
+from tellapart.score.encoder import open_encoder
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_without_sentence_transformers_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(TellapartError, match="sentence_transformers") as caught:
-        SentenceModel("some-model").vectors(["a dog"])
+        SentenceModel("some-model").embed_texts(["a dog"])
     assert "tellapart[sentences]" in caught.value.todo
 
 
@@ -44,8 +45,11 @@ def test_sentence_vectors_of_a_local_model(tmp_path):
     model = small_sentence_model(tmp_path / "parts")
     seen = []
     texts = ["a dog", "a cat", "a dog"]
-    made = SentenceModel(str(model)).vectors(texts, lambda *done: seen.append(done))
-    assert made.shape == (3, 16) and made.dtype == np.float32 and seen == [(3, 3)]
+    with open_encoder(
+        SentenceModel(str(model)), progress=lambda *done: seen.append(done)
+    ) as encoder:
+        made = encoder.embed_texts(texts)
+    assert made.shape == (3, 16) and made.dtype == np.float32 and seen == [("texts", 2, 2)]
     assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
     assert np.allclose(made[0], made[2], atol=1e-6) and not np.allclose(made[0], made[1], atol=0.01)
 
@@ -54,7 +58,7 @@ def test_a_sentence_model_that_is_not_there_is_named(tmp_path):
     mend_torchvision()
     pytest.importorskip("sentence_transformers")
     with pytest.raises(BadInput, match="cannot be loaded"):
-        SentenceModel(str(tmp_path / "none")).vectors(["a dog"])
+        SentenceModel(str(tmp_path / "none")).embed_texts(["a dog"])
 
 
 def test_pitfall_21_other_weights_under_the_same_name_have_another_fingerprint(tmp_path):

@@ -13,8 +13,8 @@ from tellapart.corpus.world.compose import part_of
 from tellapart.corpus.world.painter import StorybookPainter, drawn_categories
 from tellapart.corpus.world.world import random_scenes, scene_of
 from tellapart.models.model import DualEncoder
-from tellapart.models.storybook import FILES, Storybook, fingerprint
-from tellapart.training.examples import SHARES, NearMissExample, example, vocabulary
+from tellapart.models.onnx import STORYBOOK, STORYBOOK_FILES, Onnx, storybook
+from tellapart.training.examples import SHARES, NearMissExample, example, save_inputs, vocabulary
 from tellapart.verbs.world import world
 
 SCENES = 40
@@ -26,8 +26,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def model() -> Storybook:
-    return Storybook()
+def model() -> Onnx:
+    return storybook()
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +36,27 @@ def examples() -> list[NearMissExample]:
     return [example(0, index, painter, categories) for index in range(150)]
 
 
-def test_is_a_dual_encoder_with_fingerprints(model: Storybook) -> None:
+def test_is_a_dual_encoder_with_fingerprints(model: Onnx) -> None:
     assert isinstance(model, DualEncoder)
     assert model.facts.name == "storybook"
-    assert model.facts.weights == fingerprint() and model.facts.preprocessing
+    assert model.facts.fingerprint[:32] == "a2a0f90add2d6595bb127b629718a085"  # as in 0.1.0
+
+
+def test_is_a_folder_as_training_writes_it(tmp_path: Path, model: Onnx) -> None:
+    save_inputs(tmp_path)
+    for name in ("model.json", "vocabulary.json"):
+        assert (tmp_path / name).read_bytes() == (STORYBOOK / name).read_bytes()
+    folder = Onnx(str(STORYBOOK))
+    texts = ["A dog.", "Two red cats on a table."]
+    assert folder.embed_texts(texts).tobytes() == model.embed_texts(texts).tobytes()
 
 
 def test_files_are_small() -> None:
     folder = files("tellapart.models") / "storybook_files"
-    assert sum(len((folder / name).read_bytes()) for name in FILES) < 6_000_000
+    assert sum(len((folder / name).read_bytes()) for name in STORYBOOK_FILES) < 6_000_000
 
 
-def test_embeddings_have_unit_length(model: Storybook, corpus: Corpus) -> None:
+def test_embeddings_have_unit_length(model: Onnx, corpus: Corpus) -> None:
     pictures = [corpus.picture(image) for image in corpus.images["id"]]
     texts = corpus.captions["text"].to_list()
     for rows in (model.embed_images(pictures), model.embed_texts(texts)):
@@ -55,15 +64,15 @@ def test_embeddings_have_unit_length(model: Storybook, corpus: Corpus) -> None:
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
-def test_same_input_gives_the_same_bytes(model: Storybook, corpus: Corpus) -> None:
+def test_same_input_gives_the_same_bytes(model: Onnx, corpus: Corpus) -> None:
     pictures = [corpus.picture(image) for image in corpus.images["id"][:8]]
     texts = corpus.captions["text"].to_list()[:40]
-    again = Storybook()
+    again = storybook()
     assert model.embed_images(pictures).tobytes() == again.embed_images(pictures).tobytes()
     assert model.embed_texts(texts).tobytes() == again.embed_texts(texts).tobytes()
 
 
-def test_what_else_is_in_a_batch_changes_nothing(model: Storybook, corpus: Corpus) -> None:
+def test_what_else_is_in_a_batch_changes_nothing(model: Onnx, corpus: Corpus) -> None:
     pictures = [corpus.picture(image) for image in corpus.images["id"][:35]]
     texts = corpus.captions["text"].to_list()[:70]
     alone = np.concatenate([model.embed_images([picture]) for picture in pictures])
@@ -72,17 +81,17 @@ def test_what_else_is_in_a_batch_changes_nothing(model: Storybook, corpus: Corpu
     np.testing.assert_allclose(model.embed_texts(texts), alone, atol=1e-5)
 
 
-def test_odd_texts_do_not_fail(model: Storybook) -> None:
+def test_odd_texts_do_not_fail(model: Onnx) -> None:
     odd = ["A zebra juggles.", "", "?!", "Ein Hündchen", "dog " * 500]
     rows = model.embed_texts(odd)
     assert rows.shape == (len(odd), 192) and np.isfinite(rows).all()
 
 
-def test_no_pictures_and_no_texts_give_no_rows(model: Storybook) -> None:
+def test_no_pictures_and_no_texts_give_no_rows(model: Onnx) -> None:
     assert len(model.embed_images([])) == len(model.embed_texts([])) == 0
 
 
-def test_finds_the_picture_of_a_detailed_caption(model: Storybook, corpus: Corpus) -> None:
+def test_finds_the_picture_of_a_detailed_caption(model: Onnx, corpus: Corpus) -> None:
     """Each scene's last caption, its own picture against every other: chance is 50%."""
     ids = corpus.images["id"].to_list()
     images = model.embed_images([corpus.picture(image) for image in ids])
@@ -144,7 +153,7 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
 
     torch.set_num_threads(1)  # two that wait for each other are slow on a busy machine
     plan = TrainingPlan(examples=16, held_out=0, epochs=12, pairs_a_batch=8)
-    drawn = draw_examples(tmp_path, plan.examples, plan.seed, 1, lambda done, total: None)
+    drawn = draw_examples(tmp_path, plan.examples, plan.seed, 1)
     torch.manual_seed(0)
     shape = Shape(channels=(8, 16, 24), width=32, dimensions=16, text_layers=1)
     towers = Towers(shape, 2 + len(vocabulary()))
@@ -158,7 +167,7 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
     with torch.no_grad():
         wanted = towers.image(torch.from_numpy(images)), towers.text(torch.from_numpy(words))
     for name, shown, rows in zip(
-        FILES, ({"pixels": images}, {"words": words}), wanted, strict=False
+        STORYBOOK_FILES, ({"pixels": images}, {"words": words}), wanted, strict=False
     ):
         session = onnxruntime.InferenceSession(tmp_path / name)
         np.testing.assert_allclose(session.run(None, shown)[0], rows.numpy(), atol=1e-3)

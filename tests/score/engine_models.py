@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellapart.models.model import ModelInfo, Reply
+from tellapart.models.model import ChooserReply, ModelInfo
 
 
 def vector(data: bytes, width: int = 8) -> np.ndarray:
@@ -76,7 +76,9 @@ class Picks:
     def choose(self, asked):
         time.sleep(self.delay)
         self.asked += [f"{one.item.id} {one.question.id} {one.trial}" for one in asked]
-        return [Reply(shown=len(one.item.id) * 7 % len(one.order), text="so") for one in asked]
+        return [
+            ChooserReply(shown=len(one.item.id) * 7 % len(one.order), text="so") for one in asked
+        ]
 
 
 def run_job(out: str, benchmarks: list[str], delay: float, cache: str) -> None:

@@ -19,7 +19,7 @@ from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.estimate import asks_of
-from tellapart.models.model import ModelInfo, Reply
+from tellapart.models.model import ChooserReply, ModelInfo
 from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed
 from tellapart.score.cells import CellTable
@@ -265,7 +265,7 @@ def test_a_chooser_that_goes_wrong_is_named(benchmarks, tmp_path):
         facts = ModelInfo("odd")
 
         def choose(self, asked):
-            return [Reply(shown=99) for _ in asked]
+            return [ChooserReply(shown=99) for _ in asked]
 
     with pytest.raises(ModelFailed, match=r"odd failed on the batch of image@0 of item .*99 of 2"):
         ta.evaluate([Odd()], benchmarks["bison"], tmp_path / "runs")

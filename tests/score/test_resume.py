@@ -17,7 +17,7 @@ from tests.score.engine_models import Dual, Pairs, Picks
 import tellapart as ta
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.models.model import Reply
+from tellapart.models.model import ChooserReply
 from tellapart.score.batches import ModelFailed
 
 SCRIPT = Path(__file__).with_name("engine_models.py")
@@ -188,7 +188,7 @@ def test_a_failed_answer_is_not_kept_as_an_answer(benchmarks, tmp_path):
             replies = super().choose(asked)
             if self.good:
                 return replies
-            replies[0] = Reply(None, failure="busy")
+            replies[0] = ChooserReply(None, failure="busy")
             if len(self.asked) > 30:
                 raise ValueError("broken")
             return replies

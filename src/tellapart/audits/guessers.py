@@ -213,7 +213,7 @@ def lm_guesser(name: str, progress: Progress = silent) -> Guesser:
         except TellapartError as error:
             error.todo = (error.todo + "; " if error.todo else "") + "or audit without --lm"
             raise
-        watch = lambda done, total: progress(name, done, total)  # noqa: E731
+        watch = lambda _, done, total: progress(name, done, total)  # noqa: E731
         return score_texts(model, sheet.texts, progress=watch)[sheet.text]
 
     likelier, less_likely = f"likelier ({name})", f"less likely ({name})"

@@ -21,13 +21,11 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import ReadOptions
 from tellapart.errors import BadInput
 from tellapart.measures.ranking import Collection, Ranks, rank_both
-from tellapart.models.model import DualEncoder, PairScorer, is_cacheable
+from tellapart.models.model import DualEncoder, PairScorer
 from tellapart.options import Cache, CacheGb, Help, Seed, SkipBad, UseCache
-from tellapart.pictures import Picture
-from tellapart.score.batches import Limits, ModelFailed
-from tellapart.score.cells import text_keys
-from tellapart.score.encoder import Encoder, open_shelf
-from tellapart.score.plan import content_hash, distinct_images, pair_keys
+from tellapart.score.batches import ModelFailed
+from tellapart.score.encoder import Encoder, open_encoder
+from tellapart.score.plan import distinct_images
 from tellapart.store.cache import SIZE_GB, default_folder
 
 Ints = npt.NDArray[np.int64]
@@ -141,16 +139,16 @@ def rank_corpus(
                 f"a collection of {size:,} images cannot be drawn from {len(ids):,}",
                 allowed=f"1 to {len(ids):,}",
             )
-    shelf = None
-    if options.cache_folder and is_cacheable(model):
-        shelf = open_shelf(options.cache_folder, model.facts, options.cache_gb)
-    encoder = Encoder(model, Limits(options.batch_size), shelf, options.skip_bad, report=progress)
     encode = _embedded if isinstance(model, DualEncoder) else _paired
-    try:
+    with open_encoder(
+        model,
+        cache=options.cache_folder,
+        cache_gb=options.cache_gb,
+        batch_size=options.batch_size,
+        skip_bad=options.skip_bad,
+        progress=progress,
+    ) as encoder:
         found, ids, skipped = encode(encoder, corpus, ids)
-    finally:
-        if shelf:
-            shelf.close()
     sizes = [*sorted({size for size in options.sizes if size < len(ids)}), len(ids)]
     rows: list[Row] = []
     for number, size in enumerate(sizes, 1):
@@ -181,16 +179,11 @@ def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
         by_content=True,
         progress=lambda done, total: encoder.report("reading", done, total),
     )
-    left, bad = encoder.images(images)
+    left, bad = encoder.embed_images(images)
     keep = [k for k in range(len(ids)) if number[k] not in bad]
     texts, owner = _captions(corpus, [ids[k] for k in keep])
     distinct = list(dict.fromkeys(texts))
-    asker, parts = encoder.asker("texts"), []
-    for begin in range(0, len(distinct), encoder.window):
-        some = distinct[begin : begin + encoder.window]
-        parts.append(encoder.texts(asker, some, text_keys(some), begin))
-        encoder.report("texts", begin + len(some), len(distinct))
-    right = np.concatenate(parts)
+    right = encoder.embed_texts(distinct)
     rows = np.array([number[k] for k in keep])
     for kind, array in (("images", left[rows]), ("texts", right)):
         if not np.isfinite(array).all():
@@ -219,21 +212,12 @@ def _paired(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
             todo="ask for fewer images with --limit, or use a model that embeds",
         )
     scores = np.empty((len(ids), len(distinct)))
-    asker, keys = encoder.asker("pairs"), text_keys(distinct)
-    for k, picture in enumerate(corpus.picture(image) for image in ids):
-        pairs = pair_keys(np.frombuffer(content_hash(picture) * len(keys), np.uint64), keys)
-        for part in encoder.pairs(asker, [0] * len(distinct), [picture], distinct, pairs):
-            if part.bad or not np.isfinite(part.rows).all():
-                raise next(iter(part.bad.values()), _no_number(model.facts.name, picture))
-            scores[k, part.batch.places] = part.rows[:, 0]
+    for k, image in enumerate(ids):
+        scores[k] = encoder.score_pairs([corpus.picture(image)] * len(distinct), distinct)
         encoder.report("scores", k + 1, len(ids))
     at = {text: k for k, text in enumerate(distinct)}
     columns = np.array([at[text] for text in texts])
     return Collection(owner, np.arange(len(ids)), columns, scores, None), ids, ()
-
-
-def _no_number(model: str, picture: Picture) -> ModelFailed:
-    return ModelFailed(f"{model} gives image {picture.id} a score that is not a number")
 
 
 def _captions(corpus: Corpus, ids: list[str]) -> tuple[list[str], Ints]:

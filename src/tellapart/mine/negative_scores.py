@@ -193,7 +193,7 @@ def _scores(
         texts = [caption for pair in pairs for caption in pair.captions]
         found = score_texts(
             ready, texts, cache=scoring.cache, batch_size=scoring.batch_size,
-            progress=lambda done, total: scoring.report(name, done, total),
+            progress=lambda _, done, total: scoring.report(name, done, total),
         )  # fmt: skip
         return found[0::2], found[1::2]
     if kind_of(ready) != "scorer":

@@ -12,69 +12,69 @@ from tellapart.corpus.world.grammar import understand
 from tellapart.corpus.world.scene import Scene, Statement, is_true
 from tellapart.corpus.world.world import scene_of
 from tellapart.errors import BadImage, BadInput
-from tellapart.models.model import Asked, Floats, Reply, Shown
+from tellapart.models.model import AnyFloats, ChooserReply, NamedModel, ShownItem, ShownQuestion
 from tellapart.models.names import facts
 from tellapart.pictures import Picture
 from tellapart.text.ngram_model import NGramModel
 from tellapart.text.tokens import tokens
 
 
-class Chance:
+class Chance(NamedModel):
     """Scores every cell at random; the floor that any model must leave behind."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.facts = facts("chance", seed=seed)
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One random number a pair, the same for the same pair."""
         pairs = zip(pictures, texts, strict=True)
         return np.array([seeds.unit("chance", self.seed, p.id, text) for p, text in pairs])
 
 
-class ChanceChooser:
+class ChanceChooser(NamedModel):
     """Answers every question at random, each on its own (as a person with eyes shut would)."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.facts = facts("chance-chooser", seed=seed)
 
-    def choose(self, asked: Sequence[Asked]) -> list[Reply]:
+    def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One random option a question."""
-        return [Reply(shown=self._pick(question)) for question in asked]
+        return [ChooserReply(shown=self._pick(question)) for question in asked]
 
-    def _pick(self, asked: Asked) -> int:
+    def _pick(self, asked: ShownQuestion) -> int:
         path = (asked.item.content, asked.question.id, asked.trial)
         return int(seeds.unit("chooser", self.seed, *path) * len(asked.order))
 
 
-class Constant:
+class Constant(NamedModel):
     """Gives every cell the same score: ties on every item."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value
         self.facts = facts("constant", value=value)
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """The same number for every pair."""
         return np.full(len(texts), self.value)
 
 
-class ConstantChooser:
+class ConstantChooser(NamedModel):
     """Always picks the option that is shown first."""
 
     def __init__(self) -> None:
         self.facts = facts("constant-chooser")
 
-    def choose(self, asked: Sequence[Asked]) -> list[Reply]:
+    def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """Position 0, every time."""
-        return [Reply(shown=0) for _ in asked]
+        return [ChooserReply(shown=0) for _ in asked]
 
 
 FOLDS = 5
 
 
-class Blind:
+class Blind(NamedModel):
     """Scores captions by their own likelihood, per word; never sees a picture.
 
     Language models are fitted on the captions of the benchmark at hand, right and wrong ones
@@ -91,7 +91,7 @@ class Blind:
         self._models: list[NGramModel] = []
         self._known: dict[tuple[int, str], float] = {}
 
-    def prepare(self, shown: Sequence[Shown]) -> None:
+    def prepare(self, shown: Sequence[ShownItem]) -> None:
         """Fit one language model for each fold, on the captions of all other folds."""
         groups = sorted({one.group for one in shown})
         places = seeds.rng(0, "blind").permutation(len(groups)) % FOLDS
@@ -105,7 +105,7 @@ class Blind:
             NGramModel(map(tokens, _without(by_fold, fold)), self.order) for fold in range(FOLDS)
         ]
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """Mean log-probability of a word; the picture only says which model is fair."""
         return np.array([self._score(p.id, text) for p, text in zip(pictures, texts, strict=True)])
 
@@ -127,7 +127,7 @@ def _without(by_fold: list[dict[str, None]], fold: int) -> list[str]:
 _understand = lru_cache(maxsize=100_000)(understand)
 
 
-class Oracle:
+class Oracle(NamedModel):
     """Knows the truth about pictures of the built-in world (error=0.1: is wrong in 10% of cells).
 
     It reads the caption, and the scene that the picture file carries; what it judges is the
@@ -141,7 +141,7 @@ class Oracle:
         self.facts = facts("oracle", error=error, seed=seed)
         self._scenes: dict[str, Scene] = {}
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """1 where the caption is true, 0 where it is false; turned round in cells of error."""
         pairs = zip(pictures, texts, strict=True)
         return np.array([float(self._judge(picture, text)) for picture, text in pairs])

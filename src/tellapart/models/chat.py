@@ -14,8 +14,8 @@ from typing import Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.models.chat_http import Endpoint, Limits, NoAnswer, model_and_url, said
-from tellapart.models.model import Asked, ModelInfo, Reply
+from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, model_and_url, said
+from tellapart.models.model import ChooserReply, ModelInfo, NamedModel, ShownQuestion
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture, crop_box, split_uri
 from tellapart.questions import Ask
@@ -78,7 +78,7 @@ class Prompt:
     options: tuple[str, ...]
 
 
-def prompt_of(asked: Asked) -> Prompt:
+def prompt_of(asked: ShownQuestion) -> Prompt:
     """The prompt of a question, its options lettered in the order in which they are shown."""
     question, item = asked.question, asked.item
     caption = item.captions[question.caption] if question.caption >= 0 else ""
@@ -102,7 +102,7 @@ def prompt_of(asked: Asked) -> Prompt:
     return Prompt((asked.pictures[question.image], asks), answers, options)
 
 
-def option_texts(asked: Asked) -> tuple[str, ...]:
+def option_texts(asked: ShownQuestion) -> tuple[str, ...]:
     """The options as shown; a word that a caption has twice is numbered."""
     question, item = asked.question, asked.item
     if question.ask is Ask.CAPTION:
@@ -198,7 +198,7 @@ TOP = 20
 """How many alternatives to a token are asked for."""
 
 
-class Chat:
+class Chat(NamedModel):
     """Chat models behind an OpenAI-compatible server: chat:gpt-4o@https://api.openai.com/v1.
 
     A chooser: it is shown pictures and lettered options in the order of the trial and replies with
@@ -221,7 +221,7 @@ class Chat:
         self._model, url = model_and_url(model_at_url)
         if concurrency < 1:
             raise BadInput(f"concurrency={concurrency} is none", allowed="1 or more")
-        limits = Limits(timeout, retries, wait, max_requests, max_tokens_total)
+        limits = RequestLimits(timeout, retries, wait, max_requests, max_tokens_total)
         self.endpoint = Endpoint(url, limits)
         self._temperature, self._max_tokens = temperature, max_tokens
         self._logprobs, self._concurrency = logprobs, concurrency
@@ -231,7 +231,7 @@ class Chat:
             canonical("chat", told, model_at_url), told, preprocessing=wording(), dtype="unknown"
         )
 
-    def choose(self, asked: Sequence[Asked]) -> list[Reply]:
+    def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One reply a question; what fails is a failure of that question alone."""
         prompts = [prompt_of(one) for one in asked]
         # Pictures are read before anything is sent: a broken one stops nothing half-way.
@@ -244,19 +244,19 @@ class Chat:
             lambda prompt: self._reply(prompt, urls), prompts, self._concurrency
         )
 
-    def _reply(self, prompt: Prompt, urls: Mapping[str, str]) -> Reply:
+    def _reply(self, prompt: Prompt, urls: Mapping[str, str]) -> ChooserReply:
         try:
             found = self.endpoint.ask(self._payload(prompt, urls))
         except NoAnswer as error:
-            return Reply(None, failure=str(error))
+            return ChooserReply(None, failure=str(error))
         text, tokens = said(found)
         text = self.endpoint.hidden(text)
         place = position(text, prompt)
         if place is None:
             allowed = ", ".join(prompt.answers)
             reason = "the reply is empty" if not text.strip() else "the reply is no answer"
-            return Reply(None, text=text, failure=f"{reason} (allowed: {allowed})")
-        return Reply(likeliest(tokens, prompt, place), text=text)
+            return ChooserReply(None, text=text, failure=f"{reason} (allowed: {allowed})")
+        return ChooserReply(likeliest(tokens, prompt, place), text=text)
 
     def _payload(self, prompt: Prompt, urls: Mapping[str, str]) -> dict[str, Any]:
         content = [

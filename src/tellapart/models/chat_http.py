@@ -32,7 +32,7 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """How long to wait, how often to try, how much to spend (0: no limit)."""
 
     timeout: float
@@ -45,7 +45,7 @@ class Limits:
 class Endpoint:
     """One server; may be used from several threads."""
 
-    def __init__(self, url: str, limits: Limits) -> None:
+    def __init__(self, url: str, limits: RequestLimits) -> None:
         self._httpx = need("httpx", "chat")
         self._url = url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
         self._limits = limits

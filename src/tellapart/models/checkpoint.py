@@ -1,4 +1,4 @@
-"""Loading from the Hugging Face hub, its cache or a folder, with errors that say what to do.
+"""A checkpoint of transformers, loaded from the hub, its cache or a folder; and what goes into it.
 
 `HF_HOME` and `HF_HUB_OFFLINE` are honoured as the library does; code from a repository is never
 run (`trust_remote_code` stays off).
@@ -22,9 +22,12 @@ from tellapart.pictures import Picture
 if TYPE_CHECKING:
     import torch
 
+PAIRS = 32
+"""Pairs that go through a decoder together: its scores of all words for all places fill memory."""
+
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Checkpoint:
     """What a model string asks for: a name on the hub or a folder, and how to hold its weights."""
 
     name: str
@@ -60,21 +63,21 @@ def transformers_library() -> Any:
     return torch_library("transformers")
 
 
-def fetch(load: Callable[..., Any], wanted: Wanted, **more: Any) -> Any:
+def fetch(load: Callable[..., Any], checkpoint: Checkpoint, **more: Any) -> Any:
     """Call one of the library's `from_pretrained`; what it cannot find or read is explained."""
-    if wanted.revision:
-        more["revision"] = wanted.revision
-    if wanted.is_gguf:
+    if checkpoint.revision:
+        more["revision"] = checkpoint.revision
+    if checkpoint.is_gguf:
         for package in ("gguf", "accelerate"):
             need(package, "gguf")
-        more["gguf_file"] = Path(wanted.name).name
+        more["gguf_file"] = Path(checkpoint.name).name
     try:
-        return load(wanted.place, **more)
+        return load(checkpoint.place, **more)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
         home = os.environ.get("HF_HOME", "~/.cache/huggingface")
         raise TellapartError(
-            f"the model {wanted.name!r} cannot be loaded: {_first_line(error)}",
+            f"the model {checkpoint.name!r} cannot be loaded: {_first_line(error)}",
             where=f"{home}, without the network (HF_HUB_OFFLINE is set)" if offline else "",
             allowed="a name on the hub such as openai/clip-vit-base-patch32, or a folder "
             "(./folder) with config.json, weights and the processor's files",
@@ -84,23 +87,23 @@ def fetch(load: Callable[..., Any], wanted: Wanted, **more: Any) -> Any:
         ) from error
 
 
-def weights_of(kind: Any, wanted: Wanted) -> Any:
+def weights_of(kind: Any, checkpoint: Checkpoint) -> Any:
     """The model with its weights, ready to run; a head that would be random is refused."""
     told = transformers_library().__version__
     version = tuple(int(part) for part in told.split(".")[:2])
-    dtype = {"dtype" if version >= (4, 56) else "torch_dtype": dtype_of(wanted.dtype)}
+    dtype = {"dtype" if version >= (4, 56) else "torch_dtype": dtype_of(checkpoint.dtype)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, info = fetch(kind.from_pretrained, wanted, output_loading_info=True, **dtype)
+        model, info = fetch(kind.from_pretrained, checkpoint, output_loading_info=True, **dtype)
     missing = sorted(k for k in info["missing_keys"] if not k.endswith("position_ids"))
     if missing:
         raise TellapartError(
-            f"{wanted.name!r} has no weights for {len(missing)} parts of {kind.__name__}: "
+            f"{checkpoint.name!r} has no weights for {len(missing)} parts of {kind.__name__}: "
             f"{', '.join(missing[:3])}; the library would make them up at random",
             allowed="a checkpoint that was trained with this head",
             todo="choose another head= or another checkpoint",
         )
-    return model.to(wanted.device).eval()
+    return model.to(checkpoint.device).eval()
 
 
 def described(*parts: Any) -> str:
@@ -129,11 +132,10 @@ def _first_line(error: BaseException) -> str:
     return lines[0][:300] if lines else type(error).__name__
 
 
-IMAGES, PAIRS = 16, 32
-
-
 def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
     """Places with equal keys together, `size` at most: texts of one length need no padding.
+
+    Padding would change a decoder's scores, so a batch is cut by length here and nowhere else.
 
     >>> list(alike([3, 2, 3, 3], size=2))
     [[0, 2], [3], [1]]
@@ -146,17 +148,16 @@ def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
             yield [group[k] for k in part]
 
 
-def seen_once(
+def see_once(
     pictures: Sequence[Picture], image_processor: Any, see: Callable[[Any], torch.Tensor]
 ) -> dict[str, torch.Tensor]:
     """What the vision tower makes of each distinct picture, by id."""
-    distinct = list({picture.id: picture for picture in pictures}.values())
-    seen: dict[str, torch.Tensor] = {}
-    for part in chunks(len(distinct), IMAGES):
-        some = [distinct[k] for k in part]
-        pixels = image_processor(images=[p.open() for p in some], return_tensors="pt").pixel_values
-        seen |= dict(zip([p.id for p in some], see(pixels), strict=True))
-    return seen
+    distinct = {picture.id: picture for picture in pictures}
+    if not distinct:
+        return {}
+    opened = [picture.open() for picture in distinct.values()]
+    pixels = image_processor(images=opened, return_tensors="pt").pixel_values
+    return dict(zip(distinct, see(pixels), strict=True))
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], length: int) -> list[list[int]]:
@@ -169,3 +170,20 @@ def log_probabilities(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tens
     """The log-probability of each target token, shape (n, tokens); float64, as sums saturate."""
     chosen = logits.double().log_softmax(dim=-1).gather(-1, targets.unsqueeze(-1))
     return chosen.squeeze(-1)
+
+
+def to_device(inputs: Any, checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
+    """Inputs on the model's device, pixels in its dtype."""
+    dtype = dtype_of(checkpoint.dtype)
+    return {
+        name: value.to(checkpoint.device, dtype)
+        if value.is_floating_point()
+        else value.to(checkpoint.device)
+        for name, value in inputs.items()
+    }
+
+
+def text_length(config: Any, tokenizer: Any) -> int:
+    """How many tokens the text tower takes; tokenizers saved without it claim 10 ** 30."""
+    text = getattr(config, "text_config", config)
+    return int(min(text.max_position_embeddings, tokenizer.model_max_length))

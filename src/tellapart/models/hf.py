@@ -1,7 +1,8 @@
-"""CLIP, SigLIP and SigLIP 2 through transformers: dual encoders.
+"""`hf`: models of the transformers library, by name on the hub or from a folder.
 
-Texts are padded as each was trained: CLIP to the longest (its causal tower reads nothing behind
-the end token), SigLIP and SigLIP 2 always to their full length of 64, canonicalised (pitfall 11).
+CLIP, SigLIP and SigLIP 2 are dual encoders. BLIP has two heads that share weights, and published
+numbers differ by which was used, so the head is part of the name (pitfall 18). Captioners score a
+pair by how likely the caption is, given the picture.
 """
 
 from __future__ import annotations
@@ -15,30 +16,29 @@ import numpy as np
 
 from tellapart.errors import BadInput
 from tellapart.models.checkpoint import (
-    IMAGES,
-    PAIRS,
-    Wanted,
+    Checkpoint,
     alike,
     described,
     fetch,
     log_probabilities,
-    seen_once,
+    see_once,
+    text_length,
+    to_device,
     token_ids,
     transformers_library,
     weights_of,
 )
 from tellapart.models.language import CausalModel, TextClassifier
-from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.model import NO_ROWS, AnyFloats, ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.models.torch_tools import (
-    chunks,
     device_of,
     dtype_of,
     fingerprint,
-    put_back,
     unit_rows,
 )
 from tellapart.pictures import Picture
+from tellapart.types import Floats32
 
 if TYPE_CHECKING:
     import torch
@@ -46,79 +46,59 @@ if TYPE_CHECKING:
 
 PADDING = {"clip": "longest", "siglip": "max_length", "siglip2": "max_length"}
 """The families that are known, and how their texts are padded."""
-DUAL_IMAGES, DUAL_TEXTS = 32, 64
 
 
-class HFDualEncoder:
+class HFDualEncoder(NamedModel):
     """A model with `get_image_features` and `get_text_features`, behind its own processor."""
 
-    def __init__(self, transformers: Any, family: str, wanted: Wanted, facts: ModelInfo) -> None:
-        self._family, self._wanted = family, wanted
-        self._model = weights_of(transformers.AutoModel, wanted)
-        self._processor = fetch(transformers.AutoProcessor.from_pretrained, wanted)
+    def __init__(
+        self, transformers: Any, family: str, checkpoint: Checkpoint, info: ModelInfo
+    ) -> None:
+        self._family, self._checkpoint = family, checkpoint
+        self._model = weights_of(transformers.AutoModel, checkpoint)
+        self._processor = fetch(transformers.AutoProcessor.from_pretrained, checkpoint)
         self._length = text_length(self._model.config, self._processor.tokenizer)
         self.facts = ModelInfo(
-            facts.name,
-            facts.options,
+            info.name,
+            info.options,
             weights=fingerprint(self._model),
             preprocessing=described(
                 self._processor.image_processor,
                 self._processor.tokenizer,
                 [PADDING[family], self._length, "canonical" if family != "clip" else "as is"],
             ),
-            dtype=wanted.dtype,
+            dtype=checkpoint.dtype,
         )
 
-    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
         """One row of unit length a picture."""
-        rows = []
-        for part in chunks(len(pictures), DUAL_IMAGES):
-            opened = [pictures[k].open() for k in part]
-            seen = self._processor(images=opened, return_tensors="pt")
-            rows.append(self._features(self._model.get_image_features, seen))
-        return put_back(rows, range(len(pictures)))
+        if not pictures:
+            return NO_ROWS
+        seen = self._processor(images=[p.open() for p in pictures], return_tensors="pt")
+        return self._features(self._model.get_image_features, seen)
 
-    def embed_texts(self, texts: Sequence[str]) -> Floats:
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
         """One row of unit length a text."""
-        ready = [canonical_text(self._family, text, self._processor.tokenizer) for text in texts]
-        order = sorted(range(len(ready)), key=lambda k: len(ready[k]))
-        rows = []
-        for part in chunks(len(order), DUAL_TEXTS):
-            read = self._processor(
-                text=[ready[order[k]] for k in part],
-                padding=PADDING[self._family],
-                truncation=True,
-                max_length=self._length,
-                return_tensors="pt",
-            )
-            rows.append(self._features(self._model.get_text_features, read))
-        return put_back(rows, order)
+        if not texts:
+            return NO_ROWS
+        tokenizer = self._processor.tokenizer
+        read = self._processor(
+            text=[canonical_text(self._family, text, tokenizer) for text in texts],
+            padding=PADDING[self._family],
+            truncation=True,
+            max_length=self._length,
+            return_tensors="pt",
+        )
+        return self._features(self._model.get_text_features, read)
 
-    def _features(self, tower: Any, inputs: Any) -> Floats:
+    def _features(self, tower: Any, inputs: Any) -> Floats32:
         import torch
 
-        ready = to_device(inputs, self._wanted)
+        ready = to_device(inputs, self._checkpoint)
         with torch.inference_mode():
             out = tower(**ready)
         # transformers 5 returns an output object, 4 the tensor itself
         return unit_rows(out if isinstance(out, torch.Tensor) else out.pooler_output)
-
-
-def to_device(inputs: Any, wanted: Wanted) -> dict[str, torch.Tensor]:
-    """Inputs on the model's device, pixels in its dtype."""
-    dtype = dtype_of(wanted.dtype)
-    return {
-        name: value.to(wanted.device, dtype)
-        if value.is_floating_point()
-        else value.to(wanted.device)
-        for name, value in inputs.items()
-    }
-
-
-def text_length(config: Any, tokenizer: Any) -> int:
-    """How many tokens the text tower takes; tokenizers saved without it claim 10 ** 30."""
-    text = getattr(config, "text_config", config)
-    return int(min(text.max_position_embeddings, tokenizer.model_max_length))
 
 
 def canonical_text(family: str, text: str, tokenizer: Any = None) -> str:
@@ -138,28 +118,28 @@ def canonical_text(family: str, text: str, tokenizer: Any = None) -> str:
     return text.lower() if second else text
 
 
-class _Blip:
+class _Blip(NamedModel):
     """The weights and the processor, and the vision tower that both heads look through."""
 
-    def __init__(self, transformers: Any, wanted: Wanted, facts: ModelInfo) -> None:
-        self._wanted = wanted
-        self._model = weights_of(transformers.BlipForImageTextRetrieval, wanted)
-        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, wanted)
-        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, wanted)
+    def __init__(self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo) -> None:
+        self._checkpoint = checkpoint
+        self._model = weights_of(transformers.BlipForImageTextRetrieval, checkpoint)
+        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, checkpoint)
+        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
         self._length = text_length(self._model.config, self._tokenizer)
         self.facts = ModelInfo(
-            facts.name,
-            facts.options,
+            info.name,
+            info.options,
             weights=fingerprint(self._model),
             preprocessing=described(self._images, self._tokenizer, [self._length]),
-            dtype=wanted.dtype,
+            dtype=checkpoint.dtype,
         )
 
     def _see(self, pixels: torch.Tensor) -> torch.Tensor:
         import torch
 
         with torch.inference_mode():
-            ready = pixels.to(self._wanted.device, dtype_of(self._wanted.dtype))
+            ready = pixels.to(self._checkpoint.device, dtype_of(self._checkpoint.dtype))
             seen: torch.Tensor = self._model.vision_model(pixel_values=ready)[0]
         return seen
 
@@ -167,7 +147,7 @@ class _Blip:
         """What the text tower makes of texts of one length, at their first token."""
         import torch
 
-        tokens = torch.tensor(ids, device=self._wanted.device)
+        tokens = torch.tensor(ids, device=self._checkpoint.device)
         with torch.inference_mode():
             out = self._model.text_encoder(
                 input_ids=tokens, attention_mask=torch.ones_like(tokens), **more
@@ -179,11 +159,11 @@ class _Blip:
 class BlipMatching(_Blip):
     """BLIP's image-text matching head: a score is the log-odds of "match"."""
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One log-odds a pair (probabilities near 1 would tie in float32)."""
         import torch
 
-        seen = seen_once(pictures, self._images, self._see)
+        seen = see_once(pictures, self._images, self._see)
         ids = token_ids(self._tokenizer, texts, self._length)
         scores = np.empty(len(texts), np.float32)
         for part in alike([len(row) for row in ids]):
@@ -201,29 +181,27 @@ class BlipMatching(_Blip):
 class BlipContrast(_Blip):
     """BLIP's contrastive head: a dual encoder."""
 
-    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
         """One row of unit length a picture."""
         import torch
 
-        rows = []
-        for part in chunks(len(pictures), IMAGES):
-            some = [pictures[k] for k in part]
-            pixels = self._images(images=[p.open() for p in some], return_tensors="pt").pixel_values
-            with torch.inference_mode():
-                rows.append(unit_rows(self._model.vision_proj(self._see(pixels)[:, 0, :])))
-        return put_back(rows, range(len(pictures)))
+        if not pictures:
+            return NO_ROWS
+        pixels = self._images(images=[p.open() for p in pictures], return_tensors="pt").pixel_values
+        with torch.inference_mode():
+            return unit_rows(self._model.vision_proj(self._see(pixels)[:, 0, :]))
 
-    def embed_texts(self, texts: Sequence[str]) -> Floats:
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
         """One row of unit length a text."""
         import torch
 
         ids = token_ids(self._tokenizer, texts, self._length)
-        rows, order = [], []
-        for part in alike([len(row) for row in ids], PAIRS):
+        rows: dict[int, Floats32] = {}
+        for part in alike([len(row) for row in ids]):
             with torch.inference_mode():
-                rows.append(unit_rows(self._model.text_proj(self._read([ids[k] for k in part]))))
-            order += part
-        return put_back(rows, order)
+                some = unit_rows(self._model.text_proj(self._read([ids[k] for k in part])))
+            rows |= zip(part, some, strict=True)
+        return np.stack([rows[k] for k in range(len(ids))]) if ids else NO_ROWS
 
 
 class _Speaker(Protocol):
@@ -238,38 +216,38 @@ class _Speaker(Protocol):
         ...
 
 
-class Captioner:
+class Captioner(NamedModel):
     """Scores a pair by the log-likelihood of the text as a caption of the picture."""
 
     def __init__(
-        self, transformers: Any, family: str, wanted: Wanted, facts: ModelInfo, reduce: str
+        self, transformers: Any, family: str, checkpoint: Checkpoint, info: ModelInfo, reduce: str
     ) -> None:
         kind, speaker = FAMILIES[family]
-        self._wanted, self._reduce = wanted, reduce
-        self._model = weights_of(getattr(transformers, kind), wanted)
+        self._checkpoint, self._reduce = checkpoint, reduce
+        self._model = weights_of(getattr(transformers, kind), checkpoint)
         self._speaker: _Speaker = speaker(self._model)
-        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, wanted)
-        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, wanted)
+        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, checkpoint)
+        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
         self._end = self._tokenizer.eos_token_id if family == "vision-encoder-decoder" else None
         self._length = _decoder_length(self._model.config, self._tokenizer)
         self.facts = ModelInfo(
-            facts.name,
-            facts.options,
+            info.name,
+            info.options,
             weights=fingerprint(self._model),
             preprocessing=described(self._images, self._tokenizer, [self._length]),
-            dtype=wanted.dtype,
+            dtype=checkpoint.dtype,
         )
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One log-likelihood a pair."""
         import torch
 
-        seen = seen_once(pictures, self._images, self._see)
+        seen = see_once(pictures, self._images, self._see)
         ids = [self._ended(row) for row in token_ids(self._tokenizer, texts, self._length)]
         scores = np.empty(len(texts))
         for part in alike([len(row) for row in ids]):
             image = torch.stack([seen[pictures[k].id] for k in part])
-            tokens = torch.tensor([ids[k] for k in part], device=self._wanted.device)
+            tokens = torch.tensor([ids[k] for k in part], device=self._checkpoint.device)
             with torch.inference_mode():
                 each = log_probabilities(*self._speaker.logits(image, tokens))
             scores[part] = (each.mean(1) if self._reduce == "mean" else each.sum(1)).cpu().numpy()
@@ -279,7 +257,9 @@ class Captioner:
         import torch
 
         with torch.inference_mode():
-            return self._speaker.see(pixels.to(self._wanted.device, dtype_of(self._wanted.dtype)))
+            return self._speaker.see(
+                pixels.to(self._checkpoint.device, dtype_of(self._checkpoint.dtype))
+            )
 
     def _ended(self, ids: list[int]) -> list[int]:
         return ids if self._end is None or ids[-1:] == [self._end] else [*ids, self._end]
@@ -389,7 +369,7 @@ def hf(
     """
     transformers = transformers_library()
     dtype_of(dtype)
-    wanted = Wanted(name, dtype, device_of(device), revision)
+    checkpoint = Checkpoint(name, dtype, device_of(device), revision)
     _check_way(head, reduce, label)
     told = {
         "head": head,
@@ -399,23 +379,23 @@ def hf(
         "device": device,
         "revision": revision,
     }
-    kept = {"head": head, "dtype": dtype, "device": wanted.device}
+    kept = {"head": head, "dtype": dtype, "device": checkpoint.device}
     kept |= {"reduce": reduce} if head in REDUCING else {}
-    facts = ModelInfo(canonical("hf", told, name), kept)
+    info = ModelInfo(canonical("hf", told, name), kept)
     if head == "lm":
-        return CausalModel(transformers, wanted, facts, reduce)
+        return CausalModel(transformers, checkpoint, info, reduce)
     if head == "classifier":
-        return TextClassifier(transformers, wanted, facts, label)
-    family = fetch(transformers.AutoConfig.from_pretrained, wanted).model_type
+        return TextClassifier(transformers, checkpoint, info, label)
+    family = fetch(transformers.AutoConfig.from_pretrained, checkpoint).model_type
     _check_head(name, family, head)
-    facts = replace(facts, options={"family": family, **kept})
+    info = replace(info, options={"family": family, **kept})
     if head == "itm":
-        return BlipMatching(transformers, wanted, facts)
+        return BlipMatching(transformers, checkpoint, info)
     if head == "itc":
-        return BlipContrast(transformers, wanted, facts)
+        return BlipContrast(transformers, checkpoint, info)
     if head == "caption":
-        return Captioner(transformers, family, wanted, facts, reduce)
-    return HFDualEncoder(transformers, family, wanted, facts)
+        return Captioner(transformers, family, checkpoint, info, reduce)
+    return HFDualEncoder(transformers, family, checkpoint, info)
 
 
 def _check_way(head: str, reduce: str, label: str) -> None:

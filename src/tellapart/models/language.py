@@ -1,6 +1,8 @@
 """Text-only models: a number for a sentence, whatever the picture.
 
 They say what can be guessed without looking: how likely, plausible or grammatical a caption is.
+Vera (plausibility) and a RoBERTa trained on CoLA (grammar) are those that SugarCrepe was refined
+with (Hsieh et al. 2023, SugarCrepe; Miranda et al. 2024, BiVLC, appendix E.3).
 """
 
 from __future__ import annotations
@@ -11,11 +13,21 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.models.checkpoint import Wanted, described, fetch, transformers_library, weights_of
-from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.checkpoint import (
+    Checkpoint,
+    described,
+    fetch,
+    transformers_library,
+    weights_of,
+)
+from tellapart.models.model import AnyFloats, ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import chunks, device_of, dtype_of, fingerprint, put_back
+from tellapart.models.torch_tools import device_of, dtype_of, fingerprint
 from tellapart.pictures import Picture
+from tellapart.types import Floats
+
+LENGTH = 128
+"""Tokens of a text that a classifier reads."""
 
 
 @runtime_checkable
@@ -27,32 +39,29 @@ class TextScorer(Protocol):
         """Name in full and fingerprints."""
         ...
 
-    def score_texts(self, texts: Sequence[str]) -> Floats:
+    def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One score a text, shape (n,)."""
         ...
 
 
-class TextOnly:
+class TextOnly(NamedModel):
     """Makes a pair scorer of a text scorer: pictures are never opened.
 
     The engine's cache knows pairs by the bytes of their pictures, which need not be here: scores
-    of texts are kept by `score.texts.score_texts` instead.
+    of texts are kept by `score.encoder.score_texts` instead.
     """
 
     cacheable = False
 
-    def score_texts(self, texts: Sequence[str]) -> Floats:
+    def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One score a text."""
         raise NotImplementedError
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """The score of each text, whatever it is paired with."""
         distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         scores = self.score_texts(list(distinct))
         return np.asarray(scores)[[distinct[text] for text in texts]]
-
-
-BATCH = 32
 
 
 class CausalModel(TextOnly):
@@ -61,36 +70,35 @@ class CausalModel(TextOnly):
     `reduce=sum` takes the log-probability of the whole sentence, which favours short ones.
     """
 
-    def __init__(self, transformers: Any, wanted: Wanted, facts: ModelInfo, reduce: str) -> None:
-        self._wanted, self._reduce = wanted, reduce
-        self.model = weights_of(transformers.AutoModelForCausalLM, wanted)
-        self.tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, wanted)
-        self._begin = _begin(self.tokenizer, wanted.name)
+    def __init__(
+        self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo, reduce: str
+    ) -> None:
+        self._checkpoint, self._reduce = checkpoint, reduce
+        self.model = weights_of(transformers.AutoModelForCausalLM, checkpoint)
+        self.tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
+        self._begin = _begin(self.tokenizer, checkpoint.name)
         self._length = int(getattr(self.model.config, "max_position_embeddings", 1024)) - 1
         self.facts = ModelInfo(
-            facts.name,
-            facts.options,
+            info.name,
+            info.options,
             weights=fingerprint(self.model),
             preprocessing=described(self.tokenizer, [self._begin, self._length]),
-            dtype=wanted.dtype,
+            dtype=checkpoint.dtype,
         )
 
-    def score_texts(self, texts: Sequence[str]) -> Floats:
-        """One log-probability a text; texts of like length go through the model together."""
-        ids = [self._tokens(text) for text in texts]
-        order = sorted(range(len(ids)), key=lambda k: (len(ids[k]), texts[k]))
-        parts = [self._scores([ids[order[k]] for k in part]) for part in chunks(len(ids), BATCH)]
-        return put_back(parts, order) if parts else np.empty(0)
+    def score_texts(self, texts: Sequence[str]) -> AnyFloats:
+        """One log-probability a text."""
+        return self._scores([self._tokens(text) for text in texts]) if texts else np.empty(0)
 
     def _tokens(self, text: str) -> list[int]:
         read: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return [self._begin, *read[: self._length]]
 
-    def _scores(self, ids: list[list[int]]) -> Floats:
+    def _scores(self, ids: list[list[int]]) -> AnyFloats:
         import torch
 
         width = max(map(len, ids))
-        device = self._wanted.device
+        device = self._checkpoint.device
         tokens = torch.tensor([row + [self._begin] * (width - len(row)) for row in ids])
         there = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids])
         with torch.inference_mode():
@@ -115,38 +123,34 @@ def _begin(tokenizer: Any, name: str) -> int:
     return int(found)
 
 
-BATCH, LENGTH = 32, 128
-
-
 class _Classifier(TextOnly):
     """What classifiers share: tokens in, one probability out."""
 
-    def __init__(self, transformers: Any, kind: Any, wanted: Wanted, facts: ModelInfo) -> None:
-        self._wanted = wanted
-        self.model = weights_of(kind, wanted)
-        self.tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, wanted)
+    def __init__(
+        self, transformers: Any, kind: Any, checkpoint: Checkpoint, info: ModelInfo
+    ) -> None:
+        self._checkpoint = checkpoint
+        self.model = weights_of(kind, checkpoint)
+        self.tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
         self.facts = ModelInfo(
-            facts.name,
-            facts.options,
+            info.name,
+            info.options,
             weights=fingerprint(self.model),
             preprocessing=described(self.tokenizer, [LENGTH]),
-            dtype=wanted.dtype,
+            dtype=checkpoint.dtype,
         )
 
-    def score_texts(self, texts: Sequence[str]) -> Floats:
+    def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One probability a text, in float64: near 1 float32 would make ties."""
         import torch
 
-        scores = np.empty(len(texts))
-        order = sorted(range(len(texts)), key=lambda k: (len(texts[k]), texts[k]))
-        for part in chunks(len(texts), BATCH):
-            places = [order[k] for k in part]
-            read = self.tokenizer(
-                [texts[k] for k in places],
-                padding=True, truncation=True, max_length=LENGTH, return_tensors="pt",
-            ).to(self._wanted.device)  # fmt: skip
-            with torch.inference_mode():
-                scores[places] = self._probability(read).cpu().numpy()
+        if not texts:
+            return np.empty(0)
+        read = self.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=LENGTH, return_tensors="pt"
+        ).to(self._checkpoint.device)
+        with torch.inference_mode():
+            scores: Floats = self._probability(read).cpu().numpy()
         return scores
 
     def _probability(self, read: Any) -> Any:
@@ -156,11 +160,13 @@ class _Classifier(TextOnly):
 class TextClassifier(_Classifier):
     """The probability that a classifier of sentences gives to one of its labels."""
 
-    def __init__(self, transformers: Any, wanted: Wanted, facts: ModelInfo, label: str) -> None:
+    def __init__(
+        self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo, label: str
+    ) -> None:
         super().__init__(
-            transformers, transformers.AutoModelForSequenceClassification, wanted, facts
+            transformers, transformers.AutoModelForSequenceClassification, checkpoint, info
         )
-        self._label = _place(self.model.config, label, wanted.name)
+        self._label = _place(self.model.config, label, checkpoint.name)
 
     def _probability(self, read: Any) -> Any:
         logits = self.model(**read).logits.double()
@@ -189,8 +195,8 @@ class Vera(_Classifier):
     A T5 encoder whose last tokens' embeddings hold the head: weights, bias and temperature.
     """
 
-    def __init__(self, transformers: Any, wanted: Wanted, facts: ModelInfo) -> None:
-        super().__init__(transformers, transformers.T5EncoderModel, wanted, facts)
+    def __init__(self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo) -> None:
+        super().__init__(transformers, transformers.T5EncoderModel, checkpoint, info)
         shared = self.model.shared.weight.detach().double()
         self._weight, self._bias = shared[32099], shared[32098, 0]
         self._temperature = shared[32097, 0]
@@ -209,8 +215,8 @@ def vera(
 ) -> Vera:
     """How plausible is a caption, without the picture? Vera, SugarCrepe's first text-only model."""
     transformers = transformers_library()
-    wanted, facts = _told("vera", name, dtype, device, revision)
-    return Vera(transformers, wanted, facts)
+    checkpoint, info = _told("vera", name, dtype, device, revision)
+    return Vera(transformers, checkpoint, info)
 
 
 def cola(
@@ -221,14 +227,14 @@ def cola(
 ) -> TextClassifier:
     """How grammatical is a caption? RoBERTa on CoLA, SugarCrepe's second text-only model."""
     transformers = transformers_library()
-    wanted, facts = _told("cola", name, dtype, device, revision)
-    return TextClassifier(transformers, wanted, facts, "")
+    checkpoint, info = _told("cola", name, dtype, device, revision)
+    return TextClassifier(transformers, checkpoint, info, "")
 
 
 def _told(
     scheme: str, name: str, dtype: str, device: str, revision: str
-) -> tuple[Wanted, ModelInfo]:
+) -> tuple[Checkpoint, ModelInfo]:
     dtype_of(dtype)
     told = {"name": name, "dtype": dtype, "device": device, "revision": revision}
-    wanted = Wanted(name, dtype, device_of(device), revision)
-    return wanted, ModelInfo(canonical(scheme, told), told)
+    checkpoint = Checkpoint(name, dtype, device_of(device), revision)
+    return checkpoint, ModelInfo(canonical(scheme, told), told)

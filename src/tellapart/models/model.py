@@ -1,8 +1,9 @@
 """What a model is to the toolkit: one of three small protocols.
 
 A dual encoder embeds pictures and texts, a pair scorer scores (picture, text) pairs, a chooser
-answers questions. A model may also define `prepare(shown)`, called once for each benchmark before
-anything is scored.
+answers questions. A model gets one batch at a time: the engine takes each distinct input once, puts
+texts of like length together and caches what comes out. A model may also define `prepare(shown)`,
+called once for each benchmark before anything is scored.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from tellapart.items import Item
 from tellapart.pictures import Picture
 from tellapart.questions import Question
 from tellapart.seeds import digest
+from tellapart.types import Floats32
 
-Floats = npt.NDArray[np.floating[Any]]
+AnyFloats = npt.NDArray[np.floating[Any]]
+"""What models may give: numbers of any precision."""
+NO_ROWS: Floats32 = np.empty((0, 0), np.float32)
+"""The embeddings of nothing."""
 CACHE_FORMAT = 1
 """Raised whenever the meaning of cached rows changes: older ones are then never read."""
 ModelKind = Literal["scorer", "chooser"]
@@ -52,6 +57,15 @@ class Model(Protocol):
         ...
 
 
+class NamedModel:
+    """A model that prints as the name which builds it again."""
+
+    facts: ModelInfo
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.facts.name}>"
+
+
 @runtime_checkable
 class DualEncoder(Protocol):
     """Embeds both sides; a score is the inner product of two rows."""
@@ -61,11 +75,11 @@ class DualEncoder(Protocol):
         """Name in full and fingerprints."""
         ...
 
-    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+    def embed_images(self, pictures: Sequence[Picture]) -> AnyFloats:
         """One row a picture, shape (n, d)."""
         ...
 
-    def embed_texts(self, texts: Sequence[str]) -> Floats:
+    def embed_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One row a text, shape (n, d)."""
         ...
 
@@ -79,13 +93,13 @@ class PairScorer(Protocol):
         """Name in full and fingerprints."""
         ...
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One score a pair, shape (n,)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ShownQuestion:
     """A question as a chooser sees it: the options in the order in which they are shown."""
 
     question: Question
@@ -100,7 +114,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChooserReply:
     """A chooser's answer: a position among the options as shown, or why there is none."""
 
     shown: int | None
@@ -117,13 +131,13 @@ class Chooser(Protocol):
         """Name in full and fingerprints."""
         ...
 
-    def choose(self, asked: Sequence[Asked]) -> list[Reply]:
+    def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One reply a question."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownItem:
     """What an item shows, without its truth; `group` is its cluster of shared images."""
 
     images: tuple[str, ...]
@@ -134,7 +148,7 @@ class Shown:
 class Prepares(Protocol):
     """A model that wants to see a benchmark's captions before it scores any."""
 
-    def prepare(self, shown: Sequence[Shown]) -> None:
+    def prepare(self, shown: Sequence[ShownItem]) -> None:
         """Called once for each benchmark."""
         ...
 

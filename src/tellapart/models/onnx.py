@@ -1,10 +1,13 @@
-"""`model.json`: what a pair of ONNX encoders is fed with, read and checked."""
+"""`onnx`: a folder with two encoders as ONNX files; its `model.json` says what goes into them.
+
+`storybook`, the small model that comes with the package, is such a folder.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,19 +17,25 @@ import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.errors import BadInput, need
-from tellapart.models.model import Floats, ModelInfo
-from tellapart.models.storybook import PAD, word_ids
+from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.pictures import Picture
+from tellapart.text.tokens import tokens
+from tellapart.types import Floats32, Ints
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
-
 
 FORMAT = "tellapart-onnx-1"
 RESIZES = ("squash", "shortest")
 FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 LAYOUTS = ("NCHW", "NHWC")
 TOKENIZERS = ("words", "tokenizers")
+PAD, UNKNOWN = 0, 1
+"""The ids of no word and of a word that is not in the vocabulary; the words follow."""
+MOST_WORDS = 40
+"""Words of a caption beyond this number are not read."""
+STORYBOOK = Path(__file__).parent / "storybook_files"
+STORYBOOK_FILES = ("image.onnx", "text.onnx", "vocabulary.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +159,6 @@ def _check(made: Description, folder: Path) -> None:
             raise BadInput(f"model.json names {file}, which is not there", where=str(folder))
 
 
-Ids = npt.NDArray[np.int64]
-
-
 def pixels(picture: PILImage, told: ImageSide) -> npt.NDArray[Any]:
     """One picture as the encoder takes it.
 
@@ -181,15 +187,30 @@ def pixels(picture: PILImage, told: ImageSide) -> npt.NDArray[Any]:
     return np.ascontiguousarray(seen.transpose(2, 0, 1)) if told.layout == "NCHW" else seen
 
 
+def word_ids(texts: Sequence[str], vocabulary: Sequence[str]) -> Ints:
+    """The ids of the words of some texts: shape (n, longest), filled up with `PAD`.
+
+    >>> word_ids(["A dog.", "A big dog!"], ["a", "dog"])
+    array([[2, 3, 0],
+           [2, 1, 3]])
+    """
+    number = {word: k for k, word in enumerate(vocabulary, UNKNOWN + 1)}
+    rows = [[number.get(w, UNKNOWN) for w in tokens(text)[:MOST_WORDS]] for text in texts]
+    ids = np.full((len(rows), max([1, *map(len, rows)])), PAD, np.int64)
+    for row, words in zip(ids, rows, strict=True):
+        row[: len(words)] = words
+    return ids
+
+
 @dataclass(frozen=True, slots=True)
 class Tokenize:
     """Texts to (ids, mask), both of shape (n, longest); and a hash of how."""
 
     fingerprint: str
-    call: Callable[[Sequence[str]], Ids]
+    call: Callable[[Sequence[str]], Ints]
     pad: int
 
-    def __call__(self, texts: Sequence[str]) -> tuple[Ids, Ids]:
+    def __call__(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """The tokens, and 1 where they are no padding."""
         ids = self.call(texts)
         return ids, (ids != self.pad).astype(np.int64)
@@ -205,16 +226,13 @@ def tokenizer_of(told: Tokenizer, folder: Path) -> Tokenize:
     library.enable_truncation(max_length=told.length)
     library.enable_padding(pad_id=told.pad, length=told.length if told.full else None)
 
-    def call(texts: Sequence[str]) -> Ids:
+    def call(texts: Sequence[str]) -> Ints:
         return np.array([row.ids for row in library.encode_batch(list(texts))], np.int64)
 
     return Tokenize(seeds.digest(stored.decode("utf-8")), call, told.pad)
 
 
-IMAGES, TEXTS = 32, 64
-
-
-class Onnx:
+class Onnx(NamedModel):
     """Two encoders as ONNX files: onnx:./folder with image.onnx, text.onnx and model.json.
 
     A dual encoder that needs no PyTorch; `docs/adapters.md` describes the folder. One thread
@@ -224,57 +242,44 @@ class Onnx:
     def __init__(self, folder: str) -> None:
         onnxruntime = need("onnxruntime", "models")
         root = Path(folder).expanduser()
-        self._told: Description = read_description(root)
-        files = {side: root / part.file for side, part in self._told.sides().items()}
+        self._description = read_description(root)
+        files = {side: root / part.file for side, part in self._description.sides().items()}
         self._sessions = {side: _session(onnxruntime, path) for side, path in files.items()}
-        self._tokenize = tokenizer_of(self._told.text.tokenizer, root)
-        hashes = [hashlib.sha256(files[side].read_bytes()).hexdigest() for side in sorted(files)]
+        self._tokenize = tokenizer_of(self._description.text.tokenizer, root)
         self.facts = ModelInfo(
             f"onnx:{folder}",
-            weights=seeds.digest(*hashes),
-            preprocessing=seeds.digest(self._told.preprocessing(), self._tokenize.fingerprint),
+            weights=_hash_of_files(files[side] for side in sorted(files)),
+            preprocessing=seeds.digest(
+                self._description.preprocessing(), self._tokenize.fingerprint
+            ),
             dtype="float32",
         )
 
-    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
         """One row a picture."""
-        told = self._told.image
-        rows = []
-        for start in range(0, len(pictures), IMAGES):
-            some = pictures[start : start + IMAGES]
-            seen = np.stack([pixels(picture.open(), told) for picture in some])
-            rows.append(self._run("image", {told.input: seen}))
-        return _joined(rows)
+        if not pictures:
+            return NO_ROWS
+        side = self._description.image
+        seen = np.stack([pixels(picture.open(), side) for picture in pictures])
+        return self._run("image", {side.input: seen})
 
-    def embed_texts(self, texts: Sequence[str]) -> Floats:
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
         """One row a text."""
-        told = self._told.text
-        # Texts of like length go together, so that little is spent on padding.
-        order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
-        rows = []
-        for start in range(0, len(order), TEXTS):
-            ids, mask = self._tokenize([texts[k] for k in order[start : start + TEXTS]])
-            rows.append(
-                self._run("text", {told.input: ids} | ({told.mask: mask} if told.mask else {}))
-            )
-        joined = _joined(rows)
-        placed = np.empty_like(joined)
-        placed[order] = joined
-        return placed
+        if not texts:
+            return NO_ROWS
+        side = self._description.text
+        ids, mask = self._tokenize(texts)
+        return self._run("text", {side.input: ids} | ({side.mask: mask} if side.mask else {}))
 
-    def _run(self, side: str, inputs: dict[str, Any]) -> Floats:
-        output = self._told.sides()[side].output
+    def _run(self, side: str, inputs: dict[str, Any]) -> Floats32:
+        output = self._description.sides()[side].output
         rows = np.asarray(
             self._sessions[side].run([output] if output else None, inputs)[0], np.float32
         )
-        if not self._told.normalise:
+        if not self._description.normalise:
             return rows
         length = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(rows / np.maximum(length, 1e-12))
-
-
-def _joined(rows: list[Floats]) -> Floats:
-    return np.concatenate(rows) if rows else np.empty((0, 0), np.float32)
 
 
 def _session(onnxruntime: Any, path: Path) -> Any:
@@ -283,3 +288,30 @@ def _session(onnxruntime: Any, path: Path) -> Any:
     options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _hash_of_files(paths: Iterable[Path]) -> str:
+    return seeds.digest(*(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths))
+
+
+def storybook() -> Onnx:
+    """A small network that learned to match drawings of the built-in world with captions.
+
+    A dual encoder of two million parameters that runs on any processor. It knows the world's
+    backgrounds and colours well, numbers, sizes and things less well, and takes no notice of the
+    order of words: it cannot say which of two things is red, or on the left. How it was trained
+    and how it scores is in `docs/storybook.md`.
+    """
+    model = Onnx(str(STORYBOOK))
+    # Its own words, not the folder's path: what was cached under them stays valid.
+    preprocessing = (
+        "RGB, squeezed to 112 x 112 by Pillow's BOX filter, uint8; lower-case words of "
+        f"tellapart.text.words, at most {MOST_WORDS}, unknown ones as one word"
+    )
+    model.facts = ModelInfo(
+        "storybook",
+        weights=_hash_of_files(STORYBOOK / name for name in STORYBOOK_FILES),
+        preprocessing=seeds.digest(preprocessing),
+        dtype="float32",
+    )
+    return model

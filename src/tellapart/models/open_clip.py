@@ -1,4 +1,4 @@
-"""What a string behind `open_clip:` names: an architecture, weights, and their activation.
+"""`open_clip`: CLIP-like models of the open_clip library.
 
 OpenAI's weights and some others were trained with QuickGELU; with GELU they lose points and only
 a warning tells (open_clip since 2.29). So the activation follows from the tag, and where nothing
@@ -16,30 +16,118 @@ from typing import TYPE_CHECKING, Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput, TellapartError, UnknownName
-from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.models.torch_tools import (
-    chunks,
     device_of,
     dtype_of,
     fingerprint,
-    put_back,
     torch_library,
     unit_rows,
 )
 from tellapart.pictures import Picture
+from tellapart.types import Floats32
 
 if TYPE_CHECKING:
     import torch
 
 
+PRECISION = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 ACTIVATIONS = ("gelu", "quickgelu")
 FOLDER_CONFIG = "open_clip_config.json"
 EXAMPLES = "ARCH/TAG, ARCH/path/to/checkpoint.pt, ./folder or hf-hub:ORG/NAME"
 
 
+class OpenClip(NamedModel):
+    """CLIP-like models of open_clip, such as open_clip:ViT-B-32/openai (activation from the tag).
+
+    Also `open_clip:ARCH/path/to/checkpoint.pt?activation=gelu`, `open_clip:./folder` (with
+    `open_clip_config.json`) and `open_clip:hf-hub:ORG/NAME`. A dual encoder.
+    """
+
+    def __init__(
+        self, arch_tag: str, activation: str = "", dtype: str = "float32", device: str = "auto"
+    ) -> None:
+        open_clip = torch_library("open_clip")
+        dtype_of(dtype)
+        self._device = device_of(device)
+        source = source_of(open_clip, arch_tag, activation)
+        self._model, self._transform, self._tokenizer = _load(
+            open_clip, source, dtype, self._device
+        )
+        self._dtype = open_clip.get_input_dtype(PRECISION[dtype]) or dtype_of("float32")
+        told = {"activation": activation, "dtype": dtype, "device": device}
+        self.facts = ModelInfo(
+            name=canonical("open_clip", told, arch_tag),
+            options={"activation": source.activation, "dtype": dtype, "device": self._device},
+            weights=fingerprint(self._model),
+            preprocessing=seeds.digest(
+                asdict(open_clip.transform.PreprocessCfg(**self._model.visual.preprocess_cfg)),
+                str(self._transform),
+                _described(self._tokenizer),
+            ),
+            dtype=dtype,
+        )
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
+        """One row of unit length a picture, through the model's own transform."""
+        import torch
+
+        if not pictures:
+            return NO_ROWS
+        pixels = torch.stack([self._transform(picture.open()) for picture in pictures])
+        with torch.inference_mode():
+            seen = pixels.to(device=self._device, dtype=self._dtype)
+            return unit_rows(self._model.encode_image(seen))
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
+        """One row of unit length a text, through the model's own tokenizer."""
+        import torch
+
+        if not texts:
+            return NO_ROWS
+        tokens: torch.Tensor = self._tokenizer(list(texts))
+        with torch.inference_mode():
+            return unit_rows(encode_text(self._model, tokens.to(self._device)))
+
+
+def _load(open_clip: Any, source: ClipSource, dtype: str, device: str) -> tuple[Any, Any, Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, transform = open_clip.create_model_from_pretrained(
+                source.model,
+                pretrained=source.pretrained,
+                precision=PRECISION[dtype],
+                device=device,
+                force_quick_gelu=source.activation == "quickgelu",
+            )
+            tokenizer = open_clip.get_tokenizer(source.model)
+    except (RuntimeError, OSError, KeyError, AssertionError) as error:
+        raise TellapartError(
+            f"open_clip cannot load {'/'.join(filter(None, (source.model, source.pretrained)))}",
+            where=(str(error).strip() or type(error).__name__).splitlines()[0][:300],
+            allowed="weights of that architecture, in the cache (HF_HOME) or within reach",
+            todo="with HF_HUB_OFFLINE set, fetch the weights beforehand or name a checkpoint file",
+        ) from error
+    return model.eval(), transform, tokenizer
+
+
+def _described(tokenizer: Any) -> list[Any]:
+    """What a tokenizer does, as far as it can be told: its class, length, cleaning, vocabulary."""
+    inner = getattr(tokenizer, "tokenizer", tokenizer)
+    vocabulary = getattr(inner, "encoder", None) or getattr(inner, "get_vocab", dict)()
+    clean = getattr(tokenizer, "clean_fn", None)
+    return [
+        type(tokenizer).__name__,
+        tokenizer.context_length,
+        getattr(clean, "__name__", ""),
+        seeds.digest(sorted(vocabulary.items())),
+    ]
+
+
 @dataclass(frozen=True, slots=True)
-class Source:
+class ClipSource:
     """What open_clip is asked for: its name of the model, the weights, the activation."""
 
     model: str
@@ -47,14 +135,14 @@ class Source:
     activation: str
 
 
-def source_of(open_clip: Any, text: str, activation: str = "") -> Source:
+def source_of(open_clip: Any, text: str, activation: str = "") -> ClipSource:
     """Take the string behind `open_clip:` apart; raises where the activation is not known."""
     if activation and activation not in ACTIVATIONS:
         raise BadInput(
             f"activation={activation} is not an activation", allowed=" or ".join(ACTIVATIONS)
         )
     if text.startswith("hf-hub:"):
-        return Source(text, None, _stated(_hub_config(open_clip, text), activation, text))
+        return ClipSource(text, None, _stated(_hub_config(open_clip, text), activation, text))
     if text.startswith((".", "/", "~")) or (Path(text) / FOLDER_CONFIG).is_file():
         return _folder(Path(text).expanduser(), activation)
     arch, _, weights = text.partition("/")
@@ -64,7 +152,7 @@ def source_of(open_clip: Any, text: str, activation: str = "") -> Source:
     tag = open_clip.get_pretrained_cfg(arch, weights)
     if tag:
         trained = bool(tag.get("quick_gelu") or config.get("quick_gelu") or weights == "openai")
-        return Source(arch, weights, _agreed(_name(trained), activation, text))
+        return ClipSource(arch, weights, _agreed(_name(trained), activation, text))
     return _checkpoint(open_clip, arch, weights, activation, bool(config.get("quick_gelu")))
 
 
@@ -80,7 +168,7 @@ def _hub_config(open_clip: Any, text: str) -> Any:
         ) from error
 
 
-def _folder(folder: Path, activation: str) -> Source:
+def _folder(folder: Path, activation: str) -> ClipSource:
     try:
         config = json.loads((folder / FOLDER_CONFIG).read_text(encoding="utf-8"))
         model = config["model_cfg"]
@@ -91,10 +179,12 @@ def _folder(folder: Path, activation: str) -> Source:
             allowed=f"a folder with {FOLDER_CONFIG} (with its part model_cfg) and the weights",
             todo="save the model with open_clip.push_to_hf_hub.save_for_hf",
         ) from None
-    return Source(f"local-dir:{folder}", None, _stated(model, activation, str(folder)))
+    return ClipSource(f"local-dir:{folder}", None, _stated(model, activation, str(folder)))
 
 
-def _checkpoint(open_clip: Any, arch: str, weights: str, activation: str, quick: bool) -> Source:
+def _checkpoint(
+    open_clip: Any, arch: str, weights: str, activation: str, quick: bool
+) -> ClipSource:
     path = Path(weights).expanduser()
     if not weights or not path.is_file():
         tags = open_clip.list_pretrained_tags_by_model(arch)
@@ -115,7 +205,7 @@ def _checkpoint(open_clip: Any, arch: str, weights: str, activation: str, quick:
             "fine-tuned from them: quickgelu)",
             todo=f"open_clip:{arch}/{weights}?activation=...",
         )
-    return Source(arch, str(path), activation)
+    return ClipSource(arch, str(path), activation)
 
 
 def _stated(config: dict[str, Any], activation: str, where: str) -> str:
@@ -138,7 +228,13 @@ def _name(quick: bool) -> str:
 
 
 def trims(model: Any) -> bool:
-    """Whether a model's text tower may be given trimmed texts."""
+    """Whether a model's text tower may be given texts trimmed to their length.
+
+    In a tower with a causal mask nothing behind the end token reaches what is read off there, so
+    the padding behind it can be left out. open_clip's own `encode_text` takes only the full
+    length. Other towers (SigLIP: all tokens see all 64, padding too; CoCa; Hugging Face towers) get
+    it in full.
+    """
     tower = getattr(model, "text", model)
     parts = ("token_embedding", "positional_embedding", "transformer", "ln_final")
     return (
@@ -151,13 +247,6 @@ def trims(model: Any) -> bool:
         and hasattr(model, "encode_text")
         and type(model).__name__ in ("CLIP", "CustomTextCLIP")
     )
-
-
-def longest(model: Any, tokens: torch.Tensor) -> list[int]:
-    """How many tokens of each text matter: up to and with the end token, or all of them."""
-    if not trims(model):
-        return [tokens.shape[1]] * tokens.shape[0]
-    return [int(k) + 1 for k in _ends(getattr(model, "text", model), tokens)]
 
 
 def encode_text(model: Any, tokens: torch.Tensor) -> torch.Tensor:
@@ -191,104 +280,3 @@ def _ends(tower: Any, tokens: torch.Tensor) -> torch.Tensor:
         return tokens.argmax(dim=-1)
     end = tokens.new_tensor(getattr(tower, "text_eos_id", getattr(tower, "eos_id", None)))
     return tokens.eq(end).int().argmax(dim=-1)
-
-
-PRECISION = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
-IMAGES, TEXTS = 32, 64
-"""How many go through a tower at a time."""
-
-
-class OpenClip:
-    """CLIP-like models of open_clip, such as open_clip:ViT-B-32/openai (activation from the tag).
-
-    Also `open_clip:ARCH/path/to/checkpoint.pt?activation=gelu`, `open_clip:./folder` (with
-    `open_clip_config.json`) and `open_clip:hf-hub:ORG/NAME`. A dual encoder.
-    """
-
-    def __init__(
-        self, arch_tag: str, activation: str = "", dtype: str = "float32", device: str = "auto"
-    ) -> None:
-        open_clip = torch_library("open_clip")
-        dtype_of(dtype)
-        self._device = device_of(device)
-        source = source_of(open_clip, arch_tag, activation)
-        self._model, self._transform, self._tokenizer = _load(
-            open_clip, source, dtype, self._device
-        )
-        self._dtype = open_clip.get_input_dtype(PRECISION[dtype]) or dtype_of("float32")
-        told = {"activation": activation, "dtype": dtype, "device": device}
-        self.facts = ModelInfo(
-            name=canonical("open_clip", told, arch_tag),
-            options={"activation": source.activation, "dtype": dtype, "device": self._device},
-            weights=fingerprint(self._model),
-            preprocessing=seeds.digest(
-                asdict(open_clip.transform.PreprocessCfg(**self._model.visual.preprocess_cfg)),
-                str(self._transform),
-                _described(self._tokenizer),
-            ),
-            dtype=dtype,
-        )
-
-    def embed_images(self, pictures: Sequence[Picture]) -> Floats:
-        """One row of unit length a picture, through the model's own transform."""
-        import torch
-
-        rows = []
-        for part in chunks(len(pictures), IMAGES):
-            pixels = torch.stack([self._transform(pictures[k].open()) for k in part])
-            with torch.inference_mode():
-                seen = pixels.to(device=self._device, dtype=self._dtype)
-                rows.append(unit_rows(self._model.encode_image(seen)))
-        return put_back(rows, range(len(pictures)))
-
-    def embed_texts(self, texts: Sequence[str]) -> Floats:
-        """One row of unit length a text, through the model's own tokenizer."""
-        import torch
-
-        if not texts:
-            return put_back([], [])
-        tokens: torch.Tensor = self._tokenizer(list(texts))
-        lengths = longest(self._model, tokens)
-        # Texts of like length go together, so that trimming saves most.
-        order = sorted(range(len(texts)), key=lambda k: lengths[k])
-        rows = []
-        for part in chunks(len(order), TEXTS):
-            some = tokens[[order[k] for k in part]].to(self._device)
-            with torch.inference_mode():
-                rows.append(unit_rows(encode_text(self._model, some)))
-        return put_back(rows, order)
-
-
-def _load(open_clip: Any, source: Source, dtype: str, device: str) -> tuple[Any, Any, Any]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model, transform = open_clip.create_model_from_pretrained(
-                source.model,
-                pretrained=source.pretrained,
-                precision=PRECISION[dtype],
-                device=device,
-                force_quick_gelu=source.activation == "quickgelu",
-            )
-            tokenizer = open_clip.get_tokenizer(source.model)
-    except (RuntimeError, OSError, KeyError, AssertionError) as error:
-        raise TellapartError(
-            f"open_clip cannot load {'/'.join(filter(None, (source.model, source.pretrained)))}",
-            where=(str(error).strip() or type(error).__name__).splitlines()[0][:300],
-            allowed="weights of that architecture, in the cache (HF_HOME) or within reach",
-            todo="with HF_HUB_OFFLINE set, fetch the weights beforehand or name a checkpoint file",
-        ) from error
-    return model.eval(), transform, tokenizer
-
-
-def _described(tokenizer: Any) -> list[Any]:
-    """What a tokenizer does, as far as it can be told: its class, length, cleaning, vocabulary."""
-    inner = getattr(tokenizer, "tokenizer", tokenizer)
-    vocabulary = getattr(inner, "encoder", None) or getattr(inner, "get_vocab", dict)()
-    clean = getattr(tokenizer, "clean_fn", None)
-    return [
-        type(tokenizer).__name__,
-        tokenizer.context_length,
-        getattr(clean, "__name__", ""),
-        seeds.digest(sorted(vocabulary.items())),
-    ]

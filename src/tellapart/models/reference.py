@@ -13,7 +13,7 @@ import numpy as np
 from tellapart import seeds
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadImage, BadInput
-from tellapart.models.model import Floats, ModelInfo, Shown
+from tellapart.models.model import AnyFloats, ModelInfo, NamedModel, ShownItem
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture
 from tellapart.text.caption_metrics.metric import Material, Texts, metric_of
@@ -110,7 +110,7 @@ Pair = tuple[str, str]
 """An image's id and a text."""
 
 
-class Reference:
+class Reference(NamedModel):
     """A caption metric against an image's other captions: reference:METRIC@CORPUS.
 
     Never opens a picture: it tells how far words alone go. `keep` is how many random references
@@ -152,7 +152,7 @@ class Reference:
         self._coming: list[Pair] = []
         self._places: dict[Pair, int] = {}
 
-    def prepare(self, shown: Sequence[Shown]) -> None:
+    def prepare(self, shown: Sequence[ShownItem]) -> None:
         """Note which pairs will be asked for: many are scored at once, as metrics like it."""
         images, texts = _Numbers(), _Numbers()
         pairs = {
@@ -165,7 +165,7 @@ class Reference:
         self._coming = [pairs[numbers] for numbers in sorted(pairs)]
         self._places = {pair: place for place, pair in enumerate(self._coming)}
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One score a pair."""
         pairs = [(picture.id, text) for picture, text in zip(pictures, texts, strict=True)]
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]

@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tellapart.errors import BadInput, need
+from tellapart.models.model import ModelInfo, NamedModel
 from tellapart.models.torch_tools import mend_torchvision
-from tellapart.text.gensim_vectors import Progress
 from tellapart.types import Floats32
 
-PART = 4096
 PROBE = "Two dogs run after a red ball."
 
 
-@dataclass(frozen=True)
-class SentenceModel:
+class SentenceModel(NamedModel):
     """A model, given by its name on the hub or its folder."""
 
-    name: str
+    def __init__(self, name: str) -> None:
+        self.name = name
 
-    def vectors(
-        self, texts: Sequence[str], progress: Progress = lambda done, total: None
-    ) -> Floats32:
+    @cached_property
+    def facts(self) -> ModelInfo:  # type: ignore[override]
+        """Name in full and fingerprint."""
+        return ModelInfo(f"sentences:{self.name}", weights=self.fingerprint, dtype="float32")
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
         """One vector of unit length a text."""
-        parts = []
-        for start in range(0, len(texts), PART):
-            part = list(texts[start : start + PART])
-            parts.append(
-                self._model.encode(
-                    part, batch_size=64, normalize_embeddings=True, show_progress_bar=False
-                )
-            )
-            progress(start + len(part), len(texts))
-        return np.concatenate(parts).astype(np.float32)
+        rows = self._model.encode(
+            list(texts),
+            batch_size=max(1, len(texts)),
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
+        return np.asarray(rows, np.float32)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Another for a model with other weights, whatever its name: a hash of what it says."""
-        return hashlib.sha256(self.vectors([PROBE]).round(4).tobytes()).hexdigest()
+        return hashlib.sha256(self.embed_texts([PROBE]).round(4).tobytes()).hexdigest()
 
     @cached_property
     def _model(self) -> Any:

@@ -1,9 +1,4 @@
-"""Makes torchvision importable where its compiled operators do not fit the installed torch.
-
-A torchvision built for another torch cannot load its operators and then stops at import with
-`operator torchvision::nms does not exist`; everything that imports it (open_clip, transformers)
-stops too, though none of it needs those operators. Declaring the missing names is enough.
-"""
+"""What the adapters of PyTorch models share: device, dtype, fingerprint, rows in float32."""
 
 from __future__ import annotations
 
@@ -12,62 +7,24 @@ import importlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tellapart.errors import BadInput, need
-from tellapart.models.model import Floats
+from tellapart.types import Floats32
 
 if TYPE_CHECKING:
     import torch
 
-
+DTYPES = ("float32", "bfloat16", "float16")
 SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 )
 _declared: list[Any] = []
 """The declarations; torch takes them back when the object that made them is gone."""
-
-
-def mend_torchvision() -> bool:
-    """Declare the operators that torchvision misses; True where that was needed just now.
-
-    Does nothing where torchvision is absent or fits. Warns once.
-    """
-    if "torchvision" in sys.modules or importlib.util.find_spec("torchvision") is None:
-        return False
-    try:
-        importlib.import_module("torchvision")
-    except RuntimeError as error:
-        if "operator torchvision::" not in str(error) or _declared:
-            raise
-    else:
-        return False
-    _declare()
-    for name in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
-        del sys.modules[name]
-    torchvision = importlib.import_module("torchvision")
-    warnings.warn(
-        f"torchvision {torchvision.__version__} does not fit the installed torch; its compiled "
-        "operators (detection) will not work, image transforms do. To be rid of this warning, "
-        "install the torchvision that belongs to this torch",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return True
-
-
-def _declare() -> None:
-    library = importlib.import_module("torch.library").Library("torchvision", "DEF")
-    for schema in SCHEMAS:
-        library.define(schema)
-    _declared.append(library)
-
-
-DTYPES = ("float32", "bfloat16", "float16")
 
 
 def torch_library(name: str) -> Any:
@@ -117,7 +74,7 @@ def fingerprint(module: Any) -> str:
     return digest.hexdigest()
 
 
-def unit_rows(features: torch.Tensor) -> Floats:
+def unit_rows(features: torch.Tensor) -> Floats32:
     """Rows of unit length, normalised in float32 whatever the towers computed in (pitfall 3)."""
     import torch
 
@@ -135,11 +92,39 @@ def chunks(length: int, size: int) -> Iterator[range]:
         yield range(start, min(start + size, length))
 
 
-def put_back(rows: Sequence[Floats], order: Sequence[int]) -> Floats:
-    """Blocks of rows that were computed in another order, joined and in their own order again."""
-    if not rows:
-        return np.empty((0, 0), np.float32)
-    joined = np.concatenate(rows)
-    placed = np.empty_like(joined)
-    placed[np.asarray(order)] = joined
-    return placed
+def mend_torchvision() -> bool:
+    """Make torchvision importable where its compiled operators do not fit the installed torch.
+
+    A torchvision built for another torch cannot load its operators and stops at import with
+    `operator torchvision::nms does not exist`; all that imports it (open_clip, transformers) stops
+    too, though none of it needs those operators. Declaring the missing names is enough. Returns
+    True where that was needed just now, and warns once.
+    """
+    if "torchvision" in sys.modules or importlib.util.find_spec("torchvision") is None:
+        return False
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError as error:
+        if "operator torchvision::" not in str(error) or _declared:
+            raise
+    else:
+        return False
+    _declare()
+    for name in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    torchvision = importlib.import_module("torchvision")
+    warnings.warn(
+        f"torchvision {torchvision.__version__} does not fit the installed torch; its compiled "
+        "operators (detection) will not work, image transforms do. To be rid of this warning, "
+        "install the torchvision that belongs to this torch",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return True
+
+
+def _declare() -> None:
+    library = importlib.import_module("torch.library").Library("torchvision", "DEF")
+    for schema in SCHEMAS:
+        library.define(schema)
+    _declared.append(library)

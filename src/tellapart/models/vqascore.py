@@ -1,4 +1,8 @@
-"""How models are asked a question about a picture, and how likely an answer of theirs is."""
+"""`vqascore`: the probability that a model answers "Yes" when asked whether the caption fits.
+
+Lin et al., Evaluating Text-to-Visual Generation with Image-to-Text Generation, ECCV 2024,
+section 3. Any model that answers questions about pictures can be asked.
+"""
 
 from __future__ import annotations
 
@@ -10,36 +14,112 @@ import numpy as np
 
 from tellapart.errors import BadInput
 from tellapart.models.checkpoint import (
-    Wanted,
+    Checkpoint,
     alike,
     described,
     fetch,
     log_probabilities,
-    seen_once,
+    see_once,
+    text_length,
+    to_device,
     token_ids,
     transformers_library,
     weights_of,
 )
-from tellapart.models.hf import text_length, to_device
-from tellapart.models.model import Floats, ModelInfo
+from tellapart.models.model import ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.models.torch_tools import device_of, dtype_of, fingerprint
 from tellapart.pictures import Picture
+from tellapart.types import Floats
 
 if TYPE_CHECKING:
     import torch
 
 
+QUESTION = 'Does this figure show "{caption}"? Please answer yes or no.'
+ANSWER = "Yes"
+PLACE = "{caption}"
 PLAIN = {"instructblip": "{question}", "blip-2": "Question: {question} Answer:"}
 """Families without a chat template, and how they were asked in training."""
 PAIRS = 8
 
 
+class _Answers(Protocol):
+    """A family of models that answer."""
+
+    def log_probability(
+        self, pictures: Sequence[Picture], questions: Sequence[str]
+    ) -> torch.Tensor:
+        """Of the whole answer, one a question."""
+        ...
+
+
+class VQAScore(NamedModel):
+    """How likely is "Yes" when asked whether the caption fits, such as vqascore:ORG/NAME.
+
+    For BLIP-VQA, InstructBLIP, BLIP-2 and models with a chat template (LLaVA and its kin).
+    `question=` changes the wording ({caption} is filled in), `answer=` the answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        question: str = QUESTION,
+        answer: str = ANSWER,
+        dtype: str = "float32",
+        device: str = "auto",
+        revision: str = "",
+    ) -> None:
+        if PLACE not in question:
+            raise BadInput(
+                f"the question {question!r} has no place for the caption",
+                allowed=f"text with {PLACE} in it",
+            )
+        transformers = transformers_library()
+        dtype_of(dtype)
+        checkpoint = Checkpoint(name, dtype, device_of(device), revision)
+        config = fetch(transformers.AutoConfig.from_pretrained, checkpoint)
+        self._question = question
+        blip = config.model_type == "blip"
+        kind = "BlipForQuestionAnswering" if blip else "AutoModelForImageTextToText"
+        model = weights_of(getattr(transformers, kind), checkpoint)
+        processor = fetch(transformers.AutoProcessor.from_pretrained, checkpoint)
+        family = BlipAnswers if blip else GenerativeAnswers
+        self._answers: _Answers = family(model, processor, checkpoint, answer)
+        told = {"dtype": dtype, "device": device, "revision": revision}
+        told |= {"question": quote(question)} if question != QUESTION else {}
+        told |= {"answer": quote(answer)} if answer != ANSWER else {}
+        self.facts = ModelInfo(
+            name=canonical("vqascore", told, name),
+            options={
+                "family": config.model_type,
+                "question": question,
+                "answer": answer,
+                "dtype": dtype,
+                "device": checkpoint.device,
+            },
+            weights=fingerprint(model),
+            preprocessing=described(
+                processor.image_processor,
+                processor.tokenizer,
+                [getattr(processor, "chat_template", None) or ""],
+            ),
+            dtype=dtype,
+        )
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+        """One probability a pair, in float64: near 1 float32 would make ties."""
+        if not texts:
+            return np.empty(0)
+        asked = [self._question.replace(PLACE, text) for text in texts]
+        return np.asarray(np.exp(self._answers.log_probability(pictures, asked).numpy()))
+
+
 class BlipAnswers:
     """BLIP's question answering: a picture-grounded question encoder and an answer decoder."""
 
-    def __init__(self, model: Any, processor: Any, wanted: Wanted, answer: str) -> None:
-        self._model, self._processor, self._wanted = model, processor, wanted
+    def __init__(self, model: Any, processor: Any, checkpoint: Checkpoint, answer: str) -> None:
+        self._model, self._processor, self._checkpoint = model, processor, checkpoint
         self._length = text_length(model.config, processor.tokenizer)
         self._answer = _answer_ids(processor.tokenizer, answer)
 
@@ -49,12 +129,12 @@ class BlipAnswers:
         """Of the whole answer, one a question."""
         import torch
 
-        seen = seen_once(pictures, self._processor.image_processor, self._see)
+        seen = see_once(pictures, self._processor.image_processor, self._see)
         ids = token_ids(self._processor.tokenizer, questions, self._length)
         found = torch.empty(len(questions), dtype=torch.float64)
         for part in alike([len(row) for row in ids]):
             image = torch.stack([seen[pictures[k].id] for k in part])
-            tokens = torch.tensor([ids[k] for k in part], device=self._wanted.device)
+            tokens = torch.tensor([ids[k] for k in part], device=self._checkpoint.device)
             found[part] = self._answered(image, tokens).cpu()
         return found
 
@@ -62,7 +142,7 @@ class BlipAnswers:
         import torch
 
         with torch.inference_mode():
-            ready = pixels.to(self._wanted.device, dtype_of(self._wanted.dtype))
+            ready = pixels.to(self._checkpoint.device, dtype_of(self._checkpoint.dtype))
             seen: torch.Tensor = self._model.vision_model(pixel_values=ready)[0]
         return seen
 
@@ -91,13 +171,13 @@ class BlipAnswers:
 class GenerativeAnswers:
     """Models that write on behind a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
 
-    def __init__(self, model: Any, processor: Any, wanted: Wanted, answer: str) -> None:
-        self._model, self._processor, self._wanted = model, processor, wanted
+    def __init__(self, model: Any, processor: Any, checkpoint: Checkpoint, answer: str) -> None:
+        self._model, self._processor, self._checkpoint = model, processor, checkpoint
         self._family = model.config.model_type
         self._answer = _answer_ids(processor.tokenizer, answer)
         if not getattr(processor, "chat_template", None) and self._family not in PLAIN:
             raise BadInput(
-                f"{wanted.name!r} has no chat template, so nothing says how to ask it",
+                f"{checkpoint.name!r} has no chat template, so nothing says how to ask it",
                 allowed=f"a model with a chat template, blip, {', '.join(PLAIN)}",
             )
         text = getattr(model.config, "text_config", model.config)
@@ -114,7 +194,7 @@ class GenerativeAnswers:
         found = torch.empty(len(questions), dtype=torch.float64)
         for part in alike(shapes, PAIRS):
             joined = {name: torch.cat([inputs[k][name] for k in part]) for name in inputs[part[0]]}
-            found[part] = self._answered(to_device(joined, self._wanted), len(part)).cpu()
+            found[part] = self._answered(to_device(joined, self._checkpoint), len(part)).cpu()
         return found
 
     def _inputs(self, picture: Picture, question: str) -> dict[str, torch.Tensor]:
@@ -138,7 +218,7 @@ class GenerativeAnswers:
     def _answered(self, inputs: dict[str, torch.Tensor], count: int) -> torch.Tensor:
         import torch
 
-        answer = torch.tensor([self._answer] * count, device=self._wanted.device)
+        answer = torch.tensor([self._answer] * count, device=self._checkpoint.device)
         with torch.inference_mode():
             if self._decodes:
                 logits = self._model(**inputs, labels=answer).logits
@@ -166,79 +246,3 @@ def _answer_ids(tokenizer: Any, answer: str) -> list[int]:
     if not ids or tokenizer.unk_token_id in ids:
         raise BadInput(f"the model's tokenizer cannot spell the answer {answer!r}")
     return ids
-
-
-QUESTION = 'Does this figure show "{caption}"? Please answer yes or no.'
-ANSWER = "Yes"
-PLACE = "{caption}"
-
-
-class _Answers(Protocol):
-    """A family of models that answer."""
-
-    def log_probability(
-        self, pictures: Sequence[Picture], questions: Sequence[str]
-    ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
-        ...
-
-
-class VQAScore:
-    """How likely is "Yes" when asked whether the caption fits, such as vqascore:ORG/NAME.
-
-    For BLIP-VQA, InstructBLIP, BLIP-2 and models with a chat template (LLaVA and its kin).
-    `question=` changes the wording ({caption} is filled in), `answer=` the answer.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        question: str = QUESTION,
-        answer: str = ANSWER,
-        dtype: str = "float32",
-        device: str = "auto",
-        revision: str = "",
-    ) -> None:
-        if PLACE not in question:
-            raise BadInput(
-                f"the question {question!r} has no place for the caption",
-                allowed=f"text with {PLACE} in it",
-            )
-        transformers = transformers_library()
-        dtype_of(dtype)
-        wanted = Wanted(name, dtype, device_of(device), revision)
-        config = fetch(transformers.AutoConfig.from_pretrained, wanted)
-        self._question = question
-        blip = config.model_type == "blip"
-        kind = "BlipForQuestionAnswering" if blip else "AutoModelForImageTextToText"
-        model = weights_of(getattr(transformers, kind), wanted)
-        processor = fetch(transformers.AutoProcessor.from_pretrained, wanted)
-        family = BlipAnswers if blip else GenerativeAnswers
-        self._answers: _Answers = family(model, processor, wanted, answer)
-        told = {"dtype": dtype, "device": device, "revision": revision}
-        told |= {"question": quote(question)} if question != QUESTION else {}
-        told |= {"answer": quote(answer)} if answer != ANSWER else {}
-        self.facts = ModelInfo(
-            name=canonical("vqascore", told, name),
-            options={
-                "family": config.model_type,
-                "question": question,
-                "answer": answer,
-                "dtype": dtype,
-                "device": wanted.device,
-            },
-            weights=fingerprint(model),
-            preprocessing=described(
-                processor.image_processor,
-                processor.tokenizer,
-                [getattr(processor, "chat_template", None) or ""],
-            ),
-            dtype=dtype,
-        )
-
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
-        """One probability a pair, in float64: near 1 float32 would make ties."""
-        if not texts:
-            return np.empty(0)
-        asked = [self._question.replace(PLACE, text) for text in texts]
-        return np.asarray(np.exp(self._answers.log_probability(pictures, asked).numpy()))

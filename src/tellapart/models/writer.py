@@ -12,8 +12,8 @@ from typing import Protocol, runtime_checkable
 
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
-from tellapart.models.chat_http import Endpoint, Limits, NoAnswer, model_and_url, said
-from tellapart.models.checkpoint import Wanted, transformers_library
+from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, model_and_url, said
+from tellapart.models.checkpoint import Checkpoint, transformers_library
 from tellapart.models.language import CausalModel
 from tellapart.models.model import ModelInfo
 from tellapart.models.names import ModelName, canonical, made
@@ -26,7 +26,7 @@ Talk = tuple[Turn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriterReply:
     """What a writer said, or why it said nothing."""
 
     text: str = ""
@@ -42,7 +42,7 @@ class Writer(Protocol):
         """Name in full and fingerprints."""
         ...
 
-    def write(self, talks: Sequence[Talk]) -> list[Written]:
+    def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What is said next in each conversation."""
         ...
 
@@ -68,7 +68,7 @@ class ChatWriter:
         self._model, url = model_and_url(model_at_url)
         if concurrency < 1:
             raise BadInput(f"concurrency={concurrency} is none", allowed="1 or more")
-        limits = Limits(timeout, retries, wait, max_requests, max_tokens_total)
+        limits = RequestLimits(timeout, retries, wait, max_requests, max_tokens_total)
         self.endpoint = Endpoint(url, limits)
         self._concurrency = concurrency
         # How patiently and how far a server is asked does not change what it writes.
@@ -78,17 +78,17 @@ class ChatWriter:
         )
         self._sent = {key: value for key, value in told.items() if value >= 0}
 
-    def write(self, talks: Sequence[Talk]) -> list[Written]:
+    def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What the server says next; what fails is a failure of that conversation alone."""
         return self.endpoint.together(self._written, talks, self._concurrency)
 
-    def _written(self, talk: Talk) -> Written:
+    def _written(self, talk: Talk) -> WriterReply:
         messages = [{"role": who, "content": what} for who, what in talk]
         try:
             found = self.endpoint.ask({"model": self._model, "messages": messages, **self._sent})
         except NoAnswer as error:
-            return Written(failure=str(error))
-        return Written(self.endpoint.hidden(said(found)[0]))
+            return WriterReply(failure=str(error))
+        return WriterReply(self.endpoint.hidden(said(found)[0]))
 
 
 class LocalWriter:
@@ -105,10 +105,10 @@ class LocalWriter:
     ) -> None:
         dtype_of(dtype)
         told = {"max_tokens": max_tokens, "dtype": dtype, "device": device, "revision": revision}
-        facts = ModelInfo(canonical("hf", told, name, LocalWriter), told)
-        wanted = Wanted(name, dtype, device_of(device), revision)
-        self._causal = CausalModel(transformers_library(), wanted, facts, "mean")
-        self._tokenizer, self._device = self._causal.tokenizer, wanted.device
+        info = ModelInfo(canonical("hf", told, name, LocalWriter), told)
+        checkpoint = Checkpoint(name, dtype, device_of(device), revision)
+        self._causal = CausalModel(transformers_library(), checkpoint, info, "mean")
+        self._tokenizer, self._device = self._causal.tokenizer, checkpoint.device
         self._max_tokens, self._batch_size = max_tokens, batch_size
         template = self._tokenizer.chat_template
         if not template:
@@ -120,15 +120,15 @@ class LocalWriter:
         read = seeds.digest(own.preprocessing, template)
         self.facts = ModelInfo(own.name, told, own.weights, read, dtype)
 
-    def write(self, talks: Sequence[Talk]) -> list[Written]:
+    def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What the model says next; conversations of like length go through it together."""
         prompts = [self._prompt(talk) for talk in talks]
         order = sorted(range(len(talks)), key=lambda k: (len(prompts[k]), prompts[k]))
-        found: dict[int, Written] = {}
+        found: dict[int, WriterReply] = {}
         for part in chunks(len(order), self._batch_size):
             places = [order[k] for k in part]
             texts = self._generated([prompts[k] for k in places])
-            found |= {k: Written(text) for k, text in zip(places, texts, strict=True)}
+            found |= {k: WriterReply(text) for k, text in zip(places, texts, strict=True)}
         return [found[k] for k in range(len(talks))]
 
     def _prompt(self, talk: Talk) -> list[int]:

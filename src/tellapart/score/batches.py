@@ -30,7 +30,7 @@ Call = Callable[[Batch, Ints], Any]
 
 
 @dataclass(slots=True)
-class Limits:
+class BatchLimits:
     """How many inputs go to the model at a time, by kind; smaller where memory was short."""
 
     batch_size: int
@@ -62,7 +62,7 @@ class Asker:
 
     model: str
     kind: str
-    limits: Limits
+    limits: BatchLimits
     store: RowStore | None = None
     skip_bad: bool = False
     width: list[int] = field(default_factory=list)

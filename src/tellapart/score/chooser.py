@@ -12,7 +12,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadImage, TellapartError
-from tellapart.models.model import Asked, Reply
+from tellapart.models.model import ChooserReply, ShownQuestion
 from tellapart.questions import Question, questions
 from tellapart.score.batches import ModelFailed
 from tellapart.score.plan import ScoreTask
@@ -64,11 +64,11 @@ def ask_all(
     return pl.concat([*frames, answers_frame(rows)])
 
 
-def _asked(benchmark: Benchmark, item: Any, task: ScoreTask, way: Way) -> Iterator[Asked]:
+def _asked(benchmark: Benchmark, item: Any, task: ScoreTask, way: Way) -> Iterator[ShownQuestion]:
     pictures = benchmark.pictures(item)
     for question in questions(item, task.asks):
         for trial in range(way.trials):
-            yield Asked(question, pictures, order_of(question, trial, way.seed), trial)
+            yield ShownQuestion(question, pictures, order_of(question, trial, way.seed), trial)
 
 
 def _parts(things: Iterator[Any], size: int) -> Iterator[list[Any]]:
@@ -76,7 +76,7 @@ def _parts(things: Iterator[Any], size: int) -> Iterator[list[Any]]:
         yield part
 
 
-def _key(asked: Asked) -> str:
+def _key(asked: ShownQuestion) -> str:
     order = ",".join(map(str, asked.order))
     return f"{asked.item.id} {asked.question.id} {asked.trial} {order}"
 
@@ -93,11 +93,11 @@ def _answered(run: pl.DataFrame) -> dict[str, Any]:
 
 def _replies(
     model: Any,
-    part: Sequence[Asked],
+    part: Sequence[ShownQuestion],
     known: dict[str, Any],
     journal: Journal | None,
     skip_bad: bool,
-) -> list[Reply]:
+) -> list[ChooserReply]:
     """A reply to each question; what is not known is asked, and kept unless it failed."""
     missing = [one for one in part if _key(one) not in known]
     fresh = dict(zip(map(_key, missing), _ask(model, missing, skip_bad), strict=True))
@@ -105,12 +105,12 @@ def _replies(
     if journal and good:
         journal.add(good)
     return [
-        fresh[key] if key in fresh else Reply(shown=known[key][0], text=known[key][1])
+        fresh[key] if key in fresh else ChooserReply(shown=known[key][0], text=known[key][1])
         for key in map(_key, part)
     ]
 
 
-def _ask(model: Any, asked: Sequence[Asked], skip_bad: bool) -> list[Reply]:
+def _ask(model: Any, asked: Sequence[ShownQuestion], skip_bad: bool) -> list[ChooserReply]:
     """Ask a batch; a server that is not there is a failure of these questions, not of the job."""
     if not asked:
         return []
@@ -120,12 +120,12 @@ def _ask(model: Any, asked: Sequence[Asked], skip_bad: bool) -> list[Reply]:
         if not skip_bad:
             raise
         if len(asked) == 1:
-            return [Reply(shown=None, failure=error.what)]
+            return [ChooserReply(shown=None, failure=error.what)]
         return [reply for one in asked for reply in _ask(model, [one], skip_bad)]
     except TellapartError:
         raise
     except OSError as error:  # connections that are refused, broken or too slow
-        return [Reply(shown=None, failure=f"{type(error).__name__}: {error}")] * len(asked)
+        return [ChooserReply(shown=None, failure=f"{type(error).__name__}: {error}")] * len(asked)
     except Exception as error:
         raise _failed(model, asked, f"{type(error).__name__}: {error}") from error
     if len(replies) != len(asked):
@@ -136,7 +136,7 @@ def _ask(model: Any, asked: Sequence[Asked], skip_bad: bool) -> list[Reply]:
     return replies
 
 
-def _failed(model: Any, asked: Sequence[Asked], what: str) -> ModelFailed:
+def _failed(model: Any, asked: Sequence[ShownQuestion], what: str) -> ModelFailed:
     first = f"{asked[0].question.id} of item {asked[0].item.id}"
     more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
     return ModelFailed(
@@ -157,7 +157,7 @@ def order_of(question: Question, trial: int, seed: int) -> tuple[int, ...]:
     return tuple(shuffled[first:] + shuffled[:first])
 
 
-def _answer_row(asked: Asked, reply: Reply) -> Row:
+def _answer_row(asked: ShownQuestion, reply: ChooserReply) -> Row:
     answered = reply.shown is not None and not reply.failure
     choice = asked.order[reply.shown] if answered and reply.shown is not None else None
     status = "answered" if answered else "failed"

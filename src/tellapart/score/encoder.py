@@ -1,4 +1,8 @@
-"""Encoding: every distinct image, text or pair goes to the model once, in batches set beforehand.
+"""The engine's face: a model asked for any number of embeddings or scores.
+
+An `Encoder` has the methods of models (`embed_images`, `embed_texts`, `score_pairs`, `score_texts`)
+for lists of any length. Every distinct image, text or pair goes to the model once, texts in batches
+of like length; what the cache has is not computed again. Models only ever get one batch.
 
 Long lists are worked through in windows, so that what is stored, decoded or written out at a time
 stays small; a window is a whole number of batches.
@@ -9,29 +13,29 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tellapart.errors import BadImage
 from tellapart.models.language import TextScorer
-from tellapart.models.model import CACHE_FORMAT, DualEncoder, ModelInfo
+from tellapart.models.model import CACHE_FORMAT, ModelInfo, is_cacheable
 from tellapart.pictures import Picture
-from tellapart.score.batches import Asker, Batch, Computed, Limits, ModelFailed, in_batches
+from tellapart.score.batches import Asker, Batch, BatchLimits, Computed, ModelFailed, in_batches
 from tellapart.score.cells import text_keys
 from tellapart.score.feed import Feed
-from tellapart.score.plan import DistinctImages, ScorePlan, numbered, pair_keys
+from tellapart.score.plan import DistinctImages, content_hash, numbered, pair_keys
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Keys, Rows, Shelf
-from tellapart.types import Ints
+from tellapart.types import Floats, Ints, Progress, silent
 
-Report = Callable[[str, int, int], None]
-"""Told of the phase, how much of it is done, and how much there is."""
-
+BATCH = 64
 WINDOW = 8192
+TEXT_WINDOW = 1024
+"""Texts that a text scorer gets between two reports of progress."""
 PIECES = re.compile(r"\w+|[^\w\s]")
 IN_MEMORY = 256 << 20
 """Bytes of embeddings beyond which they are kept in a temporary file."""
@@ -45,18 +49,89 @@ def open_shelf(root: Path, info: ModelInfo, size_gb: float = SIZE_GB) -> Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A model with its shelf: gives rows for contents, computing only what is not stored.
+    """A model with its part of the cache: gives rows, computing only what is not stored.
 
     `by_content`: pictures are told apart by their bytes, and read ahead of the model; else the
     model may never look at them, and is left to open them itself.
     """
 
     model: Any
-    limits: Limits
+    limits: BatchLimits
     shelf: Shelf | None = None
     skip_bad: bool = False
     by_content: bool = True
-    report: Report = lambda phase, done, total: None
+    report: Progress = silent
+
+    def embed_images(self, images: DistinctImages) -> tuple[Rows, dict[int, BadImage]]:
+        """One row an image (NaN for the bad ones), and which are bad."""
+        bad = dict(images.bad)
+        if bad and not self.skip_bad:
+            raise next(iter(bad.values()))
+        n = len(images.pictures)
+        good = np.array([k for k in range(n) if k not in bad], np.int64)
+        asker = self.asker("images")
+        rows: Rows | None = None
+        for begin in range(0, len(good), self.window):
+            part = good[begin : begin + self.window]
+            for computed in self._image_window(asker, images, part, begin):
+                places = part[computed.batch.places]
+                rows = _room(n, computed.rows.shape[1]) if rows is None else rows
+                if rows.shape[1] == computed.rows.shape[1]:
+                    rows[places] = computed.rows
+                bad |= {int(part[k]): error for k, error in computed.bad.items()}
+                self.report("images", begin + int(computed.batch.places[-1]) + 1, len(good))
+        return np.full((n, 1), np.nan, np.float32) if rows is None else rows, bad
+
+    def embed_texts(self, texts: Sequence[str]) -> Rows:
+        """One row a text, in float32."""
+        keys, first, number = numbered(text_keys(texts))
+        asker, parts = self.asker("texts"), []
+        for begin in range(0, len(first), self.window):
+            some = [texts[k] for k in first[begin : begin + self.window].tolist()]
+            some_keys = keys[begin : begin + self.window]
+            parts.append(self.text_window(asker, some, some_keys, begin))
+            self.report("texts", begin + len(some), len(first))
+        return np.concatenate(parts)[number] if parts else np.empty((0, 1), np.float32)
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
+        """One score a pair; raises where a picture is bad or a score is not a number."""
+        place = {picture: k for k, picture in enumerate(dict.fromkeys(pictures))}
+        images = [place[picture] for picture in pictures]
+        hashes = np.frombuffer(b"".join(map(content_hash, place)), np.uint64).reshape(-1, 2)
+        keys = pair_keys(hashes[images], text_keys(texts))
+        scores, asker = np.empty(len(texts)), self.asker("pairs")
+        for begin in range(0, len(texts), self.window):
+            part = slice(begin, begin + self.window)
+            for computed in self.pair_window(
+                asker, images[part], list(place), list(texts[part]), keys[part], begin
+            ):
+                at = begin + computed.batch.places
+                wrong = np.flatnonzero(~np.isfinite(computed.rows[:, 0]))
+                if len(wrong):
+                    picture = pictures[int(at[wrong[0]])]
+                    what = f"gives image {picture.id} a score that is not a number"
+                    failed = ModelFailed(f"{self.model.facts.name} {what}")
+                    raise next(iter(computed.bad.values()), failed)
+                scores[at] = computed.rows[:, 0]
+        return scores
+
+    def score_texts(self, texts: Sequence[str]) -> Floats:
+        """One score a text, to the precision of float32."""
+        keys, first, number = numbered(text_keys(texts))
+        distinct = [texts[k] for k in first.tolist()]
+        order = sorted(range(len(distinct)), key=lambda k: (len(distinct[k]), distinct[k]))
+        scores, asker = np.empty(len(first)), self.asker("texts")
+        size = self.limits.batch_size * max(1, TEXT_WINDOW // self.limits.batch_size)
+        for begin in range(0, len(order), size):
+            part = order[begin : begin + size]
+            some = [distinct[k] for k in part]
+            rows = self.text_window(asker, some, keys[part], begin, self._text_rows)
+            scores[part] = rows[:, 0]
+            self.report("texts", begin + len(part), len(order))
+        return scores[number]
+
+    def _text_rows(self, texts: list[str]) -> Any:
+        return np.asarray(self.model.score_texts(texts)).reshape(-1, 1)
 
     @property
     def window(self) -> int:
@@ -68,27 +143,7 @@ class Encoder:
         store = self.shelf.store(kind) if self.shelf else None
         return Asker(self.model.facts.name, kind, self.limits, store, self.skip_bad)
 
-    def images(self, images: DistinctImages) -> tuple[Rows, dict[int, BadImage]]:
-        """One row an image (NaN for the bad ones), and which are bad."""
-        bad = dict(images.bad)
-        if bad and not self.skip_bad:
-            raise next(iter(bad.values()))
-        n = len(images.pictures)
-        good = np.array([k for k in range(n) if k not in bad], np.int64)
-        asker = self.asker("images")
-        rows: Rows | None = None
-        for begin in range(0, len(good), self.window):
-            part = good[begin : begin + self.window]
-            for made in self._window_of_images(asker, images, part, begin):
-                places = part[made.batch.places]
-                rows = _room(n, made.rows.shape[1]) if rows is None else rows
-                if rows.shape[1] == made.rows.shape[1]:
-                    rows[places] = made.rows
-                bad |= {int(part[k]): error for k, error in made.bad.items()}
-                self.report("images", begin + int(made.batch.places[-1]) + 1, len(good))
-        return np.full((n, 1), np.nan, np.float32) if rows is None else rows, bad
-
-    def _window_of_images(
+    def _image_window(
         self, asker: Asker, images: DistinctImages, part: Ints, begin: int
     ) -> Iterator[Computed]:
         keys = images.keys[part]
@@ -104,27 +159,35 @@ class Encoder:
 
             yield from asker.compute(batches, keys, call, known)
 
-    def texts(self, asker: Asker, texts: Sequence[str], keys: Keys, begin: int = 0) -> Rows:
-        """One row a text, for a window of texts.
+    def text_window(
+        self,
+        asker: Asker,
+        texts: Sequence[str],
+        keys: Keys,
+        begin: int = 0,
+        ask: Callable[[list[str]], Any] | None = None,
+    ) -> Rows:
+        """One row a text, for a window of texts; `ask` gets them out of the model.
 
         Texts of like length go together, so that little is spent on padding. A model that says
         how long texts are to it (`text_lengths`) is believed.
         """
+        ask = ask or self.model.embed_texts
         measure = getattr(self.model, "text_lengths", lengths)
         order = sorted(zip(measure(texts), texts, range(len(texts)), strict=True))
         batches = self._batches(np.array([k for _, _, k in order], np.int64), begin)
 
         def call(batch: Batch, places: Ints) -> Any:
-            return self.model.embed_texts([texts[k] for k in places.tolist()])
+            return ask([texts[k] for k in places.tolist()])
 
-        found: Rows | None = None
+        rows: Rows | None = None
         for part in asker.compute(batches, keys, call, asker.stored(keys)):
-            if found is None:
-                found = np.empty((len(texts), part.rows.shape[1]), np.float32)
-            found[part.batch.places] = part.rows
-        return np.empty((0, 1), np.float32) if found is None else found
+            if rows is None:
+                rows = np.empty((len(texts), part.rows.shape[1]), part.rows.dtype)
+            rows[part.batch.places] = part.rows
+        return np.empty((0, 1), np.float32) if rows is None else rows
 
-    def pairs(
+    def pair_window(
         self,
         asker: Asker,
         images: list[int],
@@ -155,6 +218,55 @@ class Encoder:
         return in_batches(order, size, -(-begin // size))
 
 
+@contextmanager
+def open_encoder(
+    model: Any,
+    *,
+    cache: Path | None = None,
+    cache_gb: float = SIZE_GB,
+    cacheable: bool | None = None,
+    batch_size: int = BATCH,
+    skip_bad: bool = False,
+    progress: Progress = silent,
+) -> Iterator[Encoder]:
+    """An encoder for a model, with a cache if one is named.
+
+    `cacheable` says whether rows may be kept; if it is None, the model does (`is_cacheable`).
+    """
+    kept = is_cacheable(model) if cacheable is None else cacheable
+    shelf = open_shelf(cache, model.facts, cache_gb) if kept and cache is not None else None
+    try:
+        yield Encoder(model, BatchLimits(batch_size), shelf, skip_bad, report=progress)
+    finally:
+        if shelf is not None:
+            shelf.close()
+
+
+def embed_texts(model: Any, texts: Sequence[str], progress: Progress = silent) -> Rows:
+    """One row a text, by a model that embeds; nothing is cached."""
+    with open_encoder(model, progress=progress) as encoder:
+        return encoder.embed_texts(texts)
+
+
+def score_texts(
+    scorer: TextScorer,
+    texts: Sequence[str],
+    *,
+    cache: Path | None = None,
+    batch_size: int = BATCH,
+    progress: Progress = silent,
+) -> Floats:
+    """One score a text, to the precision of float32.
+
+    With a cache, and a scorer whose weights are known, a job that was stopped goes on where it was.
+    """
+    known = bool(scorer.facts.weights)  # scores of texts need no pictures, whose bytes are the key
+    with open_encoder(
+        scorer, cache=cache, cacheable=known, batch_size=batch_size, progress=progress
+    ) as encoder:
+        return encoder.score_texts(texts)
+
+
 def lengths(texts: Sequence[str]) -> list[tuple[int, int]]:
     """How long texts are: in words and marks, as most tokenizers count, then in characters."""
     return [(len(PIECES.findall(text)), len(text)) for text in texts]
@@ -168,134 +280,3 @@ def _room(n: int, width: int) -> Rows:
         rows = np.memmap(file, np.float32, "w+", shape=(n, width))
     rows[:] = np.nan
     return rows
-
-
-Scores = npt.NDArray[np.floating]
-
-AT_ONCE = 8192
-"""How many inner products are taken at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A score for each cell of a plan (NaN where there is none), and why, by image or by cell."""
-
-    scores: Scores
-    bad_images: dict[int, BadImage]
-    bad_cells: dict[int, BadImage]
-
-
-def score_plan(plan: ScorePlan, encoder: Encoder) -> Scored:
-    """The scores of all cells."""
-    if isinstance(encoder.model, DualEncoder):
-        return _from_embeddings(plan, encoder)
-    return _from_pairs(plan, encoder)
-
-
-def _from_embeddings(plan: ScorePlan, encoder: Encoder) -> Scored:
-    """Inner products in float32; a window of texts at a time, each with all its images.
-
-    So the embeddings of texts, of which FOIL's T3 has millions, are never there all at once.
-    """
-    images, bad = encoder.images(plan.images)
-    scores = np.full(len(plan.text), np.nan, np.float32)
-    by_text = np.argsort(plan.text, kind="stable")
-    ends = np.cumsum(np.bincount(plan.text, minlength=len(plan.first)))
-    asker = encoder.asker("texts")
-    for begin in range(0, len(plan.first), encoder.window):
-        end = min(begin + encoder.window, len(plan.first))
-        written = plan.texts(plan.first[begin:end])
-        texts = encoder.texts(asker, written, plan.text_keys[begin:end], begin)
-        if len(bad) < len(plan.images.pictures):
-            _check_widths(encoder.model.facts.name, images, texts)
-            wanted = by_text[ends[begin - 1] if begin else 0 : ends[end - 1]]
-            for k in range(0, len(wanted), AT_ONCE):
-                cells = wanted[k : k + AT_ONCE]
-                left, right = images[plan.image[cells]], texts[plan.text[cells] - begin]
-                scores[cells] = np.einsum("nd,nd->n", left, right)
-        encoder.report("texts", end, len(plan.first))
-    return Scored(scores, bad, {})
-
-
-def _check_widths(model: str, images: Rows, texts: Rows) -> None:
-    if images.shape[1] != texts.shape[1]:
-        raise ModelFailed(
-            f"{model} gives images {images.shape[1]} numbers and texts {texts.shape[1]}",
-            allowed="embeddings of one length for both",
-        )
-
-
-def _from_pairs(plan: ScorePlan, encoder: Encoder) -> Scored:
-    """Every distinct pair once; the pairs of one image stand together, so it is opened once."""
-    unread = plan.images.bad
-    if unread and not encoder.skip_bad:
-        raise next(iter(unread.values()))
-    pairs = plan.image.astype(np.int64) * max(1, len(plan.first)) + plan.text
-    _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
-    values = np.full(len(first), np.nan)
-    wanted = first[~np.isin(plan.image[first], list(unread))] if unread else first
-    bad: dict[int, BadImage] = {}
-    asker = encoder.asker("pairs")
-    for begin in range(0, len(wanted), encoder.window):
-        cells = wanted[begin : begin + encoder.window]
-        images = plan.image[cells].tolist()
-        texts = plan.texts(cells)
-        keys = pair_keys(plan.images.keys[plan.image[cells]], plan.text_keys[plan.text[cells]])
-        for part in encoder.pairs(asker, images, plan.images.pictures, texts, keys, begin):
-            values[which[cells[part.batch.places]]] = part.rows[:, 0]
-            bad |= {int(which[cells[k]]): error for k, error in part.bad.items()}
-            encoder.report("scores", begin + int(part.batch.places[-1]) + 1, len(wanted))
-    found = np.flatnonzero(np.isin(which, list(bad))).tolist() if bad else []
-    return Scored(values[which], dict(unread), {cell: bad[int(which[cell])] for cell in found})
-
-
-Progress = Callable[[int, int], None]
-BATCH, TEXTS_AT_ONCE = 64, 1024
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """A text scorer as the engine's encoder knows models: a row of one number a text."""
-
-    scorer: TextScorer
-
-    @property
-    def facts(self) -> ModelInfo:
-        """Those of the scorer."""
-        return self.scorer.facts
-
-    def embed_texts(self, texts: Sequence[str]) -> Any:
-        return np.asarray(self.scorer.score_texts(texts)).reshape(-1, 1)
-
-
-def score_texts(
-    scorer: TextScorer,
-    texts: Sequence[str],
-    *,
-    cache: Path | None = None,
-    batch_size: int = BATCH,
-    progress: Progress = lambda done, total: None,
-) -> npt.NDArray[np.float64]:
-    """One score a text, to the precision of float32.
-
-    With a cache, and a scorer whose weights are known, a job that was stopped goes on where it was.
-    """
-    keys, first, number = numbered(text_keys(texts))
-    some = [texts[k] for k in first.tolist()]
-    order = np.array(sorted(range(len(some)), key=lambda k: (len(some[k]), some[k])), np.int64)
-    kept = cache is not None and bool(scorer.facts.weights)
-    shelf = open_shelf(cache, scorer.facts, SIZE_GB) if kept and cache is not None else None
-    encoder = Encoder(_Rows(scorer), Limits(batch_size), shelf)
-    at_once = batch_size * max(1, TEXTS_AT_ONCE // batch_size)
-    asker = encoder.asker("texts")
-    scores = np.empty(len(first))
-    try:
-        for begin in range(0, len(order), at_once):
-            part = order[begin : begin + at_once]
-            rows = encoder.texts(asker, [some[k] for k in part.tolist()], keys[part], begin)
-            scores[part] = rows[:, 0]
-            progress(begin + len(part), len(order))
-    finally:
-        if shelf is not None:
-            shelf.close()
-    return scores[number]

@@ -21,18 +21,20 @@ from tellapart import seeds
 from tellapart._version import __version__
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable
-from tellapart.models.model import DualEncoder, Shown, is_cacheable, kind_of
+from tellapart.models.model import DualEncoder, ShownItem, is_cacheable, kind_of
 from tellapart.questions import Ask
-from tellapart.score.batches import Limits
+from tellapart.score.batches import BatchLimits
+from tellapart.score.cell_scores import CellScores, score_plan
 from tellapart.score.cells import GRID_ASKS
 from tellapart.score.chooser import Way, ask_all
-from tellapart.score.encoder import Encoder, Report, Scored, open_shelf, score_plan
+from tellapart.score.encoder import Encoder, open_shelf
 from tellapart.score.plan import ScorePlan, ScoreTask, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
 from tellapart.score.unfinished import ModelWork
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
+from tellapart.types import Progress as Report
 
 Progress = Callable[[int, int], None]
 
@@ -132,7 +134,7 @@ def versions() -> dict[str, str]:
 
 def _prepare(model: Any, task: ScoreTask) -> None:
     if hasattr(model, "prepare"):
-        model.prepare([Shown(item.images, item.captions, item.group) for item in task.items])
+        model.prepare([ShownItem(item.images, item.captions, item.group) for item in task.items])
 
 
 def _name(task: ScoreTask) -> str:
@@ -203,7 +205,7 @@ def _scored(
         shelf = open_shelf(settings.cache, model.facts, settings.cache_gb)
     elif desk:
         shelf = desk.shelf(part)
-    limits = Limits(settings.batch_size)
+    limits = BatchLimits(settings.batch_size)
     if desk:
         limits = replace(limits, smaller=desk.smaller(), changed=desk.note_smaller)
     encoder = Encoder(model, limits, shelf, settings.skip_bad, by_content, report)
@@ -222,7 +224,7 @@ def _run_of(
     task: ScoreTask,
     settings: Settings,
     plan: ScorePlan,
-    scored: Scored,
+    scored: CellScores,
     number: int,
     smaller: dict[str, int],
 ) -> Run:
@@ -248,7 +250,7 @@ def _run_of(
     return Run(card, task.benchmark, kept, answers_frame([]), failures)
 
 
-def _reason(plan: ScorePlan, scored: Scored, place: int, value: float) -> str:
+def _reason(plan: ScorePlan, scored: CellScores, place: int, value: float) -> str:
     """Why a cell has no score."""
     error = scored.bad_cells.get(place) or scored.bad_images.get(int(plan.image[place]))
     return error.what if error else f"the model's score is {value}"

@@ -1,11 +1,13 @@
-"""Training examples of the drawn world: a scene, a near miss of it, and captions of both."""
+"""Training examples of the drawn world: a scene, a near miss of it, and captions of both.
+
+They are drawn once by worker processes onto disk, then read in batches of any order.
+"""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,34 @@ from tellapart.corpus.world.edits import EditContext, near_miss
 from tellapart.corpus.world.grammar import PICTURES, understand
 from tellapart.corpus.world.painter import Painter, StorybookPainter, drawn_categories
 from tellapart.corpus.world.scene import Scene, is_true
-from tellapart.models.storybook import MOST_WORDS, PAD, SIDE, pixels, word_ids
+from tellapart.models.onnx import FORMAT, MOST_WORDS, PAD, ImageSide, pixels, word_ids
+from tellapart.tables import write_json
 from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
+from tellapart.types import Progress, silent
 
+CHUNK = 100
+"""Examples that a worker draws at a time."""
+SIDE = 112
+"""Pixels of the side of what the image tower sees."""
+LOOK = ImageSide(size=(SIDE, SIDE), resize="squash", filter="box", layout="NHWC", dtype="uint8")
+DESCRIPTION = {
+    "format": FORMAT,
+    "normalise": False,
+    "image": {
+        "input": "pixels",
+        "size": [SIDE, SIDE],
+        "resize": LOOK.resize,
+        "filter": LOOK.filter,
+        "layout": LOOK.layout,
+        "dtype": LOOK.dtype,
+    },
+    "text": {
+        "input": "words",
+        "tokenizer": {"kind": "words", "file": "vocabulary.json"},
+    },
+}
+"""What `onnx:` must know of the trained model."""
 PART = "train"
 """The half of all scenes that training keeps to; benchmarks are built from the other half."""
 PLAIN = 5
@@ -93,13 +119,9 @@ def vocabulary() -> list[str]:
     return sorted({word for phrase in phrases for word in tokens(phrase)})
 
 
-CHUNK = 100
-Progress = Callable[[int, int], None]
-
-
 @dataclass(frozen=True)
 class ExampleArrays:
-    """ExampleArrays as arrays; n examples of two scenes (s) with 1 + `PLAIN` captions (k) each.
+    """Examples as arrays: n examples of two scenes (s) with 1 + `PLAIN` captions (k) each.
 
     `images` (n, s, SIDE, SIDE, 3) uint8; `words` (n, s, k, MOST_WORDS) ids, the telling caption
     first; `shared` (n, s, k) says that a caption is true of both scenes; `kinds` (n,) names.
@@ -135,7 +157,7 @@ class TrainingBatch:
 
 
 def draw_examples(
-    folder: Path, number: int, seed: int, workers: int, progress: Progress
+    folder: Path, number: int, seed: int, workers: int, progress: Progress = silent
 ) -> ExampleArrays:
     """Draw examples into a folder; the same ones for a seed, whatever the number of workers."""
     images = np.lib.format.open_memmap(
@@ -155,7 +177,7 @@ def draw_examples(
                     words[k, s, :, : ids.shape[1]] = ids
                     shared[k, s] = one.shared[s]
                 kinds.append(one.kind)
-            progress(end, number)
+            progress("drawing", end, number)
     images.flush()
     return ExampleArrays(images, words, shared, np.array(kinds))
 
@@ -164,22 +186,10 @@ def _drawn(job: tuple[int, int, int]) -> tuple[npt.NDArray[np.uint8], list[NearM
     seed, start, end = job
     painter, categories = StorybookPainter(), drawn_categories()
     made = [example(seed, index, painter, categories) for index in range(start, end)]
-    images = np.stack([[pixels(painter.paint(scene)) for scene in one.scenes] for one in made])
-    return images, made
-
-
-def save_texts(folder: Path, examples: ExampleArrays) -> None:
-    """Keep what belongs to the pictures in a folder, so that they can be used again."""
-    np.savez(
-        folder / "texts.npz", words=examples.words, shared=examples.shared, kinds=examples.kinds
+    images = np.stack(
+        [[pixels(painter.paint(scene), LOOK) for scene in one.scenes] for one in made]
     )
-
-
-def load_examples(folder: Path) -> ExampleArrays:
-    """ExampleArrays that were drawn before."""
-    images = np.load(folder / "images.npy", mmap_mode="r")
-    texts = np.load(folder / "texts.npz")
-    return ExampleArrays(images, texts["words"], texts["shared"], texts["kinds"])
+    return images, made
 
 
 def batches(
@@ -233,11 +243,8 @@ def _trimmed(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return words[:, : int((words != PAD).sum(axis=1).max())]
 
 
-def available_workers() -> int:
-    """How many processes can draw at once."""
-    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-
-
-def save_vocabulary(folder: Path, words: Sequence[str]) -> None:
-    """Write the vocabulary beside the towers."""
-    (folder / "vocabulary.json").write_text(json.dumps(list(words), indent=0) + "\n", "utf-8")
+def save_inputs(folder: Path) -> None:
+    """Write what says how the towers are fed beside them: `vocabulary.json` and `model.json`."""
+    words = json.dumps(vocabulary(), indent=0) + "\n"
+    (folder / "vocabulary.json").write_text(words, "utf-8")
+    write_json(folder / "model.json", DESCRIPTION)

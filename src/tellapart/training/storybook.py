@@ -23,7 +23,7 @@ from tellapart.training.examples import (
     TrainingBatch,
     batches,
     draw_examples,
-    save_vocabulary,
+    save_inputs,
     vocabulary,
 )
 from tellapart.training.loop import Loop, Schedule, TrainingStep
@@ -63,7 +63,7 @@ def train(plan: TrainingPlan, out: Path, *, overwrite: bool = False) -> dict[str
         towers = fit(plan, examples.part(slice(plan.held_out, None)), held_out)
         scores = group_scores(towers, held_out)
         export(towers, folder)
-        save_vocabulary(folder, vocabulary())
+        save_inputs(folder)
         record = {
             "plan": asdict(plan),
             "near misses wanted": SHARES,
@@ -100,7 +100,7 @@ def stream(plan: TrainingPlan, examples: ExampleArrays) -> Iterator[TrainingBatc
         yield from batches(examples, plan.pairs_a_batch, rng, plan.leave_out)
 
 
-def _tell_drawn(done: int, total: int) -> None:
+def _tell_drawn(phase: str, done: int, total: int) -> None:
     if done % 2_000 == 0 or done == total:
         print(f"drawn: {done:,} of {total:,} pairs of scenes", flush=True)
 

@@ -18,6 +18,7 @@ from tellapart.errors import BadInput
 from tellapart.mine.captions import Captions
 from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
+from tellapart.score.encoder import embed_texts
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
 from tellapart.text.gensim_vectors import (
@@ -142,7 +143,8 @@ def _sentences(captions: Captions, name: str, training: Training) -> ImageVector
     model = SentenceModel(name)
 
     def encode() -> dict[str, Any]:
-        return {"rows": model.vectors(captions.texts, training.progress)}
+        watch = lambda _, done, total: training.progress(done, total)  # noqa: E731
+        return {"rows": embed_texts(model, captions.texts, watch)}
 
     rows = _kept("sentences", {"model": model.fingerprint}, captions, encode)["rows"]
     ones = np.ones(len(captions), np.float32)

@@ -17,12 +17,9 @@ from tellapart.errors import BadInput
 from tellapart.mine.foil import LANGUAGE, RANDOM
 from tellapart.mine.foil.foils import Foils
 from tellapart.mine.foil.mentions import WORD
-from tellapart.models.model import PairScorer, is_cacheable
+from tellapart.models.model import PairScorer
 from tellapart.models.names import load
-from tellapart.score.batches import Asker, Limits, ModelFailed
-from tellapart.score.cells import text_keys
-from tellapart.score.encoder import Encoder, open_shelf
-from tellapart.score.plan import content_hash, pair_keys
+from tellapart.score.encoder import open_encoder
 from tellapart.store.cache import default_folder
 from tellapart.text.english import article
 from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
@@ -31,7 +28,6 @@ from tellapart.types import Floats
 
 Hardness = Callable[[Ints], Floats]
 """Gives scores to some foils of one image: higher for harder ones."""
-BATCH = 64
 NAME = "trigram model of the corpus's captions (Witten-Bell)"
 LEFT, RIGHT = 3, 2
 """Words around a mention whose probability, or whose neighbours' probability, can change."""
@@ -73,46 +69,26 @@ def _runs(rows: Ints, group: Ints) -> list[Ints]:
     return np.split(rows, np.flatnonzero(np.diff(group)) + 1) if len(rows) else []
 
 
-class ByModel:
-    """A model's scores of foils, one image at a time; kept in the cache as all scores are."""
-
-    def __init__(self, foils: Foils, encoder: Encoder, asker: Asker) -> None:
-        self._foils, self._encoder, self._asker = foils, encoder, asker
-
-    def __call__(self, rows: Ints) -> Floats:
-        """The scores of some foils of one image."""
-        image, _ = self._foils.source(int(rows[0]))
-        picture = self._foils.corpus.picture(image)
-        texts = [self._foils.written(row).text for row in rows.tolist()]
-        keys = pair_keys(
-            np.frombuffer(content_hash(picture) * len(texts), np.uint64), text_keys(texts)
-        )
-        scores = np.empty(len(rows))
-        for part in self._encoder.pairs(self._asker, [0] * len(texts), [picture], texts, keys):
-            if part.bad or not np.isfinite(part.rows).all():
-                name = self._encoder.model.facts.name
-                what = f"{name} gives image {image} a score that is no number"
-                raise next(iter(part.bad.values()), ModelFailed(what))
-            scores[part.batch.places] = part.rows[:, 0]
-        return scores
-
-
 @contextmanager
-def by_model(foils: Foils, model: Any) -> Iterator[ByModel]:
-    """The scores of a model that can say how probable a caption is for an image."""
+def by_model(foils: Foils, model: Any) -> Iterator[Hardness]:
+    """The scores of a model that says how probable a caption is for an image.
+
+    They are kept in the cache as all scores are.
+    """
     if not isinstance(model, PairScorer) or hasattr(model, "prepare"):
         raise BadInput(
             f"{model.facts.name} cannot say how probable a caption is for an image",
             allowed="a model that scores pairs of picture and text by itself, such as a captioner",
             todo="see: tellapart list models",
         )
-    shelf = open_shelf(default_folder(), model.facts) if is_cacheable(model) else None
-    encoder = Encoder(model, Limits(BATCH), shelf)
-    try:
-        yield ByModel(foils, encoder, encoder.asker("pairs"))
-    finally:
-        if shelf:
-            shelf.close()
+    with open_encoder(model, cache=default_folder()) as encoder:
+
+        def scores(rows: Ints) -> Floats:
+            picture = foils.corpus.picture(foils.source(int(rows[0]))[0])
+            texts = [foils.written(row).text for row in rows.tolist()]
+            return encoder.score_pairs([picture] * len(texts), texts)
+
+        yield scores
 
 
 def language_scores(foils: Foils) -> Floats:

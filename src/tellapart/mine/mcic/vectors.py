@@ -18,6 +18,7 @@ from tellapart.mine.captions import Captions
 from tellapart.mine.mcic.vectors_given import given_vectors
 from tellapart.mine.neighbours.distinct import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
+from tellapart.score.encoder import embed_texts
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
 from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_vectors
@@ -81,7 +82,8 @@ def other_vectors(captions: Captions, spec: str, progress: Progress) -> CaptionV
     if spec.startswith(SENTENCES):
         model = SentenceModel(spec.removeprefix(SENTENCES))
         kept = ArrayShelf.on("sentences", model.fingerprint, digest(captions.texts))
-        rows = _kept(kept, lambda: model.vectors(captions.texts, progress))
+        watch = lambda _, done, total: progress(done, total)  # noqa: E731
+        rows = _kept(kept, lambda: embed_texts(model, captions.texts, watch))
         return CaptionVectors(f"sentence vectors by {model.name}", rows)
     path = Path(spec)
     if path.suffix in (".npy", ".parquet"):

@@ -39,7 +39,7 @@ from tellapart.mine.negatives.negative import (
 )
 from tellapart.mine.negatives.prompts import MARK, NONE, again, another, lesson, opening, wording
 from tellapart.models.model import ModelInfo
-from tellapart.models.writer import Talk, Writer, Written, writer_of
+from tellapart.models.writer import Talk, Writer, WriterReply, writer_of
 from tellapart.store.cache import default_folder
 from tellapart.store.records import Journal
 from tellapart.tables import read_table, require_columns
@@ -200,7 +200,7 @@ class _Job:
             todo="give the same command again when it does: what it wrote so far is kept",
         )
 
-    def _next(self, ask: Conversation, answer: Written) -> Iterator[Conversation]:
+    def _next(self, ask: Conversation, answer: WriterReply) -> Iterator[Conversation]:
         caption, verdict = self._verdict(ask, answer)
         self.replies.note(ask, answer, verdict)
         if verdict == "kept":
@@ -216,7 +216,7 @@ class _Job:
             talk = again(ask.talk, answer.text, verdict)
             yield replace(ask, talk=talk, attempt=ask.attempt + 1)
 
-    def _verdict(self, ask: Conversation, answer: Written) -> tuple[str, str]:
+    def _verdict(self, ask: Conversation, answer: WriterReply) -> tuple[str, str]:
         if answer.failure:
             return "", NO_ANSWER
         caption, problem = read_reply(answer.text)
@@ -313,7 +313,7 @@ class Replies:
         if self._journal is not None:
             self._journal.close()
 
-    def ask(self, talks: Sequence[Talk]) -> list[Written]:
+    def ask(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What is said next in each conversation; failures are not kept and asked again."""
         keys = [_key(talk) for talk in talks]
         known = self._journal.known if self._journal is not None else {}
@@ -323,9 +323,9 @@ class Replies:
         good = {key: answer.text for key, answer in fresh.items() if not answer.failure}
         if self._journal is not None and good:
             self._journal.add(good)
-        return [fresh[key] if key in fresh else Written(known[key]) for key in keys]
+        return [fresh[key] if key in fresh else WriterReply(known[key]) for key in keys]
 
-    def note(self, ask: Conversation, written: Written, verdict: str) -> None:
+    def note(self, ask: Conversation, written: WriterReply, verdict: str) -> None:
         """Keep a row for the benchmark's folder; the lesson of its kind stands in the card."""
         own = ask.talk[len(lesson(ask.kind)) :]
         about = (ask.source.caption, ask.kind, ask.attempt, json.dumps(own))
@@ -359,11 +359,11 @@ class KeptReplies:
         }
         self.facts = ModelInfo(made["model"], weights=made["model weights"])
 
-    def write(self, talks: Sequence[Talk]) -> list[Written]:
+    def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What was said before."""
         replies = (self._known.get(_key(talk)) for talk in talks)
         return [
-            Written(failure="was not asked before") if text is None else Written(text)
+            WriterReply(failure="was not asked before") if text is None else WriterReply(text)
             for text in replies
         ]
 
