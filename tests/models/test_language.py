@@ -154,11 +154,11 @@ def test_each_text_is_scored_once_and_kept(causal, tmp_path, monkeypatch):
         return own(self, texts)
 
     monkeypatch.setattr(type(model), "score_texts", counted)
-    told: list[tuple[int, int]] = []
+    told: list[tuple[str, int, int]] = []
     first = score_texts(
         model, TEXTS * 3, cache=tmp_path, batch_size=3, progress=lambda *at: told.append(at)
     )
-    assert sorted(seen) == sorted(TEXTS) and told[-1] == (len(TEXTS), len(TEXTS))
+    assert sorted(seen) == sorted(TEXTS) and told[-1] == ("texts", len(TEXTS), len(TEXTS))
     assert first == pytest.approx(np.tile(own(model, TEXTS), 3), abs=1e-4)
     again = score_texts(load(f"hf:{causal}?head=lm"), [*TEXTS, "two dogs"], cache=tmp_path)
     assert seen[len(TEXTS) :] == ["two dogs"]
