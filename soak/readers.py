@@ -17,7 +17,7 @@ from soak.mutating_parquet import mutate_parquet
 
 from soak import excerpts
 from tellapart.benchmark.benchmark import load_benchmark
-from tellapart.benchmark.published.options import GetOptions
+from tellapart.benchmark.published.importer import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.tables import suffix
 from tellapart.verbs.get import get

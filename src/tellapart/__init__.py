@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tellapart.audits.audit import AuditOptions
     from tellapart.audits.guesses import guessable
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-    from tellapart.benchmark.published.options import GetOptions
+    from tellapart.benchmark.published.importer import GetOptions
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.errors import TellapartError
@@ -73,7 +73,7 @@ _WHERE = {
     "Estimate": "measures.estimate",
     "EvaluateOptions": "verbs.evaluate",
     "FoilOptions": "verbs.build.foil",
-    "GetOptions": "benchmark.published.options",
+    "GetOptions": "benchmark.published.importer",
     "Image": "items",
     "Item": "items",
     "McicOptions": "mine.mcic.options",

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tellapart.benchmark.published import sugarcrepe
-from tellapart.benchmark.published.download import DownloadFailed, Source, fetch
+from tellapart.benchmark.published.download import DownloadFailed, PublishedFile, fetch
 from tellapart.verbs.get import get
 
 DATA = bytes(range(256)) * 4096
@@ -59,8 +59,8 @@ def server(tmp_path, monkeypatch):
     thread.join()
 
 
-def source(server, data: bytes = DATA, path: str = "data.bin") -> Source:
-    return Source(f"{server.address}/{path}", hashlib.sha256(data).hexdigest())
+def source(server, data: bytes = DATA, path: str = "data.bin") -> PublishedFile:
+    return PublishedFile(f"{server.address}/{path}", hashlib.sha256(data).hexdigest())
 
 
 def test_a_file_is_fetched_once(server, tmp_path):

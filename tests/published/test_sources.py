@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tellapart.benchmark.published.options import Columns
-from tellapart.benchmark.published.slots import find_slot
+from tellapart.benchmark.published.foil import find_slot
+from tellapart.benchmark.published.importer import PairColumns
 from tellapart.questions import Ask, questions
 from tellapart.verbs.validate import validate
 
@@ -424,7 +424,7 @@ def test_pairs_with_columns_of_ones_own(desk):
     text = "photo,text,foil,other\na.png,A dog.,A cat.,b.png\nc.png,Two dogs.,Two cats.,\n"
     file = desk.write("mine.csv", text)
     desk.picture("a.png")
-    columns = Columns(
+    columns = PairColumns(
         image="photo", caption="text", negative_caption="foil", negative_image="other"
     )
     benchmark = desk.get("pairs", file, columns=columns, keep_order=True)

@@ -6,7 +6,7 @@ import pytest
 
 from tellapart.audits.audit import AuditOptions
 from tellapart.audits.guesses import guessable
-from tellapart.benchmark.published.options import GetOptions
+from tellapart.benchmark.published.importer import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.verbs.audit import audit
 from tellapart.verbs.get import get

@@ -6,13 +6,8 @@ is a `#crop=` of the picture, and two boxes of one picture are in one group.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from tellapart.benchmark.published.fields import Row, json_list, row_of
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow, list_rows
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
 from tellapart.tables import read_json
 
@@ -20,22 +15,18 @@ FORM = (
     '[{"image_path", "bbox_x", "bbox_y", "bbox_w", "bbox_h", "true_caption", "false_caption", '
     '"relation_name" or "attributes"}, ...]'
 )
-KEYS = {"relation_name": "relation", "attributes": "attribution"}
+KINDS = {"relation_name": "relation", "attributes": "attribution"}
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The items of the two files, or of one."""
-    gathering = Gathering("aro", files, options)
-    for file in files:
-        rows = json_list(read_json(file), "", file, FORM)
-        for number, (title, where, value) in enumerate(rows):
-            with gathering.row(where):
-                _add(gathering, row_of(value, title, where), file, number)
-    return gathering.done()
+    for file in collector.files:
+        collector.each(list_rows(file, FORM, read_json(file)), add)
 
 
-def _add(gathering: Gathering, row: Row, file: Path, number: int) -> None:
-    key = next((key for key in KEYS if row.values.get(key) is not None), None)
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a row, of a part of its picture."""
+    key = next((key for key in KINDS if row.has(key)), None)
     if key is None:
         raise BadInput(f'{row.title} has neither "relation_name" nor "attributes"', allowed=FORM)
     x, y, width, height = (row.whole(f"bbox_{side}") for side in "xywh")
@@ -43,14 +34,13 @@ def _add(gathering: Gathering, row: Row, file: Path, number: int) -> None:
         raise BadInput(f"the box of {row.title} is {width} x {height} pixels", allowed="1 or more")
     box = f"{x},{y},{width},{height}"
     captions = (row.text("true_caption"), row.text("false_caption"))
-    gathering.add_choice(
-        file,
-        f"{KEYS[key]}/{number}",
-        gathering.image(row.text("image_path"), file, crop=box),
+    collector.add_choice(
+        row,
+        f"{KINDS[key]}/{row.number}",
+        collector.image(row, row.text("image_path"), crop=box),
         captions,
-        0,
-        kind=f"aro-{KEYS[key]}",
-        notes={"box": box, **row.note(key)},
+        kind=f"aro-{KINDS[key]}",
+        notes={"box": box, **row.notes(key)},
     )
 
 

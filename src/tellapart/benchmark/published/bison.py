@@ -6,34 +6,26 @@ carriage return, mostly); it is collapsed, there and inside, so that equal capti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from tellapart.benchmark.published.fields import Row, json_list, json_object, row_of
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow, json_object, list_rows
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
 
 FORM = '{"data": [{"bison_id", "caption", "image_candidates", "true_image_id"}, ...]}'
+COLLAPSED = "captions_with_white_space_collapsed"
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The items of the annotation files."""
-    gathering = Gathering("bison", files, options)
-    changed = 0
-    for file in files:
+    collector.facts[COLLAPSED] = 0
+    for file in collector.files:
         data = json_object(file, FORM).get("data")
-        for title, where, value in json_list(data, "data", file, FORM):
-            with gathering.row(where):
-                changed += _add(gathering, row_of(value, title, where), file)
-    return gathering.done({"captions_with_white_space_collapsed": changed})
+        collector.each(list_rows(file, FORM, data, "data"), add)
 
 
-def _add(gathering: Gathering, row: Row, file: Path) -> bool:
-    """Add the item of a row; whether white space in its caption was collapsed."""
-    source_id, given = row.name("bison_id"), row.text("caption")
-    caption = " ".join(given.split())
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a row."""
+    source_id, stored = row.name("bison_id"), row.text("caption")
+    caption = " ".join(stored.split())
     candidates = row.rows("image_candidates")
     ids = [str(candidate.whole("image_id")) for candidate in candidates]
     true = str(row.whole("true_image_id"))
@@ -43,21 +35,21 @@ def _add(gathering: Gathering, row: Row, file: Path) -> bool:
             allowed=", ".join(ids) or "there are none",
         )
     images = [
-        gathering.image(_file_name(candidate, image_id), file, image_id)
+        collector.image(row, _file_name(candidate, image_id), image_id)
         for candidate, image_id in zip(candidates, ids, strict=True)
     ]
     cell = (images.index(true), 0)
-    notes = row.note("caption_id")
-    gathering.add(
-        file, source_id, images=images, captions=(caption,), true={cell}, kind="bison", notes=notes
+    notes = row.notes("caption_id")
+    collector.add(
+        row, source_id, images=images, captions=(caption,), true={cell}, kind="bison", notes=notes
     )
-    return caption != given
+    collector.facts[COLLAPSED] += caption != stored
 
 
-def _file_name(candidate: Row, image_id: str) -> str:
-    if candidate.values.get("image_filename") is None:
-        return f"COCO_val2014_{int(image_id):012d}.jpg"
-    return candidate.text("image_filename")
+def _file_name(candidate: SourceRow, image_id: str) -> str:
+    if candidate.has("image_filename"):
+        return candidate.text("image_filename")
+    return f"COCO_val2014_{int(image_id):012d}.jpg"
 
 
 IMPORTER = Importer(

@@ -6,14 +6,8 @@ second is SugarCrepe's negative caption with an image that was generated for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from tellapart.benchmark.published.cells import cell_image, table_rows
-from tellapart.benchmark.published.fields import Row, slug
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow, slug, table_rows
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.corpus.reader import name_of
 from tellapart.errors import UnknownName
 from tellapart.items import KINDS
@@ -27,27 +21,25 @@ SUBTYPES = {
 }  # fmt: skip
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The items of the tables."""
-    gathering = Gathering("bivlc", files, options)
-    for file in files:
-        for number, row in enumerate(table_rows(file, COLUMNS)):
-            with gathering.row(row.where):
-                _add(gathering, row, file, f"{name_of(file)}/{number}")
-    return gathering.done()
+    for file in collector.files:
+        collector.each(table_rows(file, COLUMNS), add)
 
 
-def _add(gathering: Gathering, row: Row, file: Path, source_id: str) -> None:
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a row."""
     captions = (row.text("caption"), row.text("negative_caption"))
     kind = _kind(row)
     images = (
-        cell_image(gathering, row, "image", file, coco=True),
-        cell_image(gathering, row, "negative_image", file),
+        collector.cell_image(row, "image", coco=True),
+        collector.cell_image(row, "negative_image"),
     )
-    gathering.add_square(file, source_id, images, captions, kind=kind, notes={}, original=True)
+    source_id = f"{name_of(row.file)}/{row.number}"
+    collector.add_square(row, source_id, images, captions, kind=kind, original=True)
 
 
-def _kind(row: Row) -> str:
+def _kind(row: SourceRow) -> str:
     """The kind of near miss in the toolkit's spelling."""
     subtype = slug(row.text("subtype"))
     kind = f"{slug(row.text('type'))}-{SUBTYPES.get(subtype, subtype)}"

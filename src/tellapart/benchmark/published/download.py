@@ -1,4 +1,7 @@
-"""Fetching a published file once: resumable, checked by its hash, whole or not at all."""
+"""Published files, fetched once: from an address or from the Hugging Face hub.
+
+A file from an address is resumed, checked by its hash, and there whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,17 @@ import http.client
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from tellapart.errors import TellapartError
 from tellapart.store.cache import SIZE_GB, default_folder, make_room, mark_used
+from tellapart.types import Progress, silent
 
 CHUNK = 1 << 18
 TIMEOUT = 30.0
-Progress = Callable[[str, int, int], None]
+HUB = "hf:"
 
 
 class DownloadFailed(TellapartError):
@@ -24,7 +28,7 @@ class DownloadFailed(TellapartError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PublishedFile:
     """A file that its authors publish at an address, and the hash of what was there."""
 
     url: str
@@ -36,7 +40,7 @@ class Source:
         return self.url.rpartition("/")[2]
 
 
-def fetch(source: Source, progress: Progress = lambda name, done, total: None) -> Path:
+def fetch(source: PublishedFile, progress: Progress = silent) -> Path:
     """The file, from the cache or from its address.
 
     What has come in so far stays beside it as `NAME.part`, from where the next call goes on.
@@ -67,7 +71,7 @@ def fetch(source: Source, progress: Progress = lambda name, done, total: None) -
     return path
 
 
-def _receive(source: Source, partial: Path, progress: Progress) -> None:
+def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
     """Add to the partial file what is missing of it."""
     begin = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(source.url, headers={"User-Agent": "tellapart"})
@@ -104,7 +108,7 @@ def _receive(source: Source, partial: Path, progress: Progress) -> None:
     return None
 
 
-def _refused(source: Source, error: urllib.error.HTTPError) -> DownloadFailed:
+def _refused(source: PublishedFile, error: urllib.error.HTTPError) -> DownloadFailed:
     gone = error.code in (http.client.NOT_FOUND, http.client.GONE)
     return DownloadFailed(
         f"{source.name} is no longer at its address"
@@ -115,7 +119,7 @@ def _refused(source: Source, error: urllib.error.HTTPError) -> DownloadFailed:
     )
 
 
-def _unreachable(source: Source, reason: object) -> DownloadFailed:
+def _unreachable(source: PublishedFile, reason: object) -> DownloadFailed:
     return DownloadFailed(
         f"{source.name} cannot be downloaded: {reason}",
         where=source.url,
@@ -127,3 +131,37 @@ def _unreachable(source: Source, reason: object) -> DownloadFailed:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hub_files(name: str) -> list[Path]:
+    """The Parquet files of a dataset, such as `hf:imirandam/BiVLC`; kept in `HF_HOME`.
+
+    What must be agreed to on the hub (Winoground) must have been, and `HF_HUB_OFFLINE` is obeyed.
+    """
+    repository = name.removeprefix(HUB)
+    by_hand = f"download its .parquet files and give them with --from (see {_page(repository)})"
+    try:
+        hub = import_module("huggingface_hub")
+    except ImportError:
+        raise TellapartError(
+            f"{name} is on the Hugging Face hub, for which a package is needed: huggingface_hub",
+            where=_page(repository),
+            todo=f"pip install huggingface_hub; or {by_hand}",
+        ) from None
+    try:
+        folder = Path(
+            hub.snapshot_download(repository, repo_type="dataset", allow_patterns="*.parquet")
+        )
+    except Exception as error:  # the hub's own errors are many, and change
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise TellapartError(
+            f"{name} cannot be fetched: {reason}", where=_page(repository), todo=by_hand
+        ) from None
+    files = sorted(folder.rglob("*.parquet"))
+    if not files:
+        raise TellapartError(f"{name} has no Parquet files", where=_page(repository), todo=by_hand)
+    return files
+
+
+def _page(repository: str) -> str:
+    return f"https://huggingface.co/datasets/{repository}"

@@ -1,32 +1,59 @@
-"""Rows of a source file: their values, checked, with errors that name row and key."""
+"""Rows of a source file and their fields, checked, with errors that name row and key.
+
+Rows come from lists and objects in JSON (`list_rows`, `entry_rows`) and from tables (`table_rows`).
+"""
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, presentable
-from tellapart.tables import read_json
+from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet
+from tellapart.tables import read_bytes, read_json, read_table, require_columns, suffix
+
+SLICE = 256
+"""How many rows of a Parquet file are in memory at a time; they may hold pictures."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a source: `title` is what errors call it, `where` its full place."""
+class SourceRow:
+    """One row of a source: `title` is what errors call it, `where` its full place.
+
+    `number` counts the rows of its file from 0; `key` is its name where the file is an object.
+    """
 
     values: Mapping[str, Any]
+    file: Path
     title: str
     where: str
+    number: int = 0
+    key: str = ""
+
+    def check(self) -> None:
+        """Raise unless the row is an object."""
+        if not isinstance(self.values, dict):
+            raise BadInput(
+                f"{self.title} is {kind_of(self.values)}", where=self.where, allowed="an object"
+            )
+
+    def has(self, key: str) -> bool:
+        """Whether there is a value."""
+        return self.values.get(key) is not None
 
     def get(self, key: str) -> Any:
-        """A value that must be there."""
+        """A value, which is required."""
         value = self.values.get(key)
         if value is None:
-            there = ", ".join(map(str, self.values)) or "none"
-            raise BadInput(f'{self.title} has no "{key}"', allowed=f"its keys are: {there}")
+            known = ", ".join(map(str, self.values)) or "none"
+            raise BadInput(f'{self.title} has no "{key}"', allowed=f"its keys are: {known}")
         return value
 
     def text(self, key: str) -> str:
@@ -65,37 +92,36 @@ class Row:
             raise self.wrong(key, kind_of(value), "true or false")
         return value
 
-    def rows(self, key: str) -> list[Row]:
+    def rows(self, key: str) -> list[SourceRow]:
         """A list of objects."""
         value = self.get(key)
         if not isinstance(value, list):
             raise self.wrong(key, kind_of(value), "a list of objects")
-        return [
-            row_of(inner, f'"{key}" {number} of {self.title}', self.where)
-            for number, inner in enumerate(value, 1)
-        ]
+        return [self._inner(one, f'"{key}" {number}') for number, one in enumerate(value, 1)]
 
-    def inner(self, key: str) -> Row:
+    def inner(self, key: str) -> SourceRow:
         """An object."""
-        return row_of(self.get(key), f'"{key}" of {self.title}', self.where)
+        return self._inner(self.get(key), f'"{key}"')
 
-    def note(self, key: str) -> dict[str, str]:
-        """A value for an item's notes; nothing where there is none."""
-        value = self.values.get(key)
-        if isinstance(value, list):
-            value = ", ".join(map(str, value))
-        return {} if value is None or value == "" else {key: presentable(str(value))}
+    def _inner(self, value: Any, name: str) -> SourceRow:
+        row = SourceRow(value, self.file, f"{name} of {self.title}", self.where)
+        row.check()
+        return row
+
+    def notes(self, *keys: str) -> dict[str, str]:
+        """Values for an item's notes; those that are missing or empty are left out."""
+        found: dict[str, str] = {}
+        for key in keys:
+            value = self.values.get(key)
+            if isinstance(value, list):
+                value = ", ".join(map(str, value))
+            if value is not None and value != "":
+                found[key] = presentable(str(value))
+        return found
 
     def wrong(self, key: str, seen: str, allowed: str) -> BadInput:
         """The error for a value that is not as it must be."""
         return BadInput(f'"{key}" of {self.title} is {seen}', allowed=allowed)
-
-
-def row_of(value: object, title: str, where: str) -> Row:
-    """A row, which must be an object."""
-    if not isinstance(value, dict):
-        raise BadInput(f"{title} is {kind_of(value)}", where=where, allowed="an object")
-    return Row(value, title, where)
 
 
 def kind_of(value: object) -> str:
@@ -108,30 +134,56 @@ def kind_of(value: object) -> str:
     return names.get(type(value), f"the number {value}")
 
 
-def json_object(path: Path, form: str) -> dict[str, Any]:
+def json_object(file: Path, form: str) -> dict[str, Any]:
     """A JSON file that holds an object; `form` says how it should look."""
-    data = read_json(path)
+    data = read_json(file)
     if not isinstance(data, dict):
-        raise BadInput(f"{path.name} holds {kind_of(data)}", where=str(path), allowed=form)
+        raise BadInput(f"{file.name} holds {kind_of(data)}", where=str(file), allowed=form)
     return data
 
 
-def json_list(data: object, name: str, path: Path, form: str) -> Iterator[tuple[str, str, Any]]:
-    """The title, place and value of each row of a list, `name` being what it is called."""
+def list_rows(file: Path, form: str, data: object, name: str = "") -> Iterator[SourceRow]:
+    """The rows of a list that a JSON file holds, or holds under `name`."""
+    inside, place = (f'"{name}" in {file.name}', f"{file}, {name}") if name else (file.name, file)
     if not isinstance(data, list):
-        what = f'"{name}" in {path.name}' if name else path.name
-        raise BadInput(f"{what} is {kind_of(data)}", where=str(path), allowed=form)
-    inside = f'"{name}" in ' if name else ""
-    for number, value in enumerate(data, 1):
-        where = f"{path}, {name}, row {number}" if name else f"{path}, row {number}"
-        yield f"row {number} of {inside}{path.name}", where, value
+        raise BadInput(f"{inside} is {kind_of(data)}", where=str(file), allowed=form)
+    for number, value in enumerate(data):
+        title, where = f"row {number + 1} of {inside}", f"{place}, row {number + 1}"
+        yield SourceRow(value, file, title, where, number)
 
 
-def json_entries(path: Path, form: str) -> Iterator[tuple[str, str, str, Any]]:
-    """The key, title, place and value of each entry of a file that holds an object of objects."""
-    for name, value in json_object(path, form).items():
+def entry_rows(file: Path, data: Mapping[str, Any]) -> Iterator[SourceRow]:
+    """The rows of an object of objects that a JSON file holds."""
+    for number, (name, value) in enumerate(data.items()):
         key = presentable(name)
-        yield key, f'row "{key}" of {path.name}', f'{path}, key "{key}"', value
+        title, where = f'row "{key}" of {file.name}', f'{file}, key "{key}"'
+        yield SourceRow(value, file, title, where, number, key)
+
+
+def table_rows(file: Path, needed: Sequence[str], more: Sequence[str] = ()) -> Iterator[SourceRow]:
+    """The rows of a table; the `needed` columns are required, those of `more` are optional."""
+    number = 0
+    for table in _tables(file, needed, more):
+        for values in rows_of(table, file):
+            title, where = f"row {number + 1} of {file.name}", f"{file}, row {number + 1}"
+            yield SourceRow(values, file, title, where, number)
+            number += 1
+
+
+def _tables(file: Path, needed: Sequence[str], more: Sequence[str]) -> Iterator[pl.DataFrame]:
+    if suffix(file) != "parquet":
+        table = read_table(file)
+        require_columns(table, needed, file)
+        yield table.select([*needed, *(name for name in more if name in table.columns)])
+        return
+    packed = file.name.lower().endswith(".gz") or not file.is_file()
+    data = read_bytes(file) if packed else None
+    with on_disk(file, data) as plain:
+        try_parquet(file, plain, [*needed, *more], SLICE)
+    source = file if data is None else io.BytesIO(data)
+    with whole_parquet(file):
+        require_columns(pl.DataFrame(schema=schema_of(source)), needed, file)
+    yield from read_slices(file, source, [*needed, *more], SLICE)
 
 
 def slug(text: str) -> str:

@@ -6,18 +6,18 @@ Shekhar et al. 2017, sections 3 and 4. Read from the authors' files or from VALS
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tellapart.benchmark.published.fields import Row, json_entries, json_list, json_object, row_of
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
-from tellapart.benchmark.published.slots import find_slot
+from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, list_rows
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.benchmark.published.valse import confirmed_words, votes_of
 from tellapart.items import Slot
 from tellapart.text.content_words import LexiconTagger
+from tellapart.text.english import plural
+from tellapart.text.tokens import spans
 
 FORM = (
     '{"annotations": [{"id", "image_id", "caption", "foil", "target_word", "foil_word"}, ...], '
@@ -28,173 +28,186 @@ KIND = "replace-object"
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
 )  # fmt: skip
+WordPlace = tuple[int, int, bool]
+"""Start, end, and whether the word stands there in the plural."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class FoilPair:
     """An original caption and its foil; one of the two may be missing (empty)."""
 
-    file: Path
-    where: str
+    row: SourceRow
     source_id: str
     image: str
     original: str
     foil: str
     target: str
     foil_word: str
-    notes: dict[str, str]
+    notes: Mapping[str, str]
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
-    """The pairs of all files; a caption whose partner is not there is an item on its own."""
-    gathering = Gathering("foil", files, options)
-    pairs: list[Pair] = []
-    for file in files:
+def read(collector: ItemCollector) -> None:
+    """The pairs of all files; a caption without its partner is an item on its own."""
+    pairs: list[FoilPair] = []
+    for file in collector.files:
         data = json_object(file, FORM)
-        pairs += (
-            _authors(gathering, data, file) if "annotations" in data else _valse(gathering, file)
-        )
+        pairs += (_authors if "annotations" in data else _valse)(collector, file, data)
     foils = [pair for pair in pairs if pair.foil]
     targets = tuple(sorted({pair.target for pair in foils}))
     tagger = LexiconTagger.of("target and foil words", {*targets, *(p.foil_word for p in foils)})
-    without = sum([_add(gathering, pair, targets, tagger) for pair in pairs])
-    facts = {
+    slots = [_slot(pair, targets, tagger) for pair in pairs]
+    for pair, slot in zip(pairs, slots, strict=True):
+        with collector.noting(pair.row):
+            _add(collector, pair, slot)
+    collector.facts |= {
         "pairs": sum(bool(pair.original) for pair in foils),
         "foils_without_original": sum(not pair.original for pair in foils),
         "originals_without_foil": len(pairs) - len(foils),
-        "foils_whose_word_was_not_found": without,
+        "foils_whose_word_was_not_found": len(foils) - sum(slot is not None for slot in slots),
         "target_words": len(targets),
-        "nouns and content words by": tagger.name,
+        "nouns_and_content_words_by": tagger.name,
     }
     voted = [pair for pair in pairs if "votes" in pair.notes]
-    confirmed = sum(pair.notes["confirmed"] == "yes" for pair in voted)
-    return gathering.done(facts, confirmed_words(confirmed, len(voted)) if voted else "")
+    if voted:
+        confirmed = sum(pair.notes["confirmed"] == "yes" for pair in voted)
+        collector.verified = confirmed_words(confirmed, len(voted))
 
 
-def _add(gathering: Gathering, pair: Pair, targets: tuple[str, ...], tagger: LexiconTagger) -> bool:
-    """Add the item of a pair; whether it has a foil whose word was not found."""
-    slot = None
-    if pair.foil:
-        place = find_slot(pair.foil, pair.original, pair.foil_word)
-        if place is not None:
-            start, end, plural = place
-            words = tagger.content_words(pair.foil)
-            foil = pair.foil[start:end]
-            slot = Slot(0, start, end, pair.target, foil, plural, words, targets)
+def _slot(pair: FoilPair, targets: tuple[str, ...], tagger: LexiconTagger) -> Slot | None:
+    """The slot of the foil word; None without a foil, or where its word was not found."""
+    place = find_slot(pair.foil, pair.original, pair.foil_word) if pair.foil else None
+    if place is None:
+        return None
+    start, end, in_plural = place
+    words = tagger.content_words(pair.foil)
+    return Slot(0, start, end, pair.target, pair.foil[start:end], in_plural, words, targets)
+
+
+def _add(collector: ItemCollector, pair: FoilPair, slot: Slot | None) -> None:
+    row, source_id, image, notes = pair.row, pair.source_id, pair.image, pair.notes
     captions = [caption for caption in (pair.foil, pair.original) if caption]
-    with gathering.row(pair.where):
-        if pair.foil and pair.original:
-            gathering.add_choice(
-                pair.file, pair.source_id, pair.image, captions, 1,
-                kind=KIND, notes=pair.notes, slot=slot,
-            )  # fmt: skip
-        else:
-            true = {(0, 0)} if pair.original else set()
-            gathering.add(
-                pair.file, pair.source_id, images=(pair.image,), captions=captions, true=true,
-                kind=KIND, notes=pair.notes, slot=slot,
-            )  # fmt: skip
-    return bool(pair.foil) and slot is None
+    if len(captions) == 2:
+        collector.add_choice(row, source_id, image, captions, 1, kind=KIND, notes=notes, slot=slot)
+        return
+    true = {(0, 0)} if pair.original else set()
+    collector.add(
+        row, source_id, images=(image,), captions=captions, true=true, kind=KIND, notes=notes,
+        slot=slot,
+    )  # fmt: skip
 
 
-def _valse(gathering: Gathering, file: Path) -> list[Pair]:
-    pairs = []
-    for key, title, where, value in json_entries(file, FORM):
-        with gathering.row(where):
-            row = row_of(value, title, where)
-            notes = votes_of(row).notes()
-            pairs.append(
-                Pair(
-                    file,
-                    where,
-                    key,
-                    gathering.coco(row.text("image_file"), file),
-                    row.text("caption"),
-                    row.text("foil"),
-                    row.text("classes"),
-                    row.text("classes_foil"),
-                    notes,
-                )
-            )
+def _valse(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> list[FoilPair]:
+    pairs: list[FoilPair] = []
+
+    def add(collector: ItemCollector, row: SourceRow) -> None:
+        notes = votes_of(row).notes()
+        image = collector.coco(row, row.text("image_file"))
+        caption, foil = row.text("caption"), row.text("foil")
+        target, foil_word = row.text("classes"), row.text("classes_foil")
+        pairs.append(FoilPair(row, row.key, image, caption, foil, target, foil_word, notes))
+
+    collector.each(entry_rows(file, data), add)
     return pairs
 
 
 @dataclass(frozen=True, slots=True)
 class _Annotation:
-    row: Row
+    row: SourceRow
     id: str
     image_id: int
     caption: str
-    foil: bool
 
 
-def _authors(gathering: Gathering, data: dict[str, object], file: Path) -> list[Pair]:
-    names = _file_names(gathering, data, file)
+def _authors(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> list[FoilPair]:
+    names: dict[int, str] = {}
     originals: dict[tuple[str, int], _Annotation] = {}
     foils: list[_Annotation] = []
-    for title, where, value in json_list(data["annotations"], "annotations", file, FORM):
-        with gathering.row(where):
-            row = row_of(value, title, where)
-            one = _Annotation(
-                row, row.name("id"), row.whole("image_id"), row.text("caption"), row.truth("foil")
-            )
-            if one.foil:
-                row.text("target_word"), row.text("foil_word"), _foil_number(row)
-                foils.append(one)
-            else:
-                originals.setdefault((one.id, one.image_id), one)
-    pairs = [_pair(gathering, f, originals.get((f.id, f.image_id)), names, file) for f in foils]
-    used = {(foil.id, foil.image_id) for foil in foils}
-    alone = [one for key, one in originals.items() if key not in used]
-    return pairs + [_original(gathering, one, names, file) for one in alone]
 
+    def add_name(collector: ItemCollector, row: SourceRow) -> None:
+        names[row.whole("id")] = row.text("file_name")
 
-def _pair(
-    gathering: Gathering,
-    foil: _Annotation,
-    original: _Annotation | None,
-    names: dict[int, str],
-    file: Path,
-) -> Pair:
-    return Pair(
-        file,
-        foil.row.where,
-        foil.id + _foil_number(foil.row),
-        _image(gathering, foil.image_id, names, file),
-        original.caption if original else "",
-        foil.caption,
-        foil.row.text("target_word"),
-        foil.row.text("foil_word"),
-        {"caption_id": foil.id},
-    )
+    def add(collector: ItemCollector, row: SourceRow) -> None:
+        one = _Annotation(row, row.name("id"), row.whole("image_id"), row.text("caption"))
+        if row.truth("foil"):
+            row.text("target_word"), row.text("foil_word"), _foil_number(row)
+            foils.append(one)
+        else:
+            originals.setdefault((one.id, one.image_id), one)
 
-
-def _foil_number(row: Row) -> str:
-    return "" if row.values.get("foil_id") is None else f"/{row.name('foil_id')}"
-
-
-def _original(gathering: Gathering, one: _Annotation, names: dict[int, str], file: Path) -> Pair:
-    image = _image(gathering, one.image_id, names, file)
-    notes = {"caption_id": one.id}
-    return Pair(file, one.row.where, f"{one.id}/original", image, one.caption, "", "", "", notes)
-
-
-def _image(gathering: Gathering, image_id: int, names: dict[int, str], file: Path) -> str:
-    part = "train2014" if "train" in file.name else "val2014"
-    usual = f"COCO_{part}_{image_id:012d}.jpg"
-    return gathering.image(names.get(image_id, usual), file, str(image_id))
-
-
-def _file_names(gathering: Gathering, data: dict[str, object], file: Path) -> dict[int, str]:
-    names: dict[int, str] = {}
-    listed: Iterable[tuple[str, str, object]] = ()
     if "images" in data:
-        listed = json_list(data["images"], "images", file, FORM)
-    for title, where, value in listed:
-        with gathering.row(where):
-            row = row_of(value, title, where)
-            names[row.whole("id")] = row.text("file_name")
-    return names
+        collector.each(list_rows(file, FORM, data["images"], "images"), add_name)
+    collector.each(list_rows(file, FORM, data["annotations"], "annotations"), add)
+
+    def pair(foil: _Annotation | None, original: _Annotation | None) -> FoilPair:
+        one = foil or original
+        assert one is not None
+        part = "train2014" if "train" in file.name else "val2014"
+        usual = f"COCO_{part}_{one.image_id:012d}.jpg"
+        return FoilPair(
+            one.row,
+            one.id + (_foil_number(one.row) if foil else "/original"),
+            collector.image(one.row, names.get(one.image_id, usual), str(one.image_id)),
+            original.caption if original else "",
+            foil.caption if foil else "",
+            foil.row.text("target_word") if foil else "",
+            foil.row.text("foil_word") if foil else "",
+            {"caption_id": one.id},
+        )
+
+    used = {(foil.id, foil.image_id) for foil in foils}
+    pairs = [pair(foil, originals.get((foil.id, foil.image_id))) for foil in foils]
+    return pairs + [pair(None, one) for key, one in originals.items() if key not in used]
+
+
+def _foil_number(row: SourceRow) -> str:
+    return f"/{row.name('foil_id')}" if row.has("foil_id") else ""
+
+
+def find_slot(foil: str, original: str, word: str) -> WordPlace | None:
+    """The place of the foil word in the foil caption; None where it cannot be told.
+
+    Where the word occurs more than once, the one that the original caption does not have is
+    meant.
+
+    >>> find_slot("a train station with a bus", "a bus station with a bus", "train")
+    (2, 7, False)
+    >>> find_slot("a bus at a bus stop", "a car at a bus stop", "bus")
+    (2, 5, False)
+    """
+    places = list(_places(foil, word.strip().lower()))
+    if not original:
+        return places[0] if len(places) == 1 else None
+    begin, end = _changed(foil.lower(), original.lower())
+    return next((place for place in places if place[0] < end and place[1] > begin), None)
+
+
+def _places(caption: str, word: str) -> Iterator[WordPlace]:
+    many = plural(word)
+    if " " in word:
+        for match in re.finditer(rf"\b({re.escape(word)}|{re.escape(many)})\b", caption, re.I):
+            yield match.start(), match.end(), match.group().lower() != word
+        return
+    for start, _, stands in spans(caption):
+        bare = re.sub("['’]s$", "", stands)
+        if bare in (word, many):
+            yield start, start + len(bare), bare != word
+
+
+def _changed(text: str, other: str) -> tuple[int, int]:
+    """The part of a text that another one does not have at its place, taken to whole words."""
+    begin = _shared(text, other)
+    end = len(text) - _shared(text[begin:][::-1], other[begin:][::-1])
+    while begin > 0 and text[begin - 1].isalnum():
+        begin -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return begin, end
+
+
+def _shared(text: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((k for k, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
 IMPORTER = Importer(

@@ -1,35 +1,452 @@
-"""What an importer of a published benchmark is.
+"""Importers: a source's files become the items of a benchmark like any other.
 
-A plugin adds a source with one `Importer`, named under `tellapart.importers` among its package's
-entry points; `Gathering` does what all of them need.
+An `Importer` says how one source is read and what is to be said of it. Its `read` goes through the
+rows of the files with an `ItemCollector`, which finds pictures, shuffles options, and notes what is
+wrong with which row. A plugin adds a source with one `Importer`, named under `tellapart.importers`
+among its package's entry points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
 
-from tellapart.benchmark.published.download import Source
-from tellapart.benchmark.published.options import GetOptions, Imported
+import polars as pl
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
+from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, hub_files
+from tellapart.benchmark.published.fields import SourceRow, kind_of
+from tellapart.benchmark.table import ItemTable, notes_text
+from tellapart.corpus.coco import coco_id, find, listing
+from tellapart.corpus.reader import ReadOptions, picture_folder
+from tellapart.decoding import can_be_written
+from tellapart.errors import BadInput, Problems
+from tellapart.items import Cell, Image, Item, Origin, Slot, check_item
+from tellapart.options import Help, Overwrite, Seed, SkipBad
+from tellapart.tables import suffix
+from tellapart.text.english import alike
+from tellapart.types import Progress, silent
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
+"""What a picture's name may end in where the source leaves its ending off."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairColumns:
+    """What the columns of anyone's table of pairs are called."""
+
+    image: str = "image"
+    caption: str = "caption"
+    negative_caption: str = "negative_caption"
+    negative_image: str = "negative_image"
+    kind: str = "kind"
+    id: str = "id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOptions:
+    """What may be asked of every importer.
+
+    `images` is the folder in which the picture files lie (else they are looked for beside the
+    source files). `keep_order` leaves options in the source's order, which often tells the
+    truth's place; `keep_all` keeps what the source's own annotators did not confirm. `alike` writes
+    all captions in one form (capital, lower case, final stop), so that form gives nothing away.
+    """
+
+    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    only_with_images: Annotated[bool, Help("Only items whose pictures are all there.")] = False
+    drop_duplicates: Annotated[bool, Help("Leave out items that are there twice.")] = False
+    keep_order: Annotated[bool, Help("Do not shuffle options.")] = False
+    keep_all: Annotated[
+        bool, Help("valse: also what its annotators did not confirm.", flag="--all")
+    ] = False
+    alike: Annotated[bool, Help("Write all captions in one form: capital, final stop.")] = False
+    columns: Annotated[
+        PairColumns,
+        Help(
+            "pairs: a column's name, such as negative_caption=foil.", flag="--column", repeat=True
+        ),
+    ] = PairColumns()
+    seed: Seed = 0
+    name: Annotated[str, Help("The benchmark's name (default: its source's).")] = ""
+    skip_bad: SkipBad = False
+    overwrite: Overwrite = False
+
+    def for_card(self) -> dict[str, Any]:
+        """What of this bears on the items that come out."""
+        return {
+            "only_with_images": self.only_with_images,
+            "drop_duplicates": self.drop_duplicates,
+            "keep_order": self.keep_order,
+            "keep_all": self.keep_all,
+            "alike": self.alike,
+            "seed": self.seed,
+            "skip_bad": self.skip_bad,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
     """How one source is read, and what is to be said of it.
 
-    `read` turns the source's files into items. `endings` are those of the files that are taken
-    from a folder; `page` is where a person finds them, `sources` are the ones that can be fetched.
-    `verified` says who checked the items before they were published.
+    `read` adds the items of all files to a collector. `endings` are those of the files that are
+    taken from a folder; `page` is where a person finds them, `sources` are the ones that can be
+    fetched. `verified` says who checked the items before they were published.
     """
 
     name: str
     about: str
-    read: Callable[[Sequence[Path], GetOptions], Imported]
+    read: Callable[[ItemCollector], None]
     endings: tuple[str, ...]
     page: str = ""
     licence: str = ""
     citation: str = ""
     verified: str = ""
     measures: tuple[str, ...] = ("accuracy",)
-    sources: tuple[Source, ...] = ()
+    sources: tuple[PublishedFile, ...] = ()
+
+
+class ItemCollector:
+    """Collects the items and images of one import; what is wrong is noted with its row.
+
+    `root` is the folder that the images' paths are relative to. An importer may put `facts` into
+    the card, and say in `verified` more than its own line does.
+    """
+
+    def __init__(self, name: str, files: Sequence[Path], options: GetOptions) -> None:
+        self.name, self.files, self.options = name, files, options
+        self.problems = Problems(skip=options.skip_bad)
+        self.facts: dict[str, Any] = {}
+        self.verified = ""
+        self.images: dict[str, Image] = {}
+        self._items: list[Item] = []
+        self._ids: set[str] = set()
+        self._found: set[str] = set()
+        self._folders: dict[Path, Path] = {}
+        self._listings: dict[Path, dict[str, str]] = {}
+        self.root = self._folder(files[0])
+
+    def each(
+        self, rows: Iterable[SourceRow], add: Callable[[ItemCollector, SourceRow], object]
+    ) -> None:
+        """Call `add` with every row; one in which something is wrong is left out, and noted."""
+        for row in rows:
+            with self.noting(row):
+                row.check()
+                add(self, row)
+
+    @contextlib.contextmanager
+    def noting(self, row: SourceRow) -> Iterator[None]:
+        """Note what is wrong with a row, and go on."""
+        try:
+            yield
+        except BadInput as problem:
+            problem.where = row.where
+            self.problems.add(problem)
+
+    # Images
+
+    def image(self, row: SourceRow, file_name: str, image_id: str = "", crop: str = "") -> str:
+        """The id of an image that a row names; its picture is looked for, once.
+
+        `crop` is the part of it that is meant, as `left,top,width,height` in pixels.
+        """
+        part = f"#crop={crop}" if crop else ""
+        image_id = (image_id or file_name) + part
+        if image_id not in self.images:
+            path = self._path(file_name, image_id.partition("#")[0], row.file)
+            if path is not None:
+                self._found.add(image_id)
+            self.images[image_id] = Image(image_id, (path or file_name) + part)
+        return image_id
+
+    def coco(self, row: SourceRow, file_name: str) -> str:
+        """The id of an image that may be COCO's, and then has the id that it has everywhere."""
+        return self.image(row, file_name, coco_id(file_name) or file_name)
+
+    def cell_image(self, row: SourceRow, column: str, *, coco: bool = False) -> str:
+        """The id of the image in a cell: a path, bytes, or how Hugging Face datasets hold either.
+
+        `coco` says that a file under one of COCO's usual names is COCO's picture.
+        """
+        value = row.get(column)
+        if isinstance(value, dict):
+            value = value.get("bytes") or value.get("path")
+        if isinstance(value, bytes):
+            return self._stored_image(value, row, column)
+        if not isinstance(value, str) or not value.strip():
+            raise BadInput(
+                f'"{column}" of {row.title} is {"empty" if not value else kind_of(value)}',
+                allowed="the path of a picture as text; in Parquet also its bytes",
+            )
+        if not can_be_written(value):
+            raise row.wrong(column, f"no Unicode text: {value!a:.60}", "a path that UTF-8 can hold")
+        return self.coco(row, value) if coco else self.image(row, value)
+
+    def _stored_image(self, data: bytes, row: SourceRow, column: str) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        image_id = sha256[:16]
+        if image_id not in self.images:
+            place = f"column={quote(column, safe='')}&row={row.number}"
+            uri = f"{self._relative(row.file)}#{place}"
+            self.images[image_id] = Image(image_id, uri, sha256)
+            self._found.add(image_id)
+        return image_id
+
+    def _folder(self, file: Path) -> Path:
+        """The folder of the pictures that a file names."""
+        if file not in self._folders:
+            self._folders[file] = picture_folder(file, ReadOptions(images=self.options.images))
+        return self._folders[file]
+
+    def _path(self, file_name: str, image_id: str, file: Path) -> str | None:
+        """Where a picture lies, relative to `root`; None where it was not found."""
+        if "://" in file_name:
+            return None
+        folder = self._folder(file)
+        if folder not in self._listings:
+            self._listings[folder] = listing(folder)
+        listed = self._listings[folder]
+        path = find(file_name, image_id, listed)
+        if path is None and "." not in file_name.rpartition("/")[2]:
+            names = (file_name + ending for ending in ENDINGS)
+            path = next((listed[name] for name in names if name in listed), None)
+        # os.path, unlike Path, says no to a name that no disk could hold.
+        if path is None and "/" in file_name and os.path.isfile(folder / file_name):  # noqa: PTH113
+            path = file_name
+        return path if path is None or folder == self.root else self._relative(folder / path)
+
+    def _relative(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.root)).as_posix()
+
+    # Items
+
+    def add(
+        self,
+        row: SourceRow,
+        source_id: str,
+        *,
+        images: Sequence[str],
+        captions: Sequence[str],
+        true: set[Cell],
+        kind: str,
+        notes: Mapping[str, str],
+        original: Cell | None = None,
+        slot: Slot | None = None,
+    ) -> None:
+        """One item as it is; raises where it cannot be asked."""
+        item_id = f"{self.name}:{source_id}"
+        for options, noun in ((images, "images"), (captions, "captions")):
+            if len(set(options)) < len(options):
+                raise BadInput(
+                    f"two {noun} of {item_id} are the same",
+                    allowed=f"{noun} that differ, as there is nothing to tell apart otherwise",
+                )
+        shuffled = "source_order" in notes and not self.options.keep_order
+        seed = self.options.seed if shuffled else None
+        if self.options.alike and slot is None:  # in one with a slot, places would move
+            captions = [alike(caption) for caption in captions]
+        item = Item(
+            id=item_id,
+            images=tuple(images),
+            captions=tuple(captions),
+            true=frozenset(true),
+            kind=kind,
+            origin=Origin(f"tellapart get {self.name}", row.file.name, source_id, seed, notes),
+            original=original,
+            slot=slot,
+        )
+        check_item(item)
+        if item.id in self._ids:
+            raise BadInput(f"the id {item.id!r} is there twice", allowed="every id once")
+        self._ids.add(item.id)
+        self._items.append(item)
+
+    def add_choice(
+        self,
+        row: SourceRow,
+        source_id: str,
+        image: str,
+        captions: Sequence[str],
+        right: int = 0,
+        *,
+        kind: str,
+        notes: Mapping[str, str] | None = None,
+        slot: Slot | None = None,
+    ) -> None:
+        """An image and captions of which one is true (`right` is its place in the source)."""
+        order = self._order(source_id, "captions", len(captions))
+        cell = (0, order.index(right))
+        self.add(
+            row,
+            source_id,
+            images=(image,),
+            captions=[captions[k] for k in order],
+            true={cell},
+            kind=kind,
+            notes={**(notes or {}), "source_order": " ".join(map(str, order))},
+            original=cell,
+            slot=slot and replace(slot, caption=order.index(slot.caption)),
+        )
+
+    def add_square(
+        self,
+        row: SourceRow,
+        source_id: str,
+        images: Sequence[str],
+        captions: Sequence[str],
+        *,
+        kind: str,
+        notes: Mapping[str, str] | None = None,
+        original: bool,
+    ) -> None:
+        """Two images and two captions, each caption true of the image at its place.
+
+        `original` says that the first pair existed before the other was made from it.
+        """
+        across = self._order(source_id, "images", 2)
+        down = self._order(source_id, "captions", 2)
+        cells = [(across.index(k), down.index(k)) for k in (0, 1)]
+        order = f"images {across[0]} {across[1]}, captions {down[0]} {down[1]}"
+        self.add(
+            row,
+            source_id,
+            images=[images[k] for k in across],
+            captions=[captions[k] for k in down],
+            true=set(cells),
+            kind=kind,
+            notes={**(notes or {}), "source_order": order},
+            original=cells[0] if original else None,
+        )
+
+    def _order(self, source_id: str, what: str, number: int) -> list[int]:
+        """The source's places in the order in which an item has them: shuffled by the seed."""
+        if self.options.keep_order:
+            return list(range(number))
+        seed = self.options.seed
+        return sorted(
+            range(number), key=lambda k: seeds.number(seed, self.name, what, source_id, k)
+        )
+
+    def kept(self) -> tuple[ItemTable, dict[str, Any]]:
+        """The items to keep, duplicates flagged, and what the card says of the others."""
+        items, duplicates = self._flagged()
+        if self.options.drop_duplicates:
+            items = items.where(~pl.col("id").is_in(list(duplicates)))
+        used = set(items.frame["images"].explode().drop_nulls())
+        found = pl.Series(sorted(self._found), dtype=pl.String).implode()
+        whole = items.where(pl.col("images").list.eval(pl.element().is_in(found)).list.all())
+        counts = {
+            "duplicates": {
+                "items": len(duplicates),
+                "kept": not self.options.drop_duplicates,
+                "of": duplicates,
+            },
+            "images": {"found": len(used & self._found), "missing": len(used - self._found)},
+            "items_with_images": len(whole),
+        }
+        if not self.options.only_with_images:
+            return items, counts
+        self.problems.settle()
+        if len(items) and not len(whole):
+            example = self.images[items[0].images[0]].uri
+            raise BadInput(
+                f"none of the {len(items):,} items has all of its images",
+                where=str(self.root),
+                allowed=f"picture files such as {example}",
+                todo="name the folder that holds them with --images, or leave out "
+                "--only-with-images",
+            )
+        return whole, {**counts, "left_out_without_images": len(items) - len(whole)}
+
+    def _flagged(self) -> tuple[ItemTable, dict[str, str]]:
+        """The items, with a note on each that asks what an earlier one asks; id by id of that."""
+        table = ItemTable.of(self._items)
+        frame = table.frame.with_columns(table.contents())
+        first = frame.select(pl.col("id").first().over("content")).to_series()
+        later = (first != frame["id"]).arg_true()
+        duplicates = dict(zip(frame["id"][later], first[later], strict=True))
+        if duplicates:
+            notes = frame["origin"].struct.field("notes").to_list()
+            for place in later:
+                flag = {"duplicate_of": first[place]}
+                notes[place] = notes_text({**json.loads(notes[place]), **flag})
+            flagged = pl.Series("notes", notes, pl.String)
+            frame = frame.with_columns(pl.col("origin").struct.with_fields(flagged))
+        return ItemTable(frame), duplicates
+
+
+def import_benchmark(
+    importer: Importer,
+    files: Sequence[Path],
+    options: GetOptions = GetOptions(),  # noqa: B008
+) -> Benchmark:
+    """The benchmark that a source's files hold; it is not saved."""
+    collector = ItemCollector(importer.name, files, options)
+    importer.read(collector)
+    items, counts = collector.kept()
+    card = Card(
+        name=options.name or importer.name,
+        about=importer.about,
+        measures=importer.measures,
+        made={
+            "by": f"tellapart get {importer.name}",
+            "files": [_file_facts(file, importer) for file in files],
+            **collector.facts,
+            **counts,
+            "options": options.for_card(),
+        },
+        licence=importer.licence,
+        citation=importer.citation,
+        verified=collector.verified or importer.verified,
+    )
+    images = collector.images.values()
+    return make_benchmark(card, collector.root, items, images, problems=collector.problems)
+
+
+def _file_facts(path: Path, importer: Importer) -> dict[str, Any]:
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    known = {source.sha256 for source in importer.sources}
+    as_known = {"as_published": sha256 in known} if known else {}
+    return {"name": path.name, "sha256": sha256, **as_known}
+
+
+def source_files(
+    importer: Importer, given: Sequence[Path | str], progress: Progress = silent
+) -> list[Path]:
+    """The files to read: those given, those in folders or on the hub, or what can be fetched."""
+    if not given and importer.sources:
+        return [fetch(source, progress) for source in importer.sources]
+    endings = ", ".join(f".{ending}" for ending in importer.endings)
+    if not given:
+        raise BadInput(
+            f"which files is {importer.name} to be read from?",
+            allowed=f"{endings}, each also with .gz",
+            todo="name them with --from" + (f"; they are at {importer.page}" * bool(importer.page)),
+        )
+    files: list[Path] = []
+    for one in given:
+        if str(one).startswith(HUB):
+            files += hub_files(str(one))
+        elif Path(one).is_dir():
+            inside = sorted(p for p in Path(one).iterdir() if p.is_file())
+            fitting = [path for path in inside if suffix(path) in importer.endings]
+            if not fitting:
+                raise BadInput(
+                    f"{Path(one).name} holds no file of {importer.name}",
+                    where=str(one),
+                    allowed=endings,
+                )
+            files += fitting
+        else:
+            files.append(Path(one))
+    return files

@@ -7,42 +7,38 @@ row, which makes some places likelier than others: they are shuffled.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from tellapart.benchmark.published.fields import Row
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
 from tellapart.tables import read_text
 
 FORM = "key=value parts with tabs between them: answer_0, answer_1, ..., image, reference"
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The items of the text files."""
-    gathering = Gathering("mcic", files, options)
-    for file in files:
-        for number, line in enumerate(read_text(file).split("\n"), 1):
-            if not line.strip():
-                continue
-            where = f"{file}, line {number}"
-            with gathering.row(where):
-                row = _parsed(line.rstrip("\r"), f"line {number} of {file.name}", where)
-                _add(gathering, row, file)
-    return gathering.done()
+    for file in collector.files:
+        collector.each(_lines(file), add)
 
 
-def _parsed(line: str, title: str, where: str) -> Row:
-    parts = [part.partition("=") for part in line.split("\t")]
+def _lines(file: Path) -> Iterator[SourceRow]:
+    for number, line in enumerate(read_text(file).split("\n")):
+        if line.strip():
+            title, where = f"line {number + 1} of {file.name}", f"{file}, line {number + 1}"
+            yield SourceRow({"line": line.rstrip("\r")}, file, title, where, number)
+
+
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a line."""
+    parts = [part.partition("=") for part in row.values["line"].split("\t")]
     for key, mark, _ in parts:
         if not mark:
-            raise BadInput(f"{title} has a part without a =: {key[:40]!r}", allowed=FORM)
-    return Row({key: value for key, _, value in parts}, title, where)
-
-
-def _add(gathering: Gathering, row: Row, file: Path) -> None:
+            raise BadInput(f"{row.title} has a part without a =: {key[:40]!r}", allowed=FORM)
+    row = replace(row, values={key: value for key, _, value in parts})
     number = sum(bool(re.fullmatch(r"answer_\d+", key)) for key in row.values)
     captions = [row.text(f"answer_{k}") for k in range(max(number, 2))]
     reference = row.whole("reference")
@@ -51,10 +47,10 @@ def _add(gathering: Gathering, row: Row, file: Path) -> None:
             f'"reference" of {row.title} is {reference}, there is no such answer',
             allowed=f"0 to {len(captions) - 1}",
         )
-    image = gathering.coco(row.text("image"), file)
-    source_id = row.name("example_id")
+    image = collector.coco(row, row.text("image"))
     notes = {"source_reference": str(reference)}
-    gathering.add_choice(file, source_id, image, captions, reference, kind="mcic", notes=notes)
+    source_id = row.name("example_id")
+    collector.add_choice(row, source_id, image, captions, reference, kind="mcic", notes=notes)
 
 
 IMPORTER = Importer(

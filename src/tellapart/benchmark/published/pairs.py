@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from tellapart.benchmark.published.cells import cell_image, table_rows
-from tellapart.benchmark.published.fields import Row, slug
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import Columns, GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow, slug, table_rows
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.corpus.reader import name_of
 from tellapart.tables import TABLE_KINDS
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """One item a row: 2 x 2 where it has a negative image, else 1 x 2."""
-    gathering = Gathering("pairs", files, options)
-    columns = options.columns
+    columns = collector.options.columns
     needed = (columns.image, columns.caption, columns.negative_caption)
-    for file in files:
+    for file in collector.files:
         rows = table_rows(file, needed, (columns.negative_image, columns.kind, columns.id))
-        for number, row in enumerate(rows, 1):
-            with gathering.row(row.where):
-                _add(gathering, row, file, f"{name_of(file)}/{number}", columns)
-    return gathering.done()
+        collector.each(rows, add)
 
 
-def _add(gathering: Gathering, row: Row, file: Path, place: str, columns: Columns) -> None:
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a row."""
+    columns = collector.options.columns
     captions = (row.text(columns.caption), row.text(columns.negative_caption))
-    source_id = place if row.values.get(columns.id) is None else row.name(columns.id)
-    kind = "pair" if row.values.get(columns.kind) is None else slug(row.text(columns.kind))
-    image = cell_image(gathering, row, columns.image, file)
-    if row.values.get(columns.negative_image) is None:
-        gathering.add_choice(file, source_id, image, captions, 0, kind=kind, notes={})
+    place = f"{name_of(row.file)}/{row.number + 1}"
+    source_id = row.name(columns.id) if row.has(columns.id) else place
+    kind = slug(row.text(columns.kind)) if row.has(columns.kind) else "pair"
+    image = collector.cell_image(row, columns.image)
+    if not row.has(columns.negative_image):
+        collector.add_choice(row, source_id, image, captions, kind=kind)
         return
-    images = (image, cell_image(gathering, row, columns.negative_image, file))
-    gathering.add_square(file, source_id, images, captions, kind=kind, notes={}, original=True)
+    images = (image, collector.cell_image(row, columns.negative_image))
+    collector.add_square(row, source_id, images, captions, kind=kind, original=True)
 
 
 IMPORTER = Importer(

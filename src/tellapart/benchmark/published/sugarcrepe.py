@@ -5,14 +5,11 @@ Hsieh, Zhang, Ma, Kembhavi and Krishna 2023. The file's name says the kind of ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from tellapart.benchmark.published.download import Source
-from tellapart.benchmark.published.fields import Row, json_entries, row_of
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.download import PublishedFile
+from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
 
 FORM = '{"0": {"filename", "caption", "negative_caption"}, ...}'
@@ -50,34 +47,29 @@ FILES = {
 """Kind and sha256 of each file, by the name that it is published under."""
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The items of some or all of the seven files."""
-    gathering = Gathering("sugarcrepe", files, options)
-    for file in files:
-        part = _part(file)
-        for key, title, where, value in json_entries(file, FORM):
-            with gathering.row(where):
-                _add(gathering, row_of(value, title, where), file, part, key)
-    return gathering.done()
+    for file in collector.files:
+        if _part(file) not in FILES:
+            raise BadInput(
+                f"the name of {file.name} does not say which kind of near miss it holds",
+                where=str(file),
+                allowed=", ".join(f"{part}.json" for part in FILES),
+                todo="give the file the name that it is published under",
+            )
+        collector.each(entry_rows(file, json_object(file, FORM)), add)
 
 
 def _part(file: Path) -> str:
-    name = file.name.partition(".")[0]
-    if name not in FILES:
-        raise BadInput(
-            f"the name of {file.name} does not say which kind of near miss it holds",
-            where=str(file),
-            allowed=", ".join(f"{part}.json" for part in FILES),
-            todo="give the file the name that it is published under",
-        )
-    return name
+    return file.name.partition(".")[0]
 
 
-def _add(gathering: Gathering, row: Row, file: Path, part: str, key: str) -> None:
-    image = gathering.coco(row.text("filename"), file)
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a row."""
+    part = _part(row.file)
+    image = collector.coco(row, row.text("filename"))
     captions = (row.text("caption"), row.text("negative_caption"))
-    kind = FILES[part][0]
-    gathering.add_choice(file, f"{part}/{key}", image, captions, 0, kind=kind, notes={})
+    collector.add_choice(row, f"{part}/{row.key}", image, captions, kind=FILES[part][0])
 
 
 IMPORTER = Importer(
@@ -90,5 +82,5 @@ IMPORTER = Importer(
     citation="Cheng-Yu Hsieh, Jieyu Zhang, Zixian Ma, Aniruddha Kembhavi, Ranjay Krishna: "
     "SugarCrepe: Fixing Hackable Benchmarks for Vision-Language Compositionality. NeurIPS 2023",
     verified="by its authors, who removed negative captions that are true by hand",
-    sources=tuple(Source(f"{ADDRESS}/{name}.json", sha) for name, (_, sha) in FILES.items()),
+    sources=tuple(PublishedFile(f"{ADDRESS}/{name}.json", sha) for name, (_, sha) in FILES.items()),
 )

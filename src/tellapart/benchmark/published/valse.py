@@ -6,19 +6,16 @@ ones are those where two or more chose the caption and not the foil (section 4.4
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
-from tellapart.benchmark.published.fields import Row, json_entries, row_of, slug
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, slug
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.corpus.reader import name_of
 
 FORM = '{id: {"image_file", "caption", "foil", "mturk": {"caption", "foil", "other"}, ...}, ...}'
 ENOUGH = 2
-"""So many of the three must have chosen the caption and not the foil."""
+"""At least this many of the three must have chosen the caption and not the foil."""
 
 NOTES = ("dataset", "original_split", "classes", "classes_foil")
 CITATION = (
@@ -47,11 +44,11 @@ class Votes:
         return {"votes": told, "confirmed": "yes" if self.confirmed else "no"}
 
 
-def votes_of(row: Row) -> Votes:
+def votes_of(row: SourceRow) -> Votes:
     """The votes on a row."""
-    given = row.inner("mturk")
-    other = given.whole("other") if given.values.get("other") is not None else 0
-    return Votes(given.whole("caption"), given.whole("foil"), other)
+    votes = row.inner("mturk")
+    other = votes.whole("other") if votes.has("other") else 0
+    return Votes(votes.whole("caption"), votes.whole("foil"), other)
 
 
 def confirmed_words(confirmed: int, total: int) -> str:
@@ -62,34 +59,34 @@ def confirmed_words(confirmed: int, total: int) -> str:
     )
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The pairs that were confirmed, or all of them with `keep_all`."""
-    gathering = Gathering("valse", files, options)
-    total = confirmed = 0
-    for file in files:
-        for key, title, where, value in json_entries(file, FORM):
-            with gathering.row(where):
-                row = row_of(value, title, where)
-                votes = votes_of(row)
-                total += 1
-                confirmed += votes.confirmed
-                if votes.confirmed or options.keep_all:
-                    _add(gathering, row, file, f"{name_of(file)}/{key}", votes)
-    left_out = 0 if options.keep_all else total - confirmed
-    facts = {"pairs": total, "confirmed": confirmed, "left_out_unconfirmed": left_out}
-    return gathering.done(facts, confirmed_words(confirmed, total))
+    counts: Counter[bool] = Counter()
+
+    def add(collector: ItemCollector, row: SourceRow) -> None:
+        votes = votes_of(row)
+        counts[votes.confirmed] += 1
+        if votes.confirmed or collector.options.keep_all:
+            _add(collector, row, votes)
+
+    for file in collector.files:
+        collector.each(entry_rows(file, json_object(file, FORM)), add)
+    collector.facts |= {
+        "pairs": counts.total(),
+        "confirmed": counts[True],
+        "left_out_unconfirmed": 0 if collector.options.keep_all else counts[False],
+    }
+    collector.verified = confirmed_words(counts[True], counts.total())
 
 
-def _add(gathering: Gathering, row: Row, file: Path, source_id: str, votes: Votes) -> None:
-    notes = {key: value for name in NOTES for key, value in row.note(name).items()}
-    gathering.add_choice(
-        file,
-        source_id,
-        gathering.coco(row.text("image_file"), file),
+def _add(collector: ItemCollector, row: SourceRow, votes: Votes) -> None:
+    collector.add_choice(
+        row,
+        f"{name_of(row.file)}/{row.key}",
+        collector.coco(row, row.text("image_file")),
         (row.text("caption"), row.text("foil")),
-        0,
         kind=slug(row.text("linguistic_phenomena")),
-        notes={**notes, **votes.notes()},
+        notes={**row.notes(*NOTES), **votes.notes()},
     )
 
 

@@ -5,40 +5,27 @@ Thrush et al. 2022. Its text score is I2T here, its image score T2I, its group s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from tellapart.benchmark.published.cells import cell_image, table_rows
-from tellapart.benchmark.published.fields import Row, slug
-from tellapart.benchmark.published.gathering import Gathering
-from tellapart.benchmark.published.importer import Importer
-from tellapart.benchmark.published.options import GetOptions, Imported
+from tellapart.benchmark.published.fields import SourceRow, slug, table_rows
+from tellapart.benchmark.published.importer import Importer, ItemCollector
 
 COLUMNS = ("id", "image_0", "image_1", "caption_0", "caption_1")
 NOTES = ("tag", "secondary_tag", "collapsed_tag", "num_main_preds")
 
 
-def read(files: Sequence[Path], options: GetOptions) -> Imported:
+def read(collector: ItemCollector) -> None:
     """The items of the tables."""
-    gathering = Gathering("winoground", files, options)
-    for file in files:
-        for row in table_rows(file, COLUMNS, NOTES):
-            with gathering.row(row.where):
-                _add(gathering, row, file)
-    return gathering.done()
+    for file in collector.files:
+        collector.each(table_rows(file, COLUMNS, NOTES), add)
 
 
-def _add(gathering: Gathering, row: Row, file: Path) -> None:
+def add(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a row."""
     captions = (row.text("caption_0"), row.text("caption_1"))
-    images = (
-        cell_image(gathering, row, "image_0", file),
-        cell_image(gathering, row, "image_1", file),
-    )
-    notes = {key: value for name in NOTES for key, value in row.note(name).items()}
+    images = (collector.cell_image(row, "image_0"), collector.cell_image(row, "image_1"))
+    notes = row.notes(*NOTES)
     kind = slug(notes.get("collapsed_tag") or notes.get("tag", "")) or "winoground"
-    gathering.add_square(
-        file, row.name("id"), images, captions, kind=kind, notes=notes, original=False
-    )
+    source_id = row.name("id")
+    collector.add_square(row, source_id, images, captions, kind=kind, notes=notes, original=False)
 
 
 IMPORTER = Importer(
