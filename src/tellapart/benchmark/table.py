@@ -102,21 +102,21 @@ class ItemTable(Sequence[Item]):
         if isinstance(items, ItemTable):
             return items
         rows = list(items)
-        columns: dict[str, list[Any]] = {
-            "id": [item.id for item in rows],
-            "content": [item.content for item in rows],
-            "kind": [item.kind for item in rows],
-            "group": [item.group for item in rows],
-            "images": [item.images for item in rows],
-            "captions": [item.captions for item in rows],
-            "true_cells": [sorted(item.true) for item in rows],
-            "original": [item.original for item in rows],
-            "slot": [item.slot and _slot_fields(item.slot) for item in rows],
-            "origin": [_origin_fields(item.origin) for item in rows],
-        }
-        return cls(
-            pl.DataFrame([pl.Series(n, columns[n], kind) for n, kind in ITEM_COLUMNS.items()])
-        )
+        columns = [
+            pl.Series("id", [item.id for item in rows], pl.String),
+            pl.Series("content", [item.content for item in rows], pl.String),
+            pl.Series("kind", [item.kind for item in rows], pl.String),
+            pl.Series("group", [item.group for item in rows], pl.String),
+            _text_lists("images", [item.images for item in rows]),
+            _text_lists("captions", [item.captions for item in rows]),
+            _repeated("true_cells", [tuple(sorted(item.true)) for item in rows]),
+            _repeated("original", [item.original for item in rows]),
+            pl.Series(
+                "slot", [i.slot and _slot_fields(i.slot) for i in rows], ITEM_COLUMNS["slot"]
+            ),
+            pl.Series("origin", [_origin_fields(i.origin) for i in rows], ITEM_COLUMNS["origin"]),
+        ]
+        return cls(pl.DataFrame(columns))
 
     def __len__(self) -> int:
         return self.frame.height
@@ -474,6 +474,24 @@ def _truth_keys(true: pl.Series, cells: Ints, captions: Ints) -> pl.Series:
     mask = np.zeros(len(true), np.uint64)
     np.bitwise_or.at(mask, owner, np.uint64(1) << place.astype(np.uint64))
     return pl.Series(mask)
+
+
+def _text_lists(name: str, lists: Sequence[Sequence[str]]) -> pl.Series:
+    """A column of lists of texts; Polars would make a series of each list."""
+    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+    texts = pl.Series(name, [text for texts in lists for text in texts], pl.String)
+    owner = pl.Series("owner", np.repeat(np.arange(len(lists)), sizes))
+    grouped = pl.DataFrame([owner, texts]).group_by("owner", maintain_order=True).agg(name)
+    if grouped.height == len(lists):
+        return grouped[name]
+    return pl.Series(name, [list(texts) for texts in lists], pl.List(pl.String))
+
+
+def _repeated(name: str, values: Sequence[Any]) -> pl.Series:
+    """A column in which few distinct values occur: each is given to Polars once."""
+    numbers = {value: k for k, value in enumerate(dict.fromkeys(values))}
+    distinct = pl.Series(name, list(numbers), ITEM_COLUMNS[name])
+    return distinct.gather([numbers[value] for value in values])
 
 
 def _slot_fields(slot: Slot) -> dict[str, Any]:

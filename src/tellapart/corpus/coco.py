@@ -17,8 +17,8 @@ from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
 from tellapart.tables import read_json, suffix
 
-USUAL_NAMES = ("{:012d}.jpg", "COCO_val2014_{:012d}.jpg", "COCO_train2014_{:012d}.jpg")
-"""What COCO's picture files are called, by image id, in its releases."""
+USUAL_PREFIXES = ("", "COCO_val2014_", "COCO_train2014_")
+"""What stands before the image id in the names of COCO's picture files, in its releases."""
 
 LONGEST_ID = 18
 """Digits of an image id; COCO's have six."""
@@ -55,7 +55,9 @@ def usual_names(file_name: str, image_id: str) -> Iterable[str]:
     yield file_name.rpartition("/")[2]
     if image_id.isdecimal() and len(image_id) <= LONGEST_ID:
         number = int(image_id)
-        yield from (name.format(number) for name in (*USUAL_NAMES, "{}.jpg"))
+        for prefix in USUAL_PREFIXES:
+            yield f"{prefix}{number:012d}.jpg"
+        yield f"{number}.jpg"
 
 
 def find(file_name: str, image_id: str, found: Mapping[str, str]) -> str | None:
