@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellapart.errors import BadInput, TellapartError
-from tellapart.mine.neighbours import candidates, distinct, exact
+from tellapart.mine.neighbours import exact, nearest
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.text.tfidf import tfidf
 
@@ -64,13 +64,13 @@ def test_small_blocks_single_precision_and_compiled_code_change_nothing(monkeypa
     assert listed(Neighbours(vectors, exclude), 9) == expected
     monkeypatch.setattr(exact, "BLOCK_BYTES", 4 * 700 * 37)
     monkeypatch.setattr(exact, "SAMPLE", 100)
-    monkeypatch.setattr(distinct, "DOUBLE_UP_TO", 0)
-    monkeypatch.setattr(candidates, "LARGE", 0)
+    monkeypatch.setattr(exact, "DOUBLE_UP_TO", 0)
+    monkeypatch.setattr(nearest, "LARGE", 0)
     assert listed(Neighbours(vectors, exclude), 9) == expected
 
 
 def test_rows_that_are_alike_tie_wherever_they_stand(monkeypatch):
-    monkeypatch.setattr(distinct, "DOUBLE_UP_TO", 0)
+    monkeypatch.setattr(exact, "DOUBLE_UP_TO", 0)
     one = np.random.default_rng(1).normal(size=(500, 64)).astype(np.float32)
     vectors = np.concatenate([one, one[:100] * 3, one])
     for row, found in enumerate(listed(Neighbours(vectors), 2)[:100]):
@@ -101,7 +101,7 @@ def test_approximate_search_comes_out_the_same_each_time_and_in_parts():
 
 
 def test_what_was_moved_to_the_front_of_a_full_row_is_not_found_twice():
-    from tellapart.mine.neighbours.kernels import gather
+    from tellapart.mine.neighbours.approximate import gather
 
     similar = np.random.default_rng(0).normal(size=(1, 400)).astype(np.float32)
     values = np.full((1, 30), -np.inf, np.float32)
@@ -143,7 +143,7 @@ def test_one_row_has_no_neighbour(method):
 def test_progress_counts_queries():
     seen = []
     list(Neighbours(clustered(3000)).nearest(1, progress=lambda *done: seen.append(done)))
-    assert seen[-1] == (3000, 3000) and len(seen) > 1
+    assert seen[-1] == ("nearest neighbours", 3000, 3000) and len(seen) > 1
 
 
 def test_an_unknown_way_to_search_is_named():

@@ -13,10 +13,10 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.mine.bison.vectors import ImageVectors
 from tellapart.mine.captions import Captions, Ints, numbered
-from tellapart.mine.neighbours.distinct import Floats
+from tellapart.mine.keeping import Kept
+from tellapart.mine.neighbours.exact import Similarities
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import digest
-from tellapart.store.arrays import ArrayShelf
 
 PART = 8192
 """Images whose neighbours are sought, and kept, together."""
@@ -30,7 +30,7 @@ class Target:
 
     image: int
     decoys: Ints
-    similarities: Floats
+    similarities: Similarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,8 @@ class Nearest:
             "images_without_a_vector": len(self.captions.images) - len(self.known),
         }
 
-    def _kept(self, part: Ints) -> tuple[Ints, Floats]:
-        kept = ArrayShelf.on("nearest images", self._hash, digest(part.tolist()), self.number)
+    def _kept(self, part: Ints) -> tuple[Ints, Similarities]:
+        kept = Kept.on("nearest images", self._hash, digest(part.tolist()), self.number)
         found = kept.read("near")
         if found is None:
             blocks = list(self._neighbours.nearest(self.number, part))

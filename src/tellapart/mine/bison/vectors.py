@@ -16,19 +16,15 @@ from scipy.sparse import csr_matrix, issparse
 
 from tellapart.errors import BadInput
 from tellapart.mine.captions import Captions
-from tellapart.mine.neighbours.distinct import Vectors
+from tellapart.mine.keeping import Kept
+from tellapart.mine.neighbours.exact import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.score.encoder import embed_texts
 from tellapart.seeds import digest
-from tellapart.store.arrays import ArrayShelf
-from tellapart.text.gensim_vectors import (
-    ParagraphOptions,
-    WordOptions,
-    train_paragraph_vectors,
-    train_word_vectors,
-)
-from tellapart.text.tfidf import tfidf_of_words
-from tellapart.text.word_vectors import FORMS, WordVectors, read_vectors
+from tellapart.text.vectors.files import FORMS, read_vectors
+from tellapart.text.vectors.paragraphs import ParagraphOptions, train_paragraph_vectors
+from tellapart.text.vectors.tfidf import tfidf_of_words
+from tellapart.text.vectors.words import WordOptions, WordVectors, train_word_vectors
 
 ENOUGH = 20_000
 """Fewer captions than this say too little to train word vectors on."""
@@ -161,7 +157,7 @@ def _kept(
 ) -> dict[str, Any]:
     """What was made before from the same captions in the same way, or what is made now."""
     by = version("gensim") if find_spec("gensim") else ""
-    kept = ArrayShelf.on(what, options, by, digest(captions.texts, captions.image_of.tolist()))
+    kept = Kept.on(what, options, by, digest(captions.texts, captions.image_of.tolist()))
     found = kept.read("vectors")
     if found is None:
         found = make()

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from tellapart.errors import BadInput
 from tellapart.mine.captions import Captions
 from tellapart.mine.mcic.vectors_given import given_vectors
-from tellapart.mine.neighbours.distinct import Vectors
+from tellapart.mine.neighbours.exact import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.score.encoder import embed_texts
 from tellapart.seeds import digest

@@ -13,15 +13,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
-from tellapart.errors import need
-from tellapart.mine.neighbours.candidates import Candidates
-from tellapart.mine.neighbours.distinct import Distinct, Floats, Ints, rounded, step
-from tellapart.mine.neighbours.exact import Exact, level
+from tellapart.mine.neighbours.exact import (
+    Distinct,
+    Exact,
+    NearVectors,
+    Similarities,
+    level,
+    rounded,
+    step,
+)
+from tellapart.text._numba import kernel
+from tellapart.text.needing import need
+from tellapart.types import Ints32
 
 TARGET = 0.965
 """The share of the true neighbours of the sample that must be found: of others a little less is."""
@@ -30,7 +39,7 @@ GUESSED_ON = 4096
 """How many vectors a query is compared with to guess how near its nearest are."""
 ROUNDS = 8
 ROOM = 3
-"""Room for so many times the wanted number: more than is found above the guessed level."""
+"""Room for this many times the wanted number: more than is found above the guessed level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +54,8 @@ class Approximate:
     block = 2048
     """How many queries to ask for at a time."""
 
-    def near(self, queries: Ints) -> Candidates:
+    def near(self, queries: Ints32) -> NearVectors:
         """For each query its best vectors, itself among them, as far as they are found."""
-        from tellapart.mine.neighbours.kernels import gather
-
         vectors = self.distinct.vectors[queries]
         sample = vectors @ self._guessed_on.T
         lowest = level(sample, self.number, self.distinct.number) - step(sample)
@@ -62,7 +69,7 @@ class Approximate:
             gather(similar, mine, self._order[start:end], lowest, kept, self.number)
         return self._best(found, values)
 
-    def _best(self, found: Ints, values: Floats) -> Candidates:
+    def _best(self, found: Ints32, values: Similarities) -> NearVectors:
         """The best `number` of each row."""
         first = np.argpartition(-values, self.number - 1, axis=1)[:, : self.number]
         values = rounded(np.take_along_axis(values, first, axis=1))
@@ -71,7 +78,7 @@ class Approximate:
         found = np.take_along_axis(np.take_along_axis(found, first, axis=1), order, axis=1)
         there = found >= 0
         ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        return Candidates(ends, found[there], values[there])
+        return NearVectors(ends, found[there], values[there])
 
     def prepare(self) -> None:
         """Make everything that is made once: threads that need it at once would each make it."""
@@ -94,7 +101,7 @@ class Approximate:
                 needed.append(ranks[place, self._lists[true]])
         return int(np.quantile(np.concatenate(needed), TARGET, method="higher")) + 1
 
-    def _asking(self, vectors: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _asking(self, vectors: Similarities) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """The queries that look at the first list, at the second, ..., and where each begins."""
         to_lists = vectors @ self._centres.T
         near = np.argpartition(-to_lists, self.probes - 1, axis=1)[:, : self.probes].ravel()
@@ -102,19 +109,19 @@ class Approximate:
         bounds = np.searchsorted(near[order], np.arange(len(self._centres) + 1))
         return order // self.probes, bounds
 
-    def _sample(self, what: str, size: int) -> Ints:
+    def _sample(self, what: str, size: int) -> Ints32:
         rng = seeds.rng(self.seed, "neighbours", what)
         chosen = rng.choice(self.distinct.number, size=size, replace=False)
         return np.sort(chosen).astype(np.int32)
 
     @cached_property
-    def _guessed_on(self) -> Floats:
+    def _guessed_on(self) -> Similarities:
         chosen = self._sample("levels", min(GUESSED_ON, self.distinct.number))
-        sample: Floats = self.distinct.vectors[chosen]
+        sample: Similarities = self.distinct.vectors[chosen]
         return sample
 
     @cached_property
-    def _centres(self) -> Floats:
+    def _centres(self) -> Similarities:
         """The lists' centres, about the square root of the number of vectors."""
         faiss = need("faiss", "text", "approximate search for neighbours")
         faiss.omp_set_num_threads(self.threads)
@@ -129,7 +136,7 @@ class Approximate:
             min_points_per_centroid=1,
         )
         kmeans.train(self.distinct.vectors.astype(np.float32, copy=False))
-        centres: Floats = kmeans.centroids.astype(self.distinct.vectors.dtype)
+        centres: Similarities = kmeans.centroids.astype(self.distinct.vectors.dtype)
         return centres
 
     @cached_property
@@ -143,7 +150,7 @@ class Approximate:
         return np.concatenate(parts)
 
     @cached_property
-    def _order(self) -> Ints:
+    def _order(self) -> Ints32:
         """The vectors, list after list."""
         return np.argsort(self._lists, kind="stable").astype(np.int32)
 
@@ -152,6 +159,49 @@ class Approximate:
         return np.searchsorted(self._lists[self._order], np.arange(len(self._centres) + 1))
 
     @cached_property
-    def _sorted(self) -> Floats:
+    def _sorted(self) -> Similarities:
         """The vectors in that order, so that a list is one piece of memory."""
         return np.ascontiguousarray(self.distinct.vectors[self._order])
+
+
+@kernel
+def gather(similar: Any, asking: Any, places: Any, lowest: Any, kept: Any, keep: int) -> None:
+    """Note similarities [asking, places] above a query's lowest, with their places.
+
+    `kept` is (values [queries, room], found [queries, room], counts [queries]). When a query's
+    room is full its best `keep` stay, and its lowest is raised to the last of them.
+    """
+    # A heap of the best would cost log(room) for each that is noted. Noting is one comparison, and
+    # as the limit rises with each shrinking, most similarities are passed over by that alone.
+    values, found, counts = kept
+    room = values.shape[1]
+    for row in range(len(asking)):
+        query = asking[row]
+        limit, count = lowest[query], counts[query]
+        for column in range(len(places)):
+            if similar[row, column] > limit:
+                if count == room:
+                    limit = shrink(values[query], found[query], keep)
+                    count = keep
+                    if similar[row, column] <= limit:
+                        continue
+                values[query, count] = similar[row, column]
+                found[query, count] = places[column]
+                count += 1
+        lowest[query], counts[query] = limit, count
+
+
+@kernel
+def shrink(values: Any, found: Any, keep: int) -> float:
+    """Bring the best `keep` to the front, of equal ones the first; returns the lowest of them."""
+    limit: float = np.partition(values, len(values) - keep)[len(values) - keep]
+    ties = keep - np.sum(values > limit)
+    count = 0
+    for place in range(len(values)):
+        tie = values[place] == limit
+        if values[place] > limit or (tie and ties > 0):
+            ties -= tie
+            values[count], found[count] = values[place], found[place]
+            count += 1
+    values[count:], found[count:] = -np.inf, -1  # else what moved to the front stays twice
+    return limit

@@ -6,12 +6,15 @@ al. 2016, section 3.2), exact or approximate.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +23,29 @@ from scipy.sparse import issparse
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.mine.neighbours.approximate import Approximate
-from tellapart.mine.neighbours.candidates import Allowed
-from tellapart.mine.neighbours.distinct import Distinct, Floats, Ints, Vectors, distinct
-from tellapart.mine.neighbours.exact import Exact
-from tellapart.mine.neighbours.threads import in_order
+from tellapart.mine.neighbours.exact import (
+    Distinct,
+    Exact,
+    NearVectors,
+    Similarities,
+    Vectors,
+    distinct,
+)
+from tellapart.text._numba import kernel
+from tellapart.types import Ints32, Progress, silent
 
 METHODS = ("auto", "exact", "approximate")
 EXACT_UP_TO = 50_000
-"""Up to so many distinct vectors `auto` searches exactly."""
+"""Up to this many distinct vectors `auto` searches exactly."""
 SAMPLE, LEAST = 200, 2_000
-"""The recall of an approximate search is measured on so many queries, and neighbours."""
+"""The recall of an approximate search is measured on this many queries, and neighbours."""
 SPARE = 32
 """How many more than k an approximate search looks for, since some may not be neighbours."""
+LARGE = 300_000
+"""Above this many rows to look at in a block it pays to compile."""
 
-Progress = Callable[[int, int], None]
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +69,8 @@ class Near(NamedTuple):
     """
 
     rows: slice
-    indices: Ints
-    similarities: Floats
+    indices: Ints32
+    similarities: Similarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +105,7 @@ class Neighbours:
         self,
         k: int,
         queries: npt.NDArray[np.integer] | None = None,
-        progress: Progress = lambda done, total: None,
+        progress: Progress = silent,
     ) -> Iterator[Near]:
         """The k nearest rows of each row, or of the rows in `queries`, in blocks."""
         asked = self._all_rows if queries is None else np.asarray(queries, np.int32)
@@ -108,7 +120,7 @@ class Neighbours:
         parts = (slice(start, min(start + finder.block, len(asked))) for start in starts)
         for near in in_order(block, parts, self._threads):
             yield near
-            progress(near.rows.stop, len(asked))
+            progress("nearest neighbours", near.rows.stop, len(asked))
 
     def recall(self, k: int) -> float:
         """The share of the true k nearest that are found, on a random sample of the rows."""
@@ -122,7 +134,7 @@ class Neighbours:
         hits = sum(len(np.intersect1d(a[a >= 0], b)) for a, b in zip(found, true, strict=True))
         return hits / max(1, int((true >= 0).sum()))
 
-    def _found_exactly(self, rows: Ints, k: int) -> tuple[Ints, Floats]:
+    def _found_exactly(self, rows: Ints32, k: int) -> tuple[Ints32, Similarities]:
         """A row's own group and what has its text may stand before the k that are wanted."""
         found = []
         for start in range(0, len(rows), self._exact.block):
@@ -132,7 +144,7 @@ class Neighbours:
         indices, values = zip(*found, strict=True)
         return np.concatenate(indices), np.concatenate(values)
 
-    def _found_nearly(self, rows: Ints, k: int) -> tuple[Ints, Floats]:
+    def _found_nearly(self, rows: Ints32, k: int) -> tuple[Ints32, Similarities]:
         """Rows that get too few are sought exactly: much that is near they may not have."""
         near = self._approximate(k).near(self._distinct.of_row[rows])
         indices, values = self._allowed.nearest(rows, near, k)
@@ -168,13 +180,96 @@ class Neighbours:
         return self.search.threads or os.cpu_count() or 1
 
     @cached_property
-    def _all_rows(self) -> Ints:
+    def _all_rows(self) -> Ints32:
         return np.arange(self.vectors.shape[0], dtype=np.int32)
 
     @cached_property
-    def _excluded(self) -> Ints:
+    def _excluded(self) -> Ints32:
         """For each row at most how many rows may not be its neighbours, itself among them."""
         total = np.ones(self.vectors.shape[0], np.int32)
         for groups in self._allowed.groups:
             total += np.bincount(groups)[groups].astype(np.int32) - 1
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """Which rows may be neighbours: those that share no group, `groups` being [kinds, rows]."""
+
+    distinct: Distinct
+    groups: Ints32
+
+    def nearest(self, rows: Ints32, candidates: NearVectors, k: int) -> tuple[Ints32, Similarities]:
+        """The first k candidates of each row that it may have, -1 and 0 where there are fewer.
+
+        Equal similarities come in the order of the rows.
+        """
+        indices = np.full((len(rows), k), -1, np.int32)
+        values = np.zeros((len(rows), k), np.float32)
+        found = candidates.ends, candidates.vectors, candidates.values
+        holders = self.distinct.starts, self.distinct.rows
+        to_see = np.diff(self.distinct.starts)[candidates.vectors].sum()
+        fill = _fill_compiled if to_see > LARGE else _fill
+        fill(rows, found, holders, self.groups, indices, values)
+        return indices, values
+
+
+def _fill(rows: Any, found: Any, holders: Any, groups: Any, indices: Any, values: Any) -> None:
+    # Loops and numbers only, since numba compiles it. What ties must come in the order of the rows,
+    # but a run of equal similarities comes in the order of the vectors: so each run is sorted by
+    # insertion as it is read. Runs are short, but for texts that many people wrote.
+    ends, vectors, similar = found
+    starts, holding = holders
+    k = indices.shape[1]
+    for query in range(len(rows)):
+        asked = rows[query]
+        at, filled = ends[query], 0
+        while at < ends[query + 1] and filled < k:
+            first, stop = filled, at
+            while stop < ends[query + 1] and similar[stop] == similar[at]:
+                for holder in range(starts[vectors[stop]], starts[vectors[stop] + 1]):
+                    row = holding[holder]
+                    fits = row != asked
+                    for kind in range(len(groups)):
+                        fits = fits and groups[kind, row] != groups[kind, asked]
+                    if not fits or (filled == k and row > indices[query, k - 1]):
+                        continue
+                    place = min(filled, k - 1)
+                    while place > first and indices[query, place - 1] > row:
+                        indices[query, place] = indices[query, place - 1]
+                        place -= 1
+                    indices[query, place] = row
+                    filled = min(filled + 1, k)
+                stop += 1
+            for place in range(first, filled):
+                values[query, place] = similar[at]
+            at = stop
+
+
+_fill_compiled = kernel(_fill)
+
+
+def in_order(
+    work: Callable[[Part], Result], parts: Iterable[Part], threads: int
+) -> Iterator[Result]:
+    """The results for parts in turn; no more are under way, or wait, than there are threads.
+
+    BLAS keeps to one thread meanwhile: threads of its own get in each other's way, and how they
+    share a product changes the last digit of a sum.
+    """
+    waiting: deque[Future[Result]] = deque()
+    with _one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        for part in parts:
+            waiting.append(pool.submit(work, part))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+@contextlib.contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):
+        yield
