@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from tellapart.measures.estimate import Estimate
     from tellapart.measures.retrieval import RetrievalOptions
     from tellapart.measures.scores import Scores
-    from tellapart.mine.bison.options import BisonOptions
-    from tellapart.mine.bivlc import BivlcOptions
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
-    from tellapart.mine.mcic.options import McicOptions
     from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.verbs.audit import audit
@@ -59,13 +56,16 @@ if TYPE_CHECKING:
     from tellapart.verbs.subset import SubsetOptions, subset
     from tellapart.verbs.validate import validate
     from tellapart.verbs.world import world
+    from tellapart.verbs.build.bison import BisonOptions
+    from tellapart.verbs.build.bivlc import BivlcOptions
+    from tellapart.verbs.build.mcic import McicOptions
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
     "AuditOptions": "audits.audit",
     "Benchmark": "benchmark.benchmark",
-    "BisonOptions": "mine.bison.options",
-    "BivlcOptions": "mine.bivlc",
+    "BisonOptions": "verbs.build.bison",
+    "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "mine.building",
     "CaptionOptions": "measures.captioning.options",
     "Comparison": "measures.comparison",
@@ -76,7 +76,7 @@ _WHERE = {
     "GetOptions": "benchmark.published.importer",
     "Image": "items",
     "Item": "items",
-    "McicOptions": "mine.mcic.options",
+    "McicOptions": "verbs.build.mcic",
     "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",

@@ -11,8 +11,9 @@ from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.items import Item
-from tellapart.models.model import PairScorer
-from tellapart.models.names import load
+from tellapart.mine.verifier import Verifier
+
+__all__ = ["BuildOptions", "Progress", "Verifier", "finish", "own_options"]
 
 Progress = Callable[[int, int], None]
 Own = TypeVar("Own")
@@ -45,36 +46,6 @@ def own_options(options: BuildOptions, kind: type[Own]) -> Own:
             allowed=f"own={kind.__name__}(...)",
         )
     return options.own
-
-
-class Verifier:
-    """Answers "is this caption true of this image?", or "nobody knows"."""
-
-    def __init__(self, corpus: Corpus, name: str) -> None:
-        self.name = name
-        self._corpus = corpus
-        self._model: PairScorer | None = load(name) if name else None
-        self._known: dict[tuple[str, str], bool] = {}
-
-    def may_be_false(self, image: str, caption: str) -> bool:
-        """False only where the verifier says that the caption is true."""
-        return self._model is None or not self._says(image, caption)
-
-    def may_fit(self, image: str, caption: str) -> bool:
-        """False only where the verifier says that the caption is false."""
-        return self._model is None or self._says(image, caption)
-
-    def tells_apart(self, caption: str, target: str, decoy: str) -> bool:
-        """Whether a caption may be true of one image and false of the other."""
-        return self.may_fit(target, caption) and self.may_be_false(decoy, caption)
-
-    def _says(self, image: str, caption: str) -> bool:
-        assert self._model is not None
-        key = (image, caption)
-        if key not in self._known:
-            score = self._model.score_pairs([self._corpus.picture(image)], [caption])[0]
-            self._known[key] = bool(score > 0.5)
-        return self._known[key]
 
 
 def finish(

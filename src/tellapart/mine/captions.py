@@ -1,4 +1,4 @@
-"""The captions of a corpus as arrays: whose each is, and what it says."""
+"""The captions of a corpus as arrays: whose each is, what it says, and how they are split."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
 from tellapart.text.tokens import tokens
+from tellapart.types import Ints, Ints32
 
-Ints = npt.NDArray[np.int32]
 LETTERS = re.compile(r"[^\W\d_]+")
+EXAMPLE = "train:0.8,dev:0.1,test:0.1 (shares of the images), or dev:2000,test:2000,train:rest"
 
 
 @dataclass(frozen=True, eq=False)
-class Captions:
+class MinedCaptions:
     """Caption k has the id `ids[k]`, the text `texts[k]` and belongs to `images[image_of[k]]`.
 
     Images are numbered in the order of their first captions.
@@ -27,10 +30,10 @@ class Captions:
     ids: tuple[str, ...]
     texts: tuple[str, ...]
     images: tuple[str, ...]
-    image_of: Ints
+    image_of: Ints32
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Captions:
+    def of(cls, corpus: Corpus) -> MinedCaptions:
         """All captions of a corpus, in its order."""
         table = corpus.captions
         names = table["image"].to_list()
@@ -42,33 +45,66 @@ class Captions:
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """Each caption as its words: what vectors and BLEU are made from."""
+        """Each caption as its words: what vectors, BLEU and statistics are made from."""
         return [tokens(text) for text in self.texts]
 
     @cached_property
-    def bags(self) -> Ints:
+    def of_images(self) -> list[list[int]]:
+        """For each image the places of its captions."""
+        places: list[list[int]] = [[] for _ in self.images]
+        for place, image in enumerate(self.image_of.tolist()):
+            places[image].append(place)
+        return places
+
+    @cached_property
+    def per_image(self) -> Ints32:
+        """How many captions each image has."""
+        return np.bincount(self.image_of, minlength=len(self.images)).astype(np.int32)
+
+    @cached_property
+    def text_numbers(self) -> Ints32:
+        """Captions with the same text have the same number."""
+        return numbered(self.texts)
+
+    @cached_property
+    def bags(self) -> Ints32:
         """Captions with the same bag of words have the same number."""
         return numbered([bag_of_words(text) for text in self.texts])
 
     @cached_property
-    def lengths(self) -> Ints:
+    def image_bags(self) -> SortedLists:
+        """The bags of words of each image's captions."""
+        return SortedLists.of(self.image_of, self.bags, len(self.images))
+
+    @cached_property
+    def lengths(self) -> Ints32:
         """How many characters each caption has, white space at its ends aside."""
         return np.array([len(text.strip()) for text in self.texts], np.int32)
 
-    @cached_property
-    def per_image(self) -> Ints:
-        """How many captions each image has."""
-        return np.bincount(self.image_of, minlength=len(self.images)).astype(np.int32)
+    def image_documents(self) -> list[list[str]]:
+        """For each image all words of all its captions."""
+        return [[w for place in places for w in self.words[place]] for places in self.of_images]
 
-    def only(self, places: npt.NDArray[np.integer]) -> Captions:
+    def only(self, places: npt.NDArray[np.integer]) -> MinedCaptions:
         """Some of the captions, with the images that are left numbered anew."""
         kept, image_of = np.unique(self.image_of[places], return_inverse=True)
-        return Captions(
+        return MinedCaptions(
             tuple(self.ids[k] for k in places),
             tuple(self.texts[k] for k in places),
             tuple(self.images[k] for k in kept),
             image_of.astype(np.int32),
         )
+
+    def splits(self, spec: str, seed: int) -> dict[str, Ints32]:
+        """The captions of each split that `spec` names, as `split_images` splits the images.
+
+        Without a spec all captions are one split without a name.
+        """
+        if not spec:
+            return {"": np.arange(len(self), dtype=np.int32)}
+        names, split = split_images(self.images, spec, seed)
+        of_caption = split[self.image_of]
+        return {n: np.flatnonzero(of_caption == k).astype(np.int32) for k, n in enumerate(names)}
 
 
 def bag_of_words(text: str) -> str:
@@ -80,7 +116,7 @@ def bag_of_words(text: str) -> str:
     return " ".join(sorted(LETTERS.findall(text.lower())))
 
 
-def numbered(values: Iterable[str]) -> Ints:
+def numbered(values: Iterable[str]) -> Ints32:
     """Equal values get equal numbers, in the order in which they come.
 
     >>> numbered(["b", "a", "b"]).tolist()
@@ -91,24 +127,24 @@ def numbered(values: Iterable[str]) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class SortedLists:
     """Lists of numbers one behind another, sorted and without repetition.
 
     List k is `values[starts[k]:starts[k + 1]]`; `times` says how often each value was given.
     """
 
-    starts: npt.NDArray[np.int64]
-    values: Ints
-    times: Ints
+    starts: Ints
+    values: Ints32
+    times: Ints32
 
     @classmethod
     def of(
         cls, lists: npt.NDArray[np.integer], values: npt.NDArray[np.integer], number: int
-    ) -> Lists:
-        """So many lists, from pairs of a list and a value.
+    ) -> SortedLists:
+        """A number of lists, from pairs of a list and a value.
 
-        >>> found = Lists.of(np.array([1, 0, 1, 1]), np.array([5, 2, 3, 5]), 2)
-        >>> found.starts.tolist(), found.values.tolist(), found.times.tolist()
+        >>> lists = SortedLists.of(np.array([1, 0, 1, 1]), np.array([5, 2, 3, 5]), 2)
+        >>> lists.starts.tolist(), lists.values.tolist(), lists.times.tolist()
         ([0, 1, 3], [2, 3, 5], [1, 1, 2])
         """
         base = int(values.max(initial=0)) + 1
@@ -118,6 +154,67 @@ class Lists:
         return cls(starts, (keys % base).astype(np.int32), times.astype(np.int32))
 
     @property
-    def lists(self) -> npt.NDArray[np.int64]:
+    def lists(self) -> Ints:
         """For each value the list that it is in."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def split_images(images: tuple[str, ...], spec: str, seed: int) -> tuple[list[str], Ints32]:
+    """The names of the splits, and for each image the number of its own (-1 for none).
+
+    A split by caption would put an image on both sides (Ding et al. 2016, footnote 2; pitfall 14).
+
+    >>> names, number = split_images(tuple("abcde"), "dev:2,train:rest", 0)
+    >>> names, sorted(number.tolist())
+    (['dev', 'train'], [0, 0, 1, 1, 1])
+    """
+    total = len(images)
+    sizes = _split_sizes(spec, total)
+    # By a number that each image has for itself: most stay in their split when others join.
+    lots = [seeds.unit(seed, "mcic", "split", image) for image in images]
+    order = np.argsort(lots)
+    number = np.full(total, -1, np.int32)
+    first = 0
+    for k, size in enumerate(sizes.values()):
+        number[order[first : first + size]] = k
+        first += size
+    return list(sizes), number
+
+
+def _split_sizes(spec: str, total: int) -> dict[str, int]:
+    """How many images each split gets; shares are cut so that all of them are given out."""
+    parts = [part.partition(":") for part in spec.split(",") if part.strip()]
+    shares: dict[str, float] = {}
+    rest = ""
+    for name, _, text in ((n.strip(), mark, t.strip()) for n, mark, t in parts):
+        if not name.isidentifier() or name in shares:
+            raise BadInput(f"a split cannot be called {name!r}", allowed=f"a name once: {EXAMPLE}")
+        try:
+            shares[name] = 0.0 if text == "rest" else float(text)
+        except ValueError:
+            shares[name] = -1.0
+        if not 0 <= shares[name] <= total or (text == "rest" and rest):
+            raise BadInput(f"the split {name} cannot have {text!r} of the images", allowed=EXAMPLE)
+        rest = name if text == "rest" else rest
+    sizes = _rounded_shares(shares, total)
+    if rest:
+        sizes[rest] = total - sum(sizes.values())
+    if min(sizes.values(), default=0) < 1 or sum(sizes.values()) > total:
+        raise BadInput(
+            f"{total:,} images cannot be split into {spec}",
+            allowed=f"at least one image each and no more than there are: {EXAMPLE}",
+        )
+    return sizes
+
+
+def _rounded_shares(shares: dict[str, float], total: int) -> dict[str, int]:
+    """Shares below or at 1 as numbers of images, by cumulative rounding; others as they are."""
+    sizes, reached, assigned = {}, 0.0, 0
+    for name, share in shares.items():
+        if share > 1 or share == 0:
+            sizes[name] = int(share)
+            continue
+        reached += share
+        sizes[name] = round(reached * total) - assigned
+        assigned += sizes[name]
+    return sizes

@@ -164,7 +164,7 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     for each pair, two others say which image it describes, and what both say rightly is kept.
     """
     from tellapart.errors import TellapartError
-    from tellapart.mine.bison.options import BisonOptions
+    from tellapart.verbs.build.bison import BisonOptions
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
     from tellapart.study.effort import expected_kappa

@@ -57,8 +57,7 @@ def own(
     ] = False,
 ) -> object:
     """A caption and two similar images, of which it describes one."""
-    from tellapart.mine.bison.options import BisonOptions
-    from tellapart.mine.neighbours.nearest import Search
+    from tellapart.verbs.build.bison import BisonOptions
 
     return BisonOptions(
         vectors=vectors,
@@ -66,7 +65,7 @@ def own(
         directions=directions,
         least_telling=least_telling,
         for_study=for_study,
-        search=Search(search),
+        search=search,
         parser=parser,
         fast_training=fast_training,
     )
@@ -74,7 +73,6 @@ def own(
 
 def tell(benchmark: Benchmark) -> str:
     """The paper's statistics, then what came out."""
-    from tellapart.mine.bison.statistics import table
+    from tellapart.verbs.build.bison import VERB
 
-    told = benchmark.card.made.get("statistics")
-    return f"{table(told)}\n\n{benchmark}" if told else str(benchmark)
+    return VERB.text(benchmark).rpartition("  ->  ")[0]

@@ -21,6 +21,6 @@ def own(
     ] = "",
 ) -> object:
     """Two images and two captions that differ by a detail, asked both ways."""
-    from tellapart.mine.bivlc import BivlcOptions
+    from tellapart.verbs.build.bivlc import BivlcOptions
 
-    return BivlcOptions(tuple(listed(kinds)))
+    return BivlcOptions(kinds=tuple(listed(kinds)))

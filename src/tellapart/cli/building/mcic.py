@@ -84,30 +84,26 @@ def own(
     ] = False,
 ) -> object:
     """An image and five captions, four of them decoys from other images."""
-    from dataclasses import replace
+    from tellapart.verbs.build.mcic import McicOptions
 
-    from tellapart.mine.mcic.guards import Guards
-    from tellapart.mine.mcic.options import McicOptions
-    from tellapart.mine.mcic.score import Choice
-    from tellapart.mine.mcic.tuning import GRID, Tuning
-    from tellapart.mine.neighbours.nearest import Search
-    from tellapart.text.gensim_vectors import ParagraphOptions
-
-    given: dict[str, Any] = {
-        "dimensions": _numbers("--dimensions", dimensions, int),
-        "epochs": _numbers("--epochs", epochs, int),
-        "weights": _numbers("--lambda", weights, float),
-    }
-    base = replace(GRID if tune else Tuning(), sample=sample)
     return McicOptions(
         way=way,
         vectors=vectors,
-        choice=Choice(neighbours, decoys, limit, smoothing=smoothing),
-        tuning=replace(base, **{name: values for name, values in given.items() if values}),
-        guards=Guards(doubt=doubt).without(listed(without)),
-        search=Search(search),
-        splits=split,
-        paragraphs=ParagraphOptions(negative=negative, fast=fast_training),
+        dimensions=_numbers("--dimensions", dimensions, int),
+        epochs=_numbers("--epochs", epochs, int),
+        weights=_numbers("--lambda", weights, float),
+        tune=tune,
+        sample=sample,
+        neighbours=neighbours,
+        decoys=decoys,
+        limit=limit,
+        smoothing=smoothing,
+        search=search,
+        split=split,
+        doubt=doubt,
+        without=tuple(listed(without)),
+        negative=negative,
+        fast_training=fast_training,
     )
 
 
@@ -124,10 +120,6 @@ def _numbers(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...
 
 def tell(benchmark: Benchmark) -> str:
     """The trials of tuning, the paper's Table 1 and more, then what came out."""
-    from tellapart.mine.mcic.curves import trial_table
-    from tellapart.mine.mcic.statistics import table
+    from tellapart.verbs.build.mcic import VERB
 
-    made = benchmark.card.made
-    said = [trial_table(made["tuned"])] if made.get("tuned") else []
-    said += [table(made["statistics"])] if made.get("statistics") else []
-    return "\n\n".join([*said, str(benchmark)])
+    return VERB.text(benchmark).rpartition("  ->  ")[0]

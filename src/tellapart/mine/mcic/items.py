@@ -1,33 +1,37 @@
-"""From decoys to items."""
+"""MCIC items: made from decoys, split by split, and the folder that they are written to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tellapart import seeds
+from tellapart.benchmark.benchmark import Card, make_benchmark, write_benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
 from tellapart.items import Item, Origin
-from tellapart.mine.captions import Captions, Ints
-from tellapart.mine.mcic.guards import Guards
-from tellapart.mine.mcic.score import Chosen
+from tellapart.mine.captions import MinedCaptions
+from tellapart.mine.mcic.score import REASONS, ChosenDecoys, Guards
+from tellapart.mine.mcic.tuning import Trial, draw_curves
+from tellapart.mine.statistics import mcic_statistics
+from tellapart.tables import write_parquet, write_text
+from tellapart.types import Ints32
 
-MADE_BY = "tellapart build mcic"
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What all items of a build have in common."""
-
-    corpus: str
-    seed: int
-    guards: Guards
-    notes: Mapping[str, str]
+DECOY_COLUMNS = {
+    "item": pl.String, "place": pl.Int32, "caption": pl.String, "image": pl.String,
+    "score": pl.Float64, "bleu": pl.Float64, "cosine": pl.Float64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class McicItem:
     """An item with what it was made from.
 
     `row` is the target's row among the decoys that were chosen; `order[p]` says what stands at
@@ -39,34 +43,130 @@ class Asked:
     order: tuple[int, ...]
 
 
-def asked(captions: Captions, targets: Ints, chosen: Chosen, made: Made) -> Iterator[Asked]:
-    """An item for each target that has all of its decoys, in the order of the corpus."""
-    seen: dict[str, int] = {}
-    whole = np.flatnonzero((chosen.captions >= 0).all(axis=1))
-    for row in whole[np.argsort(targets[whole], kind="stable")].tolist():
-        target = int(targets[row])
-        texts = [captions.texts[k] for k in (target, *chosen.captions[row].tolist())]
-        order = _order(texts, captions.ids[target], made)
-        true = (0, order.index(0))
-        item = Item.built(
-            "mcic",
-            images=(captions.images[captions.image_of[target]],),
-            captions=tuple(texts[k] for k in order),
-            true=frozenset({true}),
-            original=true,
-            kind="mcic",
-            origin=Origin(MADE_BY, made.corpus, captions.ids[target], made.seed, made.notes),
+@dataclass(frozen=True, eq=False)
+class McicSplit:
+    """A split (or all, under an empty name): where its decoys come from, and its items.
+
+    `corpus` and `seed` go into the items' origins; `limit` is the most items. `facts` are what is
+    known of the search and of the guards.
+    """
+
+    name: str
+    captions: MinedCaptions
+    targets: Ints32
+    chosen: ChosenDecoys
+    guards: Guards
+    corpus: str
+    seed: int
+    limit: int | None
+    facts: Mapping[str, Any]
+
+    @cached_property
+    def items(self) -> list[McicItem]:
+        """An item for each target that has all of its decoys, in the order of the corpus."""
+        return list(self._items())[: self.limit]
+
+    def _items(self) -> Iterator[McicItem]:
+        captions, notes = self.captions, {"split": self.name} if self.name else {}
+        times: Counter[str] = Counter()
+        rows = np.flatnonzero(self.chosen.complete)
+        for row in rows[np.argsort(self.targets[rows], kind="stable")].tolist():
+            target = int(self.targets[row])
+            texts = [captions.texts[k] for k in (target, *self.chosen.captions[row].tolist())]
+            order = self._order(texts, captions.ids[target])
+            image = captions.images[captions.image_of[target]]
+            origin = mcic_origin(self.corpus, captions.ids[target], self.seed, notes)
+            item = mcic_item(image, [texts[k] for k in order], order.index(0), origin)
+            times[item.id] += 1
+            if times[item.id] > 1:
+                if self.guards.distinct:
+                    continue
+                item = replace(item, id=f"{item.id}-{times[item.id]}")
+            yield McicItem(item, row, tuple(order))
+
+    def _order(self, texts: list[str], caption: str) -> list[int]:
+        if self.guards.shuffle:
+            rng = seeds.rng(self.seed, "mcic", "order", caption)
+            return [int(k) for k in rng.permutation(len(texts))]
+        return sorted(range(len(texts)), key=lambda k: (texts[k], k))
+
+    def for_card(self) -> dict[str, Any]:
+        """Its statistics, with what is known of the search and of the guards."""
+        rows = [one.row for one in self.items]
+        statistics = mcic_statistics(self.captions, self.targets, self.chosen, rows)
+        return {**statistics.to_json(), **self.facts}
+
+    def decoys(self) -> Iterator[tuple[Any, ...]]:
+        """A row for each decoy, as in `DECOY_COLUMNS`."""
+        captions, chosen = self.captions, self.chosen
+        for one in self.items:
+            columns = (values[one.row].tolist() for values in chosen[:4])
+            for k, (caption, *numbers) in enumerate(zip(*columns, strict=True), 1):
+                image = captions.images[captions.image_of[caption]]
+                place = one.order.index(k)
+                yield (one.item.id, place, captions.ids[caption], image, *numbers)
+
+    def check_some(self, benchmark: str) -> None:
+        """Raise where no item came out, with the reason."""
+        if self.items:
+            return
+        refused = dict(zip(REASONS, self.chosen.refused.sum(axis=0).tolist(), strict=True))
+        why = ", ".join(f"{number:,} {reason}" for reason, number in refused.items() if number)
+        where = f" of the split {self.name}" if self.name else ""
+        raise BadInput(
+            f"no item came out for {benchmark}: no caption{where} has "
+            f"{self.chosen.captions.shape[1]} decoys among its neighbours"
+            + (f" (passed over: {why})" if why else ""),
+            allowed="captions of enough other images that are like a caption and not the same",
+            todo="give a larger corpus, or looser options (--neighbours, --limit, --without)",
         )
-        times = seen[item.id] = seen.get(item.id, 0) + 1
-        if times > 1:
-            if made.guards.distinct:
-                continue
-            item = replace(item, id=f"{item.id}-{times}")
-        yield Asked(item, row, tuple(order))
 
 
-def _order(texts: list[str], caption: str, made: Made) -> list[int]:
-    if made.guards.shuffle:
-        rng = seeds.rng(made.seed, "mcic", "order", caption)
-        return [int(k) for k in rng.permutation(len(texts))]
-    return sorted(range(len(texts)), key=lambda k: (texts[k], k))
+def mcic_item(image: str, captions: Sequence[str], place: int, origin: Origin) -> Item:
+    """An image and several captions, of which the one at a place is true."""
+    return Item.built(
+        "mcic",
+        images=(image,),
+        captions=tuple(captions),
+        true=frozenset({(0, place)}),
+        original=(0, place),
+        kind="mcic",
+        origin=origin,
+    )
+
+
+def mcic_origin(
+    corpus: str, caption: str, seed: int, notes: Mapping[str, str] | None = None
+) -> Origin:
+    """Where an item comes from: the caption that is true."""
+    return Origin("tellapart build mcic", corpus, caption, seed, notes or {})
+
+
+def write_splits(
+    splits: Sequence[McicSplit], card: Card, trials: Sequence[Trial], corpus: Corpus, folder: Path
+) -> None:
+    """Write all items as one benchmark, and each split as one of its own in a folder inside.
+
+    The card gets the statistics of the splits.
+    """
+    for split in splits:
+        split.check_some(card.name)
+    statistics = {split.name or "all": split.for_card() for split in splits}
+    card = replace(card, made={**card.made, "statistics": statistics})
+    _write_one(splits, card, corpus, folder)
+    for split in splits:
+        if split.name:
+            own = {"split": split.name, "statistics": {split.name: statistics[split.name]}}
+            named = replace(card, name=f"{card.name}-{split.name}", made={**card.made, **own})
+            _write_one([split], named, corpus, folder / split.name)
+    if trials:
+        write_text(folder / "tuning.svg", draw_curves(trials))
+
+
+def _write_one(splits: Sequence[McicSplit], card: Card, corpus: Corpus, folder: Path) -> None:
+    items = [one.item for split in splits for one in split.items]
+    images = (corpus.image(image_id) for image_id in corpus.images["id"])
+    folder.mkdir(exist_ok=True)
+    write_benchmark(make_benchmark(card, corpus.root, items, images), folder)
+    rows = [row for split in splits for row in split.decoys()]
+    write_parquet(folder / "decoys.parquet", pl.DataFrame(rows, schema=DECOY_COLUMNS, orient="row"))

@@ -1,27 +1,37 @@
-"""Equation 1 and the choice of decoys (Ding et al. 2016, section 3.2).
+"""Equation 1, the guards and the choice of decoys (Ding et al. 2016, section 3.2).
 
 Score is 0 where BLEU reaches L, else lambda * cosine + (1 - lambda) * BLEU; the decoys of a caption
 are those of its nearest captions that have the highest Score above 0.
+
+The paper takes whatever Score puts first. Some of its decoys are true (the first released row has
+"sitting on a bench outside" against "sitting outside on a bench"), and 122 of its 9,999
+development rows have a decoy twice. Guards keep a decoy from being true of the image, and an item
+from asking something twice; each can be left out, which gives the paper's own way.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.mine.captions import Ints
-from tellapart.mine.mcic.guards import Guards
-from tellapart.mine.mcic.telling import Said
+from tellapart.errors import BadInput, UnknownName
+from tellapart.mine.informativeness import Silence
+from tellapart.text._numba import in_threads, kernel
+from tellapart.types import Bools, Ints32
 
-Floats = npt.NDArray[np.floating]
+Numbers = npt.NDArray[np.floating]
 REASONS = ("too alike (BLEU)", "same words", "may be true", "same as another decoy")
+TOO_ALIKE, SAME_WORDS, DOUBTFUL, TWICE = range(4)
+OFF = {"doubt": 1.0}
+"""What a guard is set to where it is left out, if that is not False."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DecoyChoice:
     """What the choice depends on: the paper's N, its number of decoys, L and lambda (`weight`).
 
     `smoothing` is that of BLEU, which the paper does not name; `exp`, and no n-grams longer than
@@ -35,34 +45,85 @@ class Choice:
     smoothing: str = "exp"
 
 
-class Candidates(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """Which guards stand; the numbers are those of the page of pitfalls.
+
+    `length` (4): how many decoys are longer than the target is drawn by lot, as far as there are
+    such. BLEU without a brevity penalty prefers short decoys: the longest option would be true in
+    44% of the items on COCO.
+    `shuffle` (7): options in an order that the seed gives; else alphabetical, as released.
+    `same_words` (8): no decoy has the bag of words of a caption of the image, letters only.
+    `doubt` (8): a decoy has a word which, were it true, all captions of the image would leave
+    out with at most this probability (see `Silence`); 1 lets everything pass.
+    `distinct` (9): no two decoys of an item have the same bag of words, no item is there twice.
+    `own_split` (14): decoys are captions of the item's own split. Captions that were true in
+    training would otherwise be known for decoys.
+    """
+
+    length: bool = True
+    shuffle: bool = True
+    same_words: bool = True
+    doubt: float = 0.1
+    distinct: bool = True
+    own_split: bool = True
+
+    def without(self, names: Iterable[str]) -> Guards:
+        """The guards but for those named (`same-words`, ...), none with `all`.
+
+        >>> Guards().without(["doubt"]).doubt, Guards().without(["all"]).shuffle
+        (1.0, False)
+        """
+        known = {name.replace("_", "-"): name for name in self.__dataclass_fields__}
+        gone: list[str] = []
+        for name in names:
+            if name not in (*known, "all"):
+                raise UnknownName("guard", name, [*known, "all"])
+            gone += known.values() if name == "all" else [known[name]]
+        off: dict[str, Any] = {name: OFF.get(name, False) for name in gone}
+        return replace(self, **off)
+
+    def check(self) -> None:
+        """Raise where a value cannot be meant."""
+        if not 0 < self.doubt <= 1:
+            raise BadInput(
+                f"doubt: {self.doubt}", allowed="a probability above 0, or 1 for no guard"
+            )
+
+
+class DecoyCandidates(NamedTuple):
     """Neighbours of target captions [q], arrays [q, n]: nearest first, caption -1 for none.
 
     BLEU has the neighbour as candidate and the target as reference. `longer` [q] says how many
     decoys are to be longer than the target, -1 for as it comes.
     """
 
-    targets: Ints
-    longer: Ints
-    captions: Ints
-    cosines: Floats
-    bleus: Floats
+    targets: Ints32
+    longer: Ints32
+    captions: Ints32
+    cosines: Numbers
+    bleus: Numbers
 
 
-class Chosen(NamedTuple):
+class ChosenDecoys(NamedTuple):
     """The decoys of some captions, arrays [q, decoys]: best first, caption -1 where too few.
 
     `refused` [q, reasons] counts the neighbours that were passed over, in the order of `REASONS`.
     """
 
-    captions: Ints
-    scores: Floats
-    bleus: Floats
-    cosines: Floats
-    refused: Ints
+    captions: Ints32
+    scores: Numbers
+    bleus: Numbers
+    cosines: Numbers
+    refused: Ints32
+
+    @property
+    def complete(self) -> Bools:
+        """Which captions have all of their decoys."""
+        return np.asarray((self.captions >= 0).all(axis=1))
 
 
-def scores(cosines: Floats, bleus: Floats, weight: float, limit: float) -> Floats:
+def scores(cosines: Numbers, bleus: Numbers, weight: float, limit: float) -> Numbers:
     """Equation 1, element by element; rounded, so that what is equal ties whatever its sum's order.
 
     >>> scores(np.array([0.5, 0.5]), np.array([0.2, 0.5]), 0.3, 0.5).round(3).tolist()
@@ -72,28 +133,135 @@ def scores(cosines: Floats, bleus: Floats, weight: float, limit: float) -> Float
     return np.where(bleus >= limit, 0.0, mixed.round(12))
 
 
-def choose(near: Candidates, said: Said, choice: Choice, guards: Guards) -> Chosen:
+def choose(
+    near: DecoyCandidates, silence: Silence, choice: DecoyChoice, guards: Guards
+) -> ChosenDecoys:
     """The decoys of each target, of equal Score the nearer one first."""
-    from tellapart.mine.mcic.kernels import pick_rows
-    from tellapart.text._numba import in_threads
-
     score = scores(near.cosines, near.bleus, choice.weight, choice.limit)
     alike = near.bleus >= choice.limit
     places = np.full((len(near.targets), choice.decoys), -1, np.int32)
     refused = np.zeros((len(places), len(REASONS)), np.int32)
-    captions = said.captions
-    told = (
-        captions.bags, said.bags.starts, said.bags.values, said.words.starts, said.words.values,
-        said.known.starts, said.known.values, said.vocabulary.agreement, captions.per_image,
-        captions.lengths,
+    captions, mentions = silence.mentions.captions, silence.mentions
+    known = (
+        captions.bags, captions.image_bags.starts, captions.image_bags.values,
+        mentions.of_captions.starts, mentions.of_captions.values,
+        mentions.of_images.starts, mentions.of_images.values,
+        silence.agreement, captions.per_image, captions.lengths,
     )  # fmt: skip
     rules = (guards.same_words, guards.doubt, guards.distinct)
     rows = (near.targets, near.longer, near.captions, score, alike, captions.image_of)
-    in_threads(lambda a, b: pick_rows(*rows, told, rules, places, refused, a, b), len(places), 256)
+    in_threads(lambda a, b: pick_rows(*rows, known, rules, places, refused, a, b), len(places), 256)
     missing, where = places < 0, np.maximum(places, 0)
-    found = np.where(missing, -1, np.take_along_axis(near.captions, where, 1)).astype(np.int32)
+    decoys = np.where(missing, -1, np.take_along_axis(near.captions, where, 1)).astype(np.int32)
     numbers = [
         np.where(missing, 0.0, np.take_along_axis(values, where, 1))
         for values in (score, near.bleus, near.cosines)
     ]
-    return Chosen(found, numbers[0], numbers[1], numbers[2], refused)
+    return ChosenDecoys(decoys, numbers[0], numbers[1], numbers[2], refused)
+
+
+# Kernels, one after another since numba keeps what it compiled for a file as a whole
+
+
+@kernel
+def holds(starts: Any, values: Any, which: int, value: int) -> bool:
+    """Whether a value is in list `which`: a handful of numbers, too few for a bisection to pay."""
+    found = False
+    for k in range(starts[which], starts[which + 1]):
+        found |= values[k] == value
+    return found
+
+
+@kernel
+def most_telling(
+    starts: Any, values: Any, which: int, known_starts: Any, known: Any, image: int,
+    agreement: Any,
+) -> float:  # fmt: skip
+    """The highest agreement on a value of list `which` that is not known; both lists are sorted."""
+    i, last = starts[which], starts[which + 1]
+    j, stop = known_starts[image], known_starts[image + 1]
+    most = 0.0
+    while i < last:
+        if j == stop or values[i] < known[j]:
+            most = max(most, agreement[values[i]])
+            i += 1
+        elif values[i] > known[j]:
+            j += 1
+        else:
+            i += 1
+            j += 1
+    return most
+
+
+@kernel
+def refusal(candidate: int, image: int, known: Any, guards: Any) -> int:
+    """The reason why a caption may not be a decoy of an image, -1 where there is none."""
+    bag_of, bag_starts, bags, starts, terms, known_starts, known_terms, agreement, sizes, _ = known
+    same_words, doubt, _ = guards
+    if same_words and holds(bag_starts, bags, image, bag_of[candidate]):
+        return SAME_WORDS
+    if doubt < 1:
+        most = most_telling(starts, terms, candidate, known_starts, known_terms, image, agreement)
+        if (1 - most) ** sizes[image] > doubt:
+            return DOUBTFUL
+    return -1
+
+
+@kernel
+def fits(room: Any, difference: int) -> bool:
+    """Whether there is room for a shorter (0) or longer (1) decoy; takes it."""
+    side = int(difference > 0 or (difference == 0 and room[1] > 0))
+    if room[side] == 0:
+        return False
+    room[side] -= 1
+    return True
+
+
+@kernel
+def pick_rows(
+    targets: Any, longer: Any, near: Any, scores: Any, alike: Any, images: Any,
+    known: Any, guards: Any, places: Any, refused: Any, begin: int, end: int,
+) -> None:  # fmt: skip
+    """For each row the places in `near` of the best candidates; -1 where there are too few.
+
+    Candidates go by score, of equal ones the first goes first; scores of 0 and less are none. Where
+    `longer` is not -1, that many are longer than the target and the others shorter (of its length
+    counts as either), as far as there are any.
+    """
+    bag_of, lengths = known[0], known[9]
+    most, number = places.shape[1], near.shape[1]
+    for row in range(begin, end):
+        order = np.argsort(-scores[row], kind="mergesort")
+        room = np.array([most - longer[row], longer[row]])
+        taken, closed = np.zeros(number, np.bool_), near[row] < 0
+        count = 0
+        for p in range(number):
+            refused[row, TOO_ALIKE] += alike[row, p] and not closed[p]
+        # First with room for longer and shorter ones as drawn; what is then still missing is filled
+        # up with the best of either. Guards are costly, so they are asked only of candidates that
+        # come up, in the order of Score, and what was refused is closed for the second attempt.
+        for attempt in range(1 if longer[row] < 0 else 2):
+            for p in order:
+                if count == most or scores[row, p] <= 0:
+                    break
+                if closed[p]:
+                    continue
+                candidate = near[row, p]
+                reason = refusal(candidate, images[targets[row]], known, guards)
+                for t in range(number if guards[2] and reason < 0 else 0):
+                    if taken[t] and bag_of[near[row, t]] == bag_of[candidate]:
+                        reason = TWICE
+                if reason >= 0:
+                    refused[row, reason] += 1
+                    closed[p] = True
+                    continue
+                difference = lengths[candidate] - lengths[targets[row]]
+                if attempt == 0 and longer[row] >= 0 and not fits(room, difference):
+                    continue
+                taken[p] = closed[p] = True
+                count += 1
+        count = 0
+        for p in order:  # by Score, whichever attempt took them
+            if taken[p]:
+                places[row, count] = p
+                count += 1

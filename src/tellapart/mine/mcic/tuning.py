@@ -8,21 +8,30 @@ paper is silent: a caption outside the N nearest has rank N + 1, one without a S
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.mine.captions import Captions, Ints, numbered
-from tellapart.mine.mcic.score import Candidates, Choice, Floats, scores
-from tellapart.mine.mcic.vectors import CaptionVectors
+from tellapart.mine.captions import MinedCaptions
+from tellapart.mine.mcic.decoys import pair_bleu
+from tellapart.mine.mcic.score import DecoyCandidates, DecoyChoice, Numbers, scores
 from tellapart.mine.neighbours.nearest import Neighbours, Search
-from tellapart.text.caption_metrics.pair_bleu import PairBleu
+from tellapart.mine.vectors import (
+    AUTO,
+    PARAGRAPHS,
+    MinedVectors,
+    caption_vectors,
+    chosen_spec,
+    paragraph_vectors,
+)
 from tellapart.text.gensim_vectors import ParagraphOptions
+from tellapart.text.table_text import aligned
+from tellapart.types import Bools, Ints32, Progress
 
 WORDS = 80_000_000
 """Words that training goes over in all: on COCO more of them help little."""
@@ -78,14 +87,14 @@ class Trial:
 class Development:
     """Captions of whole images, on which settings are compared."""
 
-    captions: Captions
-    sample: Ints
+    captions: MinedCaptions
+    sample: Ints32
     neighbours: int
 
     @classmethod
-    def of(cls, captions: Captions, most: int, neighbours: int, seed: int) -> Development:
+    def of(cls, captions: MinedCaptions, most: int, neighbours: int, seed: int) -> Development:
         """A random sample of images with two or more captions, of at most so many captions."""
-        sizes = np.bincount(captions.image_of, minlength=len(captions.images))
+        sizes = captions.per_image
         several = np.flatnonzero(sizes > 1)
         if not len(several):
             raise BadInput(
@@ -100,14 +109,14 @@ class Development:
         sample = np.flatnonzero(taken[captions.image_of]).astype(np.int32)
         return cls(captions, sample, min(neighbours, len(captions) - 1))
 
-    def near(self, vectors: CaptionVectors, search: Search) -> tuple[Ints, Floats]:
+    def near(self, vectors: MinedVectors, search: Search) -> tuple[Ints32, Numbers]:
         """The N nearest captions of each one in the sample, siblings among them."""
-        neighbours = Neighbours(vectors.vectors, search=search)
+        neighbours = Neighbours(vectors.rows, search=search)
         blocks = list(neighbours.nearest(self.neighbours, self.sample))
         indices = np.concatenate([block.indices for block in blocks])
         return indices, np.concatenate([block.similarities for block in blocks])
 
-    def rank(self, near: Ints, ranks: Ints) -> tuple[float, float]:
+    def rank(self, near: Ints32, ranks: Ints32) -> tuple[float, float]:
         """The mean rank of siblings if neighbours have these ranks, and the share among the N."""
         number = self._siblings
         is_sibling = (near >= 0) & self._are_siblings(near)
@@ -117,35 +126,34 @@ class Development:
         some = number > 0
         return float((total[some] / number[some]).mean()), float(inside.sum() / number.sum())
 
-    @cached_property
-    def _texts(self) -> Ints:
-        return numbered(self.captions.texts)
-
-    def _are_siblings(self, near: Ints) -> npt.NDArray[np.bool_]:
-        """Captions of the same image with another text."""
+    def _are_siblings(self, near: Ints32) -> Bools:
+        """MinedCaptions of the same image with another text."""
         own = self.sample[:, None]
         same_image = self.captions.image_of[near] == self.captions.image_of[own]
-        other_text = self._texts[near] != self._texts[own]
-        both: npt.NDArray[np.bool_] = same_image & other_text
+        other_text = self.captions.text_numbers[near] != self.captions.text_numbers[own]
+        both: Bools = same_image & other_text
         return both
 
     @cached_property
-    def _siblings(self) -> Ints:
+    def _siblings(self) -> Ints32:
         """How many siblings each caption of the sample has."""
         image_of = self.captions.image_of
         sizes = np.bincount(image_of)[image_of]
         _, pairs, same = np.unique(
-            np.stack([image_of, self._texts]), axis=1, return_inverse=True, return_counts=True
+            np.stack([image_of, self.captions.text_numbers]),
+            axis=1,
+            return_inverse=True,
+            return_counts=True,
         )
         return (sizes - same[pairs.ravel()])[self.sample].astype(np.int32)
 
 
-def mgs_rank(dev: Development, near: Ints) -> tuple[float, float]:
+def mgs_rank(dev: Development, near: Ints32) -> tuple[float, float]:
     """The mean rank of siblings by cosine, and the share of them among the N nearest."""
     return dev.rank(near, np.broadcast_to(np.arange(1, near.shape[1] + 1), near.shape))
 
 
-def wmgs_rank(dev: Development, near: Candidates, choice: Choice) -> tuple[float, float]:
+def wmgs_rank(dev: Development, near: DecoyCandidates, choice: DecoyChoice) -> tuple[float, float]:
     """The mean rank of siblings by Score, and the share of them among the N nearest."""
     score = scores(near.cosines, near.bleus, choice.weight, choice.limit)
     order = np.argsort(-np.maximum(score, 0), axis=1, kind="stable")
@@ -154,38 +162,164 @@ def wmgs_rank(dev: Development, near: Candidates, choice: Choice) -> tuple[float
     return dev.rank(near.captions, np.where(score > 0, ranks, dev.neighbours))
 
 
-def optimise_vectors(
-    dev: Development,
-    train: Callable[[ParagraphOptions], CaptionVectors],
-    tuning: Tuning,
-    base: ParagraphOptions,
-    search: Search,
-) -> tuple[ParagraphOptions, list[Trial]]:
-    """OPTIMIZE-PV: the setting with the lowest mgs-rank, of equal ones the first."""
-    trials = []
-    for size, epochs in tuning.settings:
-        vectors = train(replace(base, dimensions=size, epochs=epochs))
-        near, _ = dev.near(vectors, search)
-        rank, found = mgs_rank(dev, near)
-        trials.append(Trial("mgs-rank", {"dimensions": size, "epochs": epochs}, rank, found))
-    best = tuning.settings[int(np.argmin([trial.rank for trial in trials]))]
-    return replace(base, dimensions=best[0], epochs=best[1]), trials
+@dataclass(frozen=True, eq=False)
+class TunedMining:
+    """Vectors and choice as they are used, and the trials that led to them."""
+
+    vectors: MinedVectors
+    choice: DecoyChoice
+    trials: tuple[Trial, ...] = ()
+
+    def for_card(self) -> dict[str, Any]:
+        """What a methods section says of it."""
+        choice = self.choice
+        return {
+            "vectors": self.vectors.about["vectors"],
+            "N": choice.neighbours,
+            "L": choice.limit,
+            "lambda": choice.weight,
+            "decoys": choice.decoys,
+            "BLEU": f"decoy against target, up to 4-grams, no brevity penalty, {choice.smoothing} "
+            "smoothing, lower-case words without punctuation",
+            "tuned": [
+                {"measure": one.measure, **one.setting, "rank": round(one.rank, 3),
+                 "found": round(one.found, 4)}
+                for one in self.trials
+            ],
+        }  # fmt: skip
 
 
-def optimise_weight(
-    dev: Development,
-    vectors: CaptionVectors,
-    bleu: PairBleu,
-    choice: Choice,
-    tuning: Tuning,
-    search: Search,
-) -> tuple[float, list[Trial]]:
-    """OPTIMIZE-SCORE: the lambda with the lowest wmgs-rank, of equal ones the first."""
-    near, cosines = dev.near(vectors, search)
-    bleus = bleu.scores_against(dev.sample, np.maximum(near, 0))
-    candidates = Candidates(dev.sample, np.full_like(dev.sample, -1), near, cosines, bleus)
-    trials = []
-    for weight in tuning.weights:
-        rank, found = wmgs_rank(dev, candidates, replace(choice, weight=weight))
-        trials.append(Trial("wmgs-rank", {"lambda": weight}, rank, found))
-    return tuning.weights[int(np.argmin([trial.rank for trial in trials]))], trials
+@dataclass(frozen=True, eq=False)
+class Tuner:
+    """Finds vectors and lambda for the captions of a corpus; what has one value is taken as it is.
+
+    `paragraphs` says how paragraph vectors are trained; dimensions and epochs are those of the
+    tuning.
+    """
+
+    captions: MinedCaptions
+    tuning: Tuning
+    choice: DecoyChoice
+    paragraphs: ParagraphOptions
+    search: Search
+    progress: Progress
+
+    def tuned(self, spec: str) -> TunedMining:
+        """OPTIMIZE-PV and OPTIMIZE-SCORE where a grid has several values.
+
+        `spec` names vectors; `auto` means paragraph vectors where there are several to try.
+        """
+        settings = self._tuning.settings
+        grid = len(settings) > 1
+        spec = PARAGRAPHS if grid and spec == AUTO else chosen_spec(self.captions, spec)
+        trials: list[Trial] = []
+        if (grid and spec == PARAGRAPHS) or len(self._tuning.weights) > 1:
+            _ = self._development  # raises where there is nothing to tune on, before long work
+        if spec == PARAGRAPHS:
+            best = settings[0]
+            if grid:
+                best, trials = self._optimise_vectors()
+            vectors = self._trained(*best)
+        else:
+            vectors = caption_vectors(self.captions, spec, self.progress)
+        weight = self._tuning.weights[0]
+        if len(self._tuning.weights) > 1:
+            weight, weight_trials = self._optimise_weight(vectors)
+            trials += weight_trials
+        return TunedMining(vectors, replace(self.choice, weight=weight), tuple(trials))
+
+    def _optimise_vectors(self) -> tuple[tuple[int, int], list[Trial]]:
+        """OPTIMIZE-PV: the setting with the lowest mgs-rank, of equal ones the first."""
+        trials = []
+        for size, epochs in self._tuning.settings:
+            near, _ = self._development.near(self._trained(size, epochs), self.search)
+            rank, found = mgs_rank(self._development, near)
+            trials.append(Trial("mgs-rank", {"dimensions": size, "epochs": epochs}, rank, found))
+        return self._tuning.settings[_lowest(trials)], trials
+
+    def _optimise_weight(self, vectors: MinedVectors) -> tuple[float, list[Trial]]:
+        """OPTIMIZE-SCORE: the lambda with the lowest wmgs-rank, of equal ones the first."""
+        sample = self._development.sample
+        near, cosines = self._development.near(vectors, self.search)
+        bleu = pair_bleu(self.captions, self.choice)
+        bleus = bleu.scores_against(sample, np.maximum(near, 0))
+        candidates = DecoyCandidates(sample, np.full_like(sample, -1), near, cosines, bleus)
+        trials = []
+        for weight in self._tuning.weights:
+            choice = replace(self.choice, weight=weight)
+            rank, found = wmgs_rank(self._development, candidates, choice)
+            trials.append(Trial("wmgs-rank", {"lambda": weight}, rank, found))
+        return self._tuning.weights[_lowest(trials)], trials
+
+    def _trained(self, dimensions: int, epochs: int) -> MinedVectors:
+        options = replace(self.paragraphs, dimensions=dimensions, epochs=epochs)
+        return paragraph_vectors(self.captions, options, self.progress)
+
+    @cached_property
+    def _tuning(self) -> Tuning:
+        return self.tuning.with_epochs(sum(map(len, self.captions.words)))
+
+    @cached_property
+    def _development(self) -> Development:
+        neighbours, seed = self.choice.neighbours, self.paragraphs.seed
+        return Development.of(self.captions, self.tuning.sample, neighbours, seed)
+
+
+def _lowest(trials: Sequence[Trial]) -> int:
+    return int(np.argmin([trial.rank for trial in trials]))
+
+
+def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Trials as they stand in the card, the best of each rank marked."""
+    lowest: dict[str, float] = {}
+    for row in rows:
+        lowest[row["measure"]] = min(row["rank"], lowest.get(row["measure"], row["rank"]))
+    shown = [("tuned by", "setting", "rank", "found")]
+    for row in rows:
+        values = {k: v for k, v in row.items() if k not in ("measure", "rank", "found")}
+        setting = ", ".join(f"{name} {value:g}" for name, value in values.items())
+        mark = " *" if row["rank"] == lowest[row["measure"]] else ""
+        rank, found = f"{row['rank']:.1f}", f"{row['found']:.1%}"
+        shown.append((row["measure"], setting + mark, rank, found))
+    return aligned(shown, {0, 1})
+
+
+def draw_curves(trials: Sequence[Trial]) -> str:
+    """An SVG with a panel for each rank that was tuned by."""
+    import vl_convert
+
+    panels = []
+    for measure, across in (("mgs-rank", "epochs"), ("wmgs-rank", "lambda")):
+        points = [
+            {"rank": trial.rank, **trial.setting} for trial in trials if trial.measure == measure
+        ]
+        if points:
+            panels.append(_panel(measure, across, points))
+    drawing = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "hconcat": panels,
+        "config": {"view": {"stroke": None}, "font": "sans-serif"},
+    }
+    svg: str = vl_convert.vegalite_to_svg(drawing, allowed_base_urls=[])
+    return svg
+
+
+def _panel(measure: str, across: str, points: list[dict[str, Any]]) -> dict[str, Any]:
+    encoding: dict[str, Any] = {
+        "x": {"field": across, "type": "quantitative", "title": across},
+        "y": {
+            "field": "rank",
+            "type": "quantitative",
+            "title": f"{measure} (lower is better)",
+            "scale": {"zero": False},
+        },
+    }
+    if len({point.get("dimensions") for point in points}) > 1:
+        encoding["color"] = {"field": "dimensions", "type": "nominal"}
+    return {
+        "width": 300,
+        "height": 220,
+        "data": {"values": points},
+        "mark": {"type": "line", "point": True},
+        "encoding": encoding,
+    }

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
+from tellapart.errors import need
 from tellapart.mine.neighbours.exact import (
     Distinct,
     Exact,
@@ -29,7 +30,6 @@ from tellapart.mine.neighbours.exact import (
     step,
 )
 from tellapart.text._numba import kernel
-from tellapart.text.needing import need
 from tellapart.types import Ints32
 
 TARGET = 0.965

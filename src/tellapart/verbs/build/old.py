@@ -30,4 +30,5 @@ def old_builder(
         )
         return function(corpus, out, own, lambda _, done, total: options.progress(done, total))
 
+    build.__doc__ = function.__doc__
     return build

@@ -1,0 +1,352 @@
+"""Pairs of similar images, and the caption that each is asked with (BISON).
+
+Hu et al. 2019, section 4.1: the target's decoys are the images whose captions are most like its
+own. A verifier chooses a caption that is true of the target alone, or the most informative one is
+proposed, or all captions of the target go to people, who pick one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.items import Item, Origin
+from tellapart.mine.captions import MinedCaptions, numbered
+from tellapart.mine.informativeness import Informativeness
+from tellapart.mine.neighbours.exact import Similarities
+from tellapart.mine.neighbours.nearest import Neighbours, Search
+from tellapart.mine.vectors import MinedVectors
+from tellapart.mine.verifier import Verifier
+from tellapart.seeds import digest
+from tellapart.store.arrays import ArrayShelf
+from tellapart.tables import write_json, write_parquet
+from tellapart.text.tokens import FUNCTION_WORDS
+from tellapart.types import Ints32, Progress
+
+MADE_BY = "tellapart build bison"
+PART = 8192
+"""Images whose neighbours are sought, and kept, together; pairs whose captions are compared."""
+TRIES = 10
+"""With a verifier this many neighbours are tried for each decoy that is wanted."""
+SCHEMA = "tellapart-pairs-1"
+COLUMNS: dict[str, Any] = {
+    "pair": pl.String, "target": pl.String, "decoy": pl.String, "similarity": pl.Float64,
+    "captions": pl.List(pl.String), "caption_ids": pl.List(pl.String),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearImages:
+    """An image and those near it, best first."""
+
+    image: int
+    decoys: Ints32
+    similarities: Similarities
+
+
+@dataclass(frozen=True, eq=False)
+class NearestImages:
+    """Finds the images nearest to each image.
+
+    Never together are images with the very same captions, and copies of one picture (where the
+    corpus knows the hashes). Images without a vector are left out.
+    """
+
+    captions: MinedCaptions
+    vectors: MinedVectors
+    number: int
+    search: Search
+    pictures: Ints32
+
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        captions: MinedCaptions,
+        vectors: MinedVectors,
+        number: int,
+        search: Search,
+    ) -> NearestImages:
+        """For the images of a corpus."""
+        hashes = dict(corpus.images.select("id", "sha256").iter_rows())
+        pictures = numbered([hashes[image] or f"of {image}" for image in captions.images])
+        return cls(captions, vectors, number, search, pictures)
+
+    def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[NearImages]:
+        """Every image with those near it, in the corpus's order or in one that the seed gives."""
+        order = np.arange(len(self.known), dtype=np.int32)
+        if in_random_order:
+            order = seeds.rng(self.search.seed, "bison", "targets").permutation(order)
+        for start in range(0, len(order), PART):
+            part = order[start : start + PART]
+            indices, similarities = self._cached(part)
+            for target, near, similar in zip(part, indices, similarities, strict=True):
+                exist = near >= 0
+                yield NearImages(int(self.known[target]), self.known[near[exist]], similar[exist])
+            progress("nearest images", start + len(part), len(order))
+
+    def for_card(self) -> dict[str, Any]:
+        """How neighbours were found."""
+        search = "exact"
+        if self._neighbours.method == "approximate":
+            recall = self._neighbours.recall(self.number)
+            search = f"approximate, recall@{self.number} {recall:.3f} on a sample"
+        return {
+            "neighbours": "cosine",
+            "search": search,
+            "images_without_a_vector": len(self.captions.images) - len(self.known),
+        }
+
+    def _cached(self, part: Ints32) -> tuple[Ints32, Similarities]:
+        kept = ArrayShelf.on("nearest images", self._hash, digest(part.tolist()), self.number)
+        arrays = kept.read("near")
+        if arrays is None:
+            blocks = list(self._neighbours.nearest(self.number, part))
+            arrays = {
+                "indices": np.concatenate([block.indices for block in blocks]),
+                "similarities": np.concatenate([block.similarities for block in blocks]),
+            }
+            kept.write("near", **arrays)
+        return arrays["indices"], arrays["similarities"]
+
+    @cached_property
+    def known(self) -> Ints32:
+        """The images that have a vector."""
+        every = np.arange(len(self.captions.images), dtype=np.int32)
+        return np.setdiff1d(every, self.vectors.unknown).astype(np.int32)
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        texts = self.captions.texts
+        same = numbered("\n".join(sorted(texts[k] for k in own)) for own in self.captions.of_images)
+        exclude = (self.pictures[self.known], same[self.known])
+        return Neighbours(self.vectors.rows[self.known], exclude, self.search)
+
+    @cached_property
+    def _hash(self) -> str:
+        return digest(
+            self.captions.texts,
+            self.captions.image_of.tolist(),
+            self.pictures.tolist(),
+            self.vectors.sha256,
+            self._neighbours.method,
+            self.search.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePair:
+    """Two images, one of them the target."""
+
+    target: int
+    decoy: int
+    similarity: float
+
+    def ways(self, directions: str) -> tuple[ImagePair, ...]:
+        """The pair as it is asked: once, or each image being the target in turn."""
+        if directions == "one":
+            return (self,)
+        return (self, ImagePair(self.decoy, self.target, self.similarity))
+
+
+def image_pairs(targets: Iterable[NearImages], directions: str) -> Iterator[ImagePair]:
+    """Each pair once, or once each way."""
+    seen: set[tuple[int, int]] = set()
+    for one in targets:
+        for decoy, similarity in zip(one.decoys.tolist(), one.similarities.tolist(), strict=True):
+            for way in ImagePair(one.image, decoy, similarity).ways(directions):
+                if (way.target, way.decoy) not in seen:
+                    seen.add((way.target, way.decoy))
+                    yield way
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionedPair:
+    """A pair with the caption to ask with, and the caption's score."""
+
+    pair: ImagePair
+    caption: int
+    score: float
+
+    def item(self, captions: MinedCaptions, source: str, seed: int) -> Item:
+        """The pair as an item."""
+        target, decoy = captions.images[self.pair.target], captions.images[self.pair.decoy]
+        notes = {
+            "caption": captions.ids[self.caption],
+            "similarity": f"{self.pair.similarity:.4f}",
+            "telling": f"{self.score:.3f}",
+        }
+        origin = Origin(MADE_BY, source, target, seed, notes)
+        return _item(origin, seed, (target, decoy), (captions.texts[self.caption],), "bison")
+
+
+@dataclass(slots=True)
+class PairCounts:
+    """Pairs, each way by itself: all, and those that no caption tells apart."""
+
+    pairs: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class MostInformative:
+    """The most informative caption; pairs are dropped where none has a score of `least`."""
+
+    captions: MinedCaptions
+    directions: str
+    least: float
+    counts: PairCounts = field(default_factory=PairCounts)
+
+    tries = 1
+
+    @property
+    def rule(self) -> str:
+        """For the card."""
+        return (
+            "the one that tells most: the sum over its content words of max(0, log(q / p)), q "
+            "being how likely a caption of the target has the word and p how likely one of the "
+            "decoy has it, from their captions and from what captions of one image share "
+            f"throughout the corpus; at least {self.least}"
+        )
+
+    def captioned(self, targets: Iterable[NearImages]) -> Iterator[CaptionedPair]:
+        """Pairs with their captions."""
+        pairs = image_pairs(targets, self.directions)
+        while some := list(islice(pairs, PART)):
+            places, scores = self._informativeness.scores(
+                np.array([pair.target for pair in some], np.int32),
+                np.array([pair.decoy for pair in some], np.int32),
+            )
+            best = scores.argmax(axis=1)
+            for row, pair in enumerate(some):
+                caption, score = int(places[row, best[row]]), float(scores[row, best[row]])
+                self.counts.pairs += 1
+                if score >= self.least:
+                    yield CaptionedPair(pair, caption, score)
+                else:
+                    self.counts.dropped += 1
+
+    @cached_property
+    def _informativeness(self) -> Informativeness:
+        return Informativeness(self.captions)
+
+
+@dataclass(frozen=True, eq=False)
+class HardestVerified:
+    """A caption that is true of the target alone by a verifier; of several the hardest.
+
+    The hardest is the one with fewest content words that the decoy's captions lack. Where none is
+    true of the target alone, the next neighbour is tried.
+    """
+
+    captions: MinedCaptions
+    directions: str
+    neighbours: int
+    verifier: Verifier
+    counts: PairCounts = field(default_factory=PairCounts)
+
+    tries = TRIES
+    rule = (
+        "true of the target alone by the verifier; of several the one with fewest content words "
+        "that the decoy's captions lack"
+    )
+
+    def captioned(self, targets: Iterable[NearImages]) -> Iterator[CaptionedPair]:
+        """Pairs with their captions."""
+        known: dict[tuple[int, int], CaptionedPair | None] = {}
+        for one in targets:
+            decoys = 0
+            for pair in image_pairs([one], "one"):
+                for way in pair.ways(self.directions):
+                    key = (way.target, way.decoy)
+                    if key not in known:
+                        known[key] = self._hardest(way)
+                        self.counts.pairs += 1
+                        self.counts.dropped += known[key] is None
+                        yield from filter(None, [known[key]])
+                decoys += known[pair.target, pair.decoy] is not None
+                if decoys == self.neighbours:
+                    break
+
+    def _hardest(self, pair: ImagePair) -> CaptionedPair | None:
+        captions = self.captions
+        target, decoy = captions.images[pair.target], captions.images[pair.decoy]
+        of_decoy = {w for k in captions.of_images[pair.decoy] for w in captions.words[k]}
+        known = FUNCTION_WORDS | of_decoy
+        by_new_words = sorted(
+            (len(set(captions.words[k]) - known), k) for k in captions.of_images[pair.target]
+        )
+        for new_words, caption in by_new_words:
+            if self.verifier.tells_apart(captions.texts[caption], target, decoy):
+                return CaptionedPair(pair, caption, float(new_words))
+        return None
+
+
+def _item(
+    origin: Origin, seed: int, images: tuple[str, str], captions: tuple[str, ...], kind: str
+) -> Item:
+    """An item of target and decoy; the seed decides where the target stands."""
+    place = int(seeds.rng(seed, "bison", *images).integers(2))
+    return Item.built(
+        "bison",
+        images=images if place == 0 else images[::-1],
+        captions=captions,
+        true=frozenset((place, j) for j in range(len(captions))),
+        original=(place, 0),
+        kind=kind,
+        origin=origin,
+    )
+
+
+# Pairs for a study. In its first stage a person sees both images and the target's captions and
+# picks one that is true of the target alone, or none; in the second two others see images and
+# caption and say which image it describes.
+
+
+def study_rows(pairs: Sequence[ImagePair], captions: MinedCaptions) -> list[dict[str, Any]]:
+    """Pairs as rows of `pairs.parquet`, with all captions of the target, each text once."""
+    distinct: list[dict[str, str]] = [{} for _ in captions.images]
+    for image, places in enumerate(captions.of_images):
+        for place in places:
+            distinct[image].setdefault(captions.texts[place], captions.ids[place])
+    rows = []
+    for pair in pairs:
+        target, decoy = captions.images[pair.target], captions.images[pair.decoy]
+        rows.append(
+            {
+                "pair": f"{target}|{decoy}",
+                "target": target,
+                "decoy": decoy,
+                "similarity": round(float(pair.similarity), 6),
+                "captions": list(distinct[pair.target]),
+                "caption_ids": list(distinct[pair.target].values()),
+            }
+        )
+    return rows
+
+
+def study_item(row: dict[str, Any], source: str, seed: int) -> Item:
+    """A row as an item, of which all captions count as true of the target alone.
+
+    Nobody has said yet of which that holds.
+    """
+    origin = Origin(MADE_BY, source, row["target"], seed)
+    images = (row["target"], row["decoy"])
+    return _item(origin, seed, images, tuple(row["captions"]), "pair")
+
+
+def write_pairs(folder: Path, name: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
+    """Write `pairs.parquet` and its card `pairs.json`."""
+    images = {image for row in rows for image in (row["target"], row["decoy"])}
+    counts = {"pairs": len(rows), "images": len(images)}
+    write_parquet(folder / "pairs.parquet", pl.DataFrame(rows, schema=COLUMNS))
+    write_json(folder / "pairs.json", {"schema": SCHEMA, "name": name, **counts, **facts})

@@ -1,0 +1,36 @@
+"""A verifier: a model that says whether a caption is true of an image."""
+
+from __future__ import annotations
+
+from tellapart.corpus.corpus import Corpus
+from tellapart.models.model import PairScorer
+from tellapart.models.names import load
+
+
+class Verifier:
+    """Answers "is this caption true of this image?", or "nobody knows" where no model is named."""
+
+    def __init__(self, corpus: Corpus, name: str) -> None:
+        self.name = name
+        self._corpus = corpus
+        self._model: PairScorer | None = load(name) if name else None
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def may_be_false(self, image: str, caption: str) -> bool:
+        """False only where the verifier says that the caption is true."""
+        return self._model is None or not self._is_true(self._model, image, caption)
+
+    def may_fit(self, image: str, caption: str) -> bool:
+        """False only where the verifier says that the caption is false."""
+        return self._model is None or self._is_true(self._model, image, caption)
+
+    def tells_apart(self, caption: str, target: str, decoy: str) -> bool:
+        """Whether a caption may be true of one image and false of the other."""
+        return self.may_fit(target, caption) and self.may_be_false(decoy, caption)
+
+    def _is_true(self, model: PairScorer, image: str, caption: str) -> bool:
+        key = (image, caption)
+        if key not in self._known:
+            score = model.score_pairs([self._corpus.picture(image)], [caption])[0]
+            self._known[key] = bool(score > 0.5)
+        return self._known[key]

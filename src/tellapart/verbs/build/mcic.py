@@ -1,0 +1,302 @@
+"""`build mcic`: an image and five captions, four of them decoys from other images.
+
+Algorithm MC-IC on a corpus (Ding et al. 2016, section 3.2), or fair sets of options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs.build.common import (
+    BuildOptions,
+    CorpusArgument,
+    OutArgument,
+    builder_card,
+    builder_verb,
+    open_corpus,
+    save_items,
+)
+from tellapart.verbs.build.old import old_builder
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.mine.captions import MinedCaptions
+    from tellapart.mine.mcic.items import McicSplit
+    from tellapart.mine.mcic.score import Guards
+    from tellapart.mine.mcic.tuning import TunedMining, Tuning
+
+WAYS = ("auto", "paper", "fair-sets")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McicOptions(BuildOptions):
+    """The ways to build MCIC, and what the paper's way depends on.
+
+    `way` "paper" takes decoys for each caption by itself; "fair-sets" lets five near captions of
+    five images share one set of options (see `mine/mcic/fair_sets.py`); "auto" means fair sets on
+    the built-in world, where near captions are many and a verifier knows the truth.
+
+    `vectors` "auto" means tf-idf up to 50,000 captions, by which siblings have better ranks, and
+    paragraph vectors beyond, or where there is a grid to search. `dimensions`, `epochs` and
+    `weights` are grids where they have several values (see `mine/mcic/tuning.py`); `without` names
+    guards to leave out (see `Guards` in `mine/mcic/score.py`).
+    """
+
+    way: Annotated[
+        str,
+        Help(
+            "paper: decoys for each caption; fair-sets: five images share one set of "
+            "options; auto: fair-sets on the built-in world, else paper.",
+            flag="--options",
+        ),
+    ] = "auto"
+    vectors: Annotated[
+        str,
+        Help(
+            "paragraphs (trained here), tf-idf, sentences:NAME, a file .npy or .parquet with "
+            "a vector a caption, or one of word vectors; auto: tf-idf, or paragraphs "
+            "where gensim is installed and there are 50,000 captions."
+        ),
+    ] = "auto"
+    dimensions: Annotated[
+        tuple[int, ...], Help("Dimensions of paragraph vectors; several are a grid. [256]")
+    ] = ()
+    epochs: Annotated[
+        tuple[int, ...], Help("Epochs of training; several are a grid. [as needed]")
+    ] = ()
+    weights: Annotated[
+        tuple[float, ...],
+        Help("The cosine's share in Score; several are a grid. [0.3]", flag="--lambda"),
+    ] = ()
+    tune: Annotated[bool, Help("Search grids for what is not given.")] = False
+    sample: Annotated[int, Help("Most captions to tune on.")] = 10_000
+    neighbours: Annotated[int, Help("N: decoys are among this many.")] = 500
+    decoys: Annotated[int, Help("Decoys of an item.")] = 4
+    limit: Annotated[float, Help("L: no decoy has a BLEU as high as this.")] = 0.5
+    smoothing: Annotated[
+        str, Help("Smoothing of BLEU: exp, add-one, floor, epsilon, coco, none.")
+    ] = "exp"
+    search: Annotated[str, Help("Search for neighbours: auto, exact, approximate.")] = "auto"
+    split: Annotated[str, Help("Parts without common images, such as train:0.8,test:0.2.")] = ""
+    doubt: Annotated[
+        float, Help("Most chance that the image's captions left out what a decoy says.")
+    ] = 0.1
+    without: Annotated[
+        tuple[str, ...],
+        Help(
+            "Guards to do without, as the paper does: length, shuffle, same-words, doubt, "
+            "distinct, own-split, or all."
+        ),
+    ] = ()
+    negative: Annotated[
+        int, Help("Training: words sampled against each; 0 for hierarchical softmax.")
+    ] = 5
+    fast_training: Annotated[bool, Help("Train on all cores; not repeatable.")] = False
+
+    def guards(self) -> Guards:
+        """The guards that stand."""
+        from tellapart.mine.mcic.score import Guards
+
+        return Guards(doubt=self.doubt).without(self.without)
+
+    def tuning(self) -> Tuning:
+        """The grids to search."""
+        from tellapart.mine.mcic.tuning import GRID, Tuning
+
+        named = {name: getattr(self, name) for name in ("dimensions", "epochs", "weights")}
+        grids = {name: values for name, values in named.items() if values}
+        return replace(GRID if self.tune else Tuning(), sample=self.sample, **grids)
+
+    def check(self) -> None:
+        """Raise where a value cannot be meant."""
+        from tellapart.text.caption_metrics.bleu import smoothing_of
+
+        if self.way not in WAYS:
+            raise UnknownName("way to build mcic", self.way, WAYS)
+        if self.way == "fair-sets" and (self.split or self.vectors not in ("auto", "tf-idf")):
+            raise BadInput(
+                "fair sets have no splits and no vectors but tf-idf",
+                allowed="--options paper with --split and --vectors",
+            )
+        smoothing_of(self.smoothing)
+        self.guards().check()
+        tuning = self.tuning()
+        numbers = {
+            "neighbours": (self.neighbours,),
+            "decoys": (self.decoys,),
+            "dimensions": tuning.dimensions,
+            "epochs": tuning.epochs or (1,),
+            "sample": (self.sample,),
+        }
+        for name, values in numbers.items():
+            if min(values) < 1:
+                raise BadInput(f"{name}: {_listed(values)}", allowed="1 or more")
+        if self.decoys > self.neighbours:
+            raise BadInput(
+                f"{self.decoys} decoys cannot come from {self.neighbours} neighbours",
+                allowed="at least as many neighbours as decoys",
+            )
+        for name, shares in {"lambda": tuning.weights, "L": (self.limit,)}.items():
+            if not all(0 <= share <= 1 for share in shares):
+                raise BadInput(f"{name}: {_listed(shares)}", allowed="0 to 1")
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(map(str, values))
+
+
+def mcic(
+    corpus: CorpusArgument,
+    out: OutArgument,
+    options: McicOptions = McicOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Benchmark:
+    """An image and five captions, four of them decoys from other images."""
+    from tellapart.mine.captions import MinedCaptions
+
+    options.check()
+    source = open_corpus(corpus, out, options)
+    captions = MinedCaptions.of(source)
+    if options.way == "fair-sets" or (options.way == "auto" and source.about.get("world")):
+        return _fair_sets(captions, source, out, options, progress)
+    return _by_score(captions, source, out, options, progress)
+
+
+def _fair_sets(
+    captions: MinedCaptions,
+    corpus: Corpus,
+    out: Path | str,
+    options: McicOptions,
+    progress: Progress,
+) -> Benchmark:
+    """Sets of five near captions, each asked of the five images that they belong to."""
+    from tellapart.mine.mcic.fair_sets import FairSets, central
+    from tellapart.mine.verifier import Verifier
+
+    sets = FairSets(captions, Verifier(corpus, options.verifier), options.seed)
+    items = list(sets.items(corpus.name, progress))[: options.items]
+    how = {
+        "neighbours": "cosine of tf-idf, exact",
+        "options": "sets of five near captions of five images, asked once for each image",
+        "central": central(items),
+    }
+    card = builder_card("mcic", corpus, options, how)
+    return save_items(card, corpus, items, out, overwrite=options.overwrite)
+
+
+def _by_score(
+    captions: MinedCaptions,
+    corpus: Corpus,
+    out: Path | str,
+    options: McicOptions,
+    progress: Progress,
+) -> Benchmark:
+    """An item for each caption, with decoys by Score."""
+    from tellapart.benchmark.benchmark import load_benchmark
+    from tellapart.mine.mcic.items import write_splits
+    from tellapart.tables import whole_folder
+
+    if len(captions.images) < 2:
+        raise BadInput(
+            f"no item came out for {options.name or 'mcic'}: {corpus.name} has captions of one "
+            "image, and decoys come from others",
+            allowed="captions of several images",
+        )
+    tuned = _tuned(captions, options, progress)
+    splits = list(_splits(captions, tuned, corpus, options, progress))
+    how = {
+        "options": "for each caption the captions of other images with the highest Score",
+        **tuned.for_card(),
+        "guards": asdict(options.guards()),
+        "splits": options.split,
+    }
+    card = builder_card("mcic", corpus, options, how)
+    with whole_folder(Path(out), overwrite=options.overwrite) as partial:
+        write_splits(splits, card, tuned.trials, corpus, partial)
+    return load_benchmark(out)
+
+
+def _tuned(captions: MinedCaptions, options: McicOptions, progress: Progress) -> TunedMining:
+    from tellapart.mine.mcic.score import DecoyChoice
+    from tellapart.mine.mcic.tuning import Tuner
+    from tellapart.mine.neighbours.nearest import Search
+    from tellapart.text.gensim_vectors import ParagraphOptions
+
+    choice = DecoyChoice(
+        options.neighbours, options.decoys, options.limit, smoothing=options.smoothing
+    )
+    training = ParagraphOptions(
+        negative=options.negative, fast=options.fast_training, seed=options.seed
+    )
+    search = Search(options.search)
+    tuner = Tuner(captions, options.tuning(), choice, training, search, progress)
+    return tuner.tuned(options.vectors)
+
+
+def _splits(
+    captions: MinedCaptions,
+    tuned: TunedMining,
+    corpus: Corpus,
+    options: McicOptions,
+    progress: Progress,
+) -> Iterator[McicSplit]:
+    """The items of each split, or of the whole corpus."""
+    import numpy as np
+
+    from tellapart import seeds
+    from tellapart.mine.informativeness import StemAgreement
+    from tellapart.mine.mcic.decoys import DecoyMine
+    from tellapart.mine.mcic.items import McicSplit
+    from tellapart.mine.neighbours.nearest import Search
+    from tellapart.mine.verifier import Verifier
+
+    verifier, guards = Verifier(corpus, options.verifier), options.guards()
+    stems = StemAgreement.of(captions)
+    for name, places in captions.splits(options.split, options.seed).items():
+        pool, vectors, targets = captions, tuned.vectors, places
+        if guards.own_split and len(places) < len(captions):
+            pool, vectors = captions.only(places), vectors.only(places)
+            targets = np.arange(len(places), dtype=np.int32)
+        if options.items is not None:
+            targets = seeds.rng(options.seed, "mcic", "targets", name).permutation(targets)
+        mine = DecoyMine(
+            pool, vectors, stems, tuned.choice, guards, Search(options.search), verifier,
+            options.seed,
+        )  # fmt: skip
+        chosen = mine.decoys(targets, progress, options.items)
+        facts = {
+            "search": mine.neighbours.method,
+            "recall": round(mine.neighbours.recall(tuned.choice.neighbours), 4),
+            "true_captions_let_through": round(mine.true_captions_let_through, 4),
+        }
+        yield McicSplit(
+            name, pool, targets[: len(chosen.captions)], chosen, guards, corpus.name,
+            options.seed, options.items, facts,
+        )  # fmt: skip
+
+
+def _tables(made: Mapping[str, Any]) -> Iterator[str]:
+    """The trials of tuning, the paper's Table 1 and more."""
+    from tellapart.mine.mcic.tuning import trial_table
+    from tellapart.mine.statistics import mcic_table
+
+    if made.get("tuned"):
+        yield trial_table(made["tuned"])
+    if made.get("statistics"):
+        yield mcic_table(made["statistics"])
+
+
+VERB = builder_verb(
+    mcic,
+    "tellapart build mcic captions.json my-mcic --images val2014 "
+    "--split train:0.8,dev:0.1,test:0.1",
+    _tables,
+)
+OLD = old_builder(mcic, McicOptions())
