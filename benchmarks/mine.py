@@ -31,11 +31,11 @@ import numpy as np
 import tellapart as ta
 from tellapart.corpus.corpus import make_corpus
 from tellapart.corpus.reader import read_corpus
-from tellapart.mine.bison import BisonOptions
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.seeds import rng
 from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_vectors
 from tellapart.text.tokens import tokens
+from tellapart.verbs.build.bison import BisonOptions
 
 CAPTIONS, PER_IMAGE, WORDS = 202_654, 5, 12_000
 SIZES = (50_000, 100_000, 200_000)
@@ -87,7 +87,7 @@ def build_bison(made: ta.Corpus, vectors: Path, folder: Path) -> float:
     """The whole command, statistics and files included."""
     start = time.perf_counter()
     own = BisonOptions(vectors=str(vectors))
-    benchmark = ta.build("bison", made, folder / "bison", ta.BuildOptions(own=own))
+    benchmark = ta.build("bison", made, folder / "bison", own)
     return timed(str(benchmark), start)
 
 

@@ -23,13 +23,16 @@ import numpy as np
 
 import tellapart as ta
 from tellapart.corpus.reader import read_corpus
-from tellapart.mine.building import Verifier
-from tellapart.mine.captions import Captions
-from tellapart.mine.mcic import McicOptions
-from tellapart.mine.mcic.decoys import Mine
-from tellapart.mine.mcic.telling import Vocabulary
-from tellapart.mine.mcic.vectors import other_vectors
+from tellapart.mine.captions import MinedCaptions
+from tellapart.mine.informativeness import StemAgreement
+from tellapart.mine.mcic.decoys import DecoyMine
+from tellapart.mine.mcic.score import DecoyChoice, Guards
+from tellapart.mine.neighbours.nearest import Search
+from tellapart.mine.vectors import caption_vectors
+from tellapart.mine.verifier import Verifier
 from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_vectors
+from tellapart.types import silent
+from tellapart.verbs.build.mcic import McicOptions
 
 DIMENSIONS = 256
 SAMPLE = 20
@@ -46,7 +49,7 @@ def captions(folder: Path) -> ta.Corpus:
 
 def write_vectors(corpus: ta.Corpus, path: Path) -> None:
     """A vector a caption, as the paper has them."""
-    words = Captions.of(corpus).words
+    words = MinedCaptions.of(corpus).words
     np.save(path, train_paragraph_vectors(words, ParagraphOptions(DIMENSIONS, epochs=20)))
 
 
@@ -54,16 +57,19 @@ def mine(folder: Path) -> dict[str, float]:
     """The decoys of every caption, then the whole build with decoys from the cache."""
     corpus = captions(folder)
     begin = time.perf_counter()
-    every = Captions.of(corpus)
-    vectors = other_vectors(every, str(folder / "vectors.npy"), lambda done, total: None)
-    work = Mine(every, vectors, Vocabulary.of(every), McicOptions(), Verifier(corpus, ""), 0)
-    work.decoys(np.arange(len(every), dtype=np.int32), lambda done, total: None)
+    every = MinedCaptions.of(corpus)
+    vectors = caption_vectors(every, str(folder / "vectors.npy"), silent)
+    work = DecoyMine(
+        every, vectors, StemAgreement.of(every), DecoyChoice(), Guards(), Search(),
+        Verifier(corpus, ""), 0,
+    )  # fmt: skip
+    work.decoys(np.arange(len(every), dtype=np.int32))
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    recall = work.neighbours.recall(McicOptions().choice.neighbours)
+    recall = work.neighbours.recall(work.choice.neighbours)
     begin = time.perf_counter()
     own = McicOptions(way="paper", vectors=str(folder / "vectors.npy"))
-    made = ta.build("mcic", corpus, folder / "mcic", ta.BuildOptions(own=own))
+    made = ta.build("mcic", corpus, folder / "mcic", own)
     return {
         "captions": len(every),
         "items": len(made.items),
@@ -79,7 +85,7 @@ def straightforward(folder: Path) -> float:
     from gensim.models import KeyedVectors
     from sacrebleu import sentence_bleu
 
-    every = Captions.of(captions(folder))
+    every = MinedCaptions.of(captions(folder))
     vectors = KeyedVectors(DIMENSIONS)
     vectors.add_vectors(list(every.ids), np.load(folder / "vectors.npy"))
     vectors.fill_norms()

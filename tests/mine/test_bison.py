@@ -14,15 +14,15 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import card_json
-from tellapart.cli.building.bison import tell
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
-from tellapart.mine.bison import BisonOptions, telling
-from tellapart.mine.bison.telling import Telling
-from tellapart.mine.captions import Captions
+from tellapart.mine import informativeness
+from tellapart.mine.captions import MinedCaptions
+from tellapart.mine.informativeness import Informativeness
 from tellapart.models.names import load
 from tellapart.text.english import plural
 from tellapart.text.tokens import FUNCTION_WORDS, tokens
+from tellapart.verbs.build.bison import VERB, BisonOptions
 from tellapart.verbs.show import show
 
 THINGS = "dog cat horse dogs bus sofa couch kite man woman boy tree".split()
@@ -134,7 +134,7 @@ def test_items_are_those_of_the_obvious_version_ties_included(
     tmp_path, monkeypatch, per_image, neighbours, directions, compiled
 ):
     if compiled:
-        monkeypatch.setattr(telling, "LARGE", 0)
+        monkeypatch.setattr(informativeness, "LARGE", 0)
     rows = random_rows(40, per_image, seed=per_image)
     words = word_file(tmp_path)
     vectors = {
@@ -153,7 +153,7 @@ def test_items_are_those_of_the_obvious_version_ties_included(
         vectors=str(words), neighbours=neighbours, directions=directions, least_telling=2.5,
         parser="none",
     )  # fmt: skip
-    made = ta.build("bison", corpus_file(tmp_path, rows), tmp_path / "b", ta.BuildOptions(own=own))
+    made = ta.build("bison", corpus_file(tmp_path, rows), tmp_path / "b", own)
     assert len(expected) > 20
     assert asked_of(made) == expected
     assert made.card.made["pairs"] == len(pairs)
@@ -165,9 +165,9 @@ def test_idle_words_and_synonyms_tell_little_and_what_everyone_says_tells_much(t
     for k in range(30):
         rows += [(f"sofa{k}", "a beautiful sofa"), (f"sofa{k}", "a couch"), (f"sofa{k}", "a sofa")]
         rows += [(f"dog{k}", "a dog"), (f"dog{k}", "a dog here"), (f"dog{k}", "some dog, lovely")]
-    captions = Captions.of(ta.read_corpus(corpus_file(tmp_path, rows)))
+    captions = MinedCaptions.of(ta.read_corpus(corpus_file(tmp_path, rows)))
     images = {image: k for k, image in enumerate(captions.images)}
-    told = Telling(captions)
+    told = Informativeness(captions)
     pair = np.array([[images["sofa0"]], [images["sofa1"]], [images["dog0"]]], np.int32)
     _, (alike,) = told.scores(pair[0], pair[1])
     _, (other,) = told.scores(pair[0], pair[2])
@@ -187,8 +187,7 @@ def test_the_verifier_lets_only_captions_through_that_are_true_of_the_target_alo
 
 def test_pairs_are_asked_both_ways_or_one(world, tmp_path):
     def build(directions):
-        own = BisonOptions(directions=directions)
-        options = ta.BuildOptions(verifier="oracle", own=own)
+        options = BisonOptions(directions=directions, verifier="oracle")
         return asked_of(ta.build("bison", world, tmp_path / directions, options))
 
     both, one = build("both"), build("one")
@@ -200,7 +199,7 @@ def test_pairs_are_asked_both_ways_or_one(world, tmp_path):
 
 def test_pairs_for_a_study(world, tmp_path):
     own = BisonOptions(for_study=True)
-    made = ta.build("bison", world, tmp_path / "pairs", ta.BuildOptions(own=own))
+    made = ta.build("bison", world, tmp_path / "pairs", own)
     table = pl.read_parquet(tmp_path / "pairs" / "pairs.parquet")
     card = json.loads((tmp_path / "pairs" / "pairs.json").read_text())
     assert card["schema"] == "tellapart-pairs-1" and card["pairs"] == table.height
@@ -211,7 +210,7 @@ def test_pairs_for_a_study(world, tmp_path):
         assert [known[name] for name in row["caption_ids"]] == row["captions"]
         assert set(row["captions"]) == set(world.texts_by_image[row["target"]])
     assert table["pair"].n_unique() == table.height
-    assert "bison" in tell(made)
+    assert "bison" in VERB.text(made)
 
 
 def test_the_command_prints_the_card_as_json(world, tmp_path):
@@ -228,9 +227,9 @@ def test_a_stopped_job_goes_on_from_what_it_had(tmp_path, monkeypatch):
 
     monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "cache"))
     path = corpus_file(tmp_path, random_rows(30, 3, seed=5))
-    options = ta.BuildOptions(own=BisonOptions(vectors="fasttext", least_telling=1, parser="none"))
+    options = BisonOptions(vectors="fasttext", least_telling=1, parser="none")
     first = ta.build("bison", path, tmp_path / "a", options)
-    monkeypatch.setattr("tellapart.mine.bison.vectors.train_word_vectors", None)
+    monkeypatch.setattr("tellapart.mine.vectors.train_word_vectors", None)
     monkeypatch.setattr(Neighbours, "nearest", None)
     again = ta.build("bison", path, tmp_path / "b", options)
     assert again.sha256 == first.sha256
@@ -239,7 +238,7 @@ def test_a_stopped_job_goes_on_from_what_it_had(tmp_path, monkeypatch):
 
 def test_statistics_stand_beside_the_corpus_s_own(tmp_path):
     rows = random_rows(30, 3, seed=2)
-    options = ta.BuildOptions(own=BisonOptions(least_telling=1, parser="auto"))
+    options = BisonOptions(least_telling=1, parser="auto")
     made = ta.build("bison", corpus_file(tmp_path, rows), tmp_path / "b", options)
     told = made.card.made["statistics"]
     assert told["benchmark"]["examples"] == len(made.items)
@@ -249,7 +248,7 @@ def test_statistics_stand_beside_the_corpus_s_own(tmp_path):
     assert told["corpus"]["lengths"] == {"5": 1.0} and told["corpus"]["words_in_a_caption"] == 5
     for shares in (told["parts_of_speech"]["benchmark"], told["parts_of_speech"]["corpus"]):
         assert sum(shares.values()) == pytest.approx(1, abs=0.01) and shares["NOUN"] > 0.3
-    printed = tell(made)
+    printed = VERB.text(made)
     assert "unique captions" in printed and "NOUN" in printed
 
 
@@ -257,9 +256,9 @@ def test_without_a_parser_the_statistics_say_so(tmp_path, monkeypatch):
     def missing(model):
         raise BadInput("parsing needs the package 'spacy', which is not installed")
 
-    monkeypatch.setattr("tellapart.mine.bison.statistics.find_pipeline", missing)
+    monkeypatch.setattr("tellapart.mine.statistics.find_pipeline", missing)
     made = ta.build("bison", corpus_file(tmp_path, random_rows(9, 2, seed=1)), tmp_path / "b")
-    assert "not counted (parsing needs the package 'spacy'" in tell(made)
+    assert "not counted (parsing needs the package 'spacy'" in VERB.text(made)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +279,7 @@ def test_a_corpus_without_pairs_ends_in_a_clear_reason(tmp_path, rows, reason):
 def test_ten_thousand_equal_captions_among_others_end(tmp_path):
     rows = [(f"{k}.jpg", "A dog on the grass.") for k in range(10_000)]
     rows += [(f"cat{k}.jpg", f"A cat on the {thing}.") for k, thing in enumerate(THINGS)]
-    options = ta.BuildOptions(own=BisonOptions(directions="one", parser="none"))
+    options = BisonOptions(directions="one", parser="none")
     made = ta.build("bison", corpus_file(tmp_path, rows), tmp_path / "b", options)
     assert all(set(item.images) & {f"cat{k}.jpg" for k in range(12)} for item in made.items)
     assert len(made.items) > 9_000
@@ -313,18 +312,18 @@ def test_copies_of_one_picture_are_no_pair(world, tmp_path):
     ("own", "error", "message"),
     [
         (BisonOptions(vectors="nowhere.vec"), BadInput, "nowhere.vec names no vectors"),
-        (BisonOptions(neighbours=0), BadInput, "0 neighbours are none"),
+        (BisonOptions(neighbours=0), BadInput, "neighbours: 0"),
         (BisonOptions(directions="three"), UnknownName, "no way to ask a pair called 'three'"),
     ],
 )
 def test_options_that_cannot_be_meant(world, tmp_path, own, error, message):
     with pytest.raises(error, match=message):
-        ta.build("bison", world, tmp_path / "b", ta.BuildOptions(own=own))
+        ta.build("bison", world, tmp_path / "b", own)
 
 
 @pytest.mark.parametrize("vectors", ["tf-idf", "fasttext", "paragraphs"])
 def test_every_sort_of_vectors_gives_items_and_stands_in_the_card(tmp_path, vectors):
-    options = ta.BuildOptions(own=BisonOptions(vectors=vectors, least_telling=1, parser="none"))
+    options = BisonOptions(vectors=vectors, least_telling=1, parser="none")
     path = corpus_file(tmp_path, random_rows(30, 3, seed=4))
     made = ta.build("bison", path, tmp_path / "b", options)
     assert len(made.items) > 10 and "items" in str(show(made))

@@ -10,9 +10,10 @@ import tellapart as ta
 from tellapart.corpus.world.lexicon import CATEGORIES
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
-from tellapart.mine.bivlc import BivlcOptions
 from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
+from tellapart.verbs.build.bison import bison
+from tellapart.verbs.build.bivlc import BivlcOptions
 
 
 def test_bison_asks_of_two_images_a_caption_of_one(world, benchmarks):
@@ -77,11 +78,11 @@ def test_bivlc_has_all_kinds_in_equal_shares(benchmarks):
 
 
 def test_bivlc_keeps_to_the_kinds_asked_for(world, tmp_path):
-    options = ta.BuildOptions(items=8, own=BivlcOptions(("swap-object",)))
+    options = BivlcOptions(items=8, kinds=("swap-object",))
     made = ta.build("bivlc", world, tmp_path / "b", options)
     assert {item.kind for item in made.items} == {"swap-object"} and len(made.items) == 8
     with pytest.raises(UnknownName, match="no kind of near miss called 'swap-objects'"):
-        options = ta.BuildOptions(own=BivlcOptions(("swap-objects",)))
+        options = BivlcOptions(kinds=("swap-objects",))
         ta.build("bivlc", world, tmp_path / "c", options)
     assert not (tmp_path / "c").exists()
 
@@ -95,11 +96,11 @@ def captions_file(tmp_path, rows):
 def test_pitfall_19_builders_work_on_any_captions_and_say_that_nobody_verified(tmp_path):
     animals = ["dog", "cat", "horse", "sheep", "bird", "cow"]
     path = captions_file(tmp_path, [(f"{a}.jpg", f"A {a} on the grass.") for a in animals])
-    bison = ta.build("bison", path, tmp_path / "bison")
+    pairs = ta.build("bison", path, tmp_path / "bison")
     mcic = ta.build("mcic", path, tmp_path / "mcic")
-    assert len(bison.items) == 10 and len(mcic.items) == 6
+    assert len(pairs.items) == 10 and len(mcic.items) == 6
     assert (
-        bison.card.verified == "" and "nobody verified" in ta.validate(bison, look=False).remarks[0]
+        pairs.card.verified == "" and "nobody verified" in ta.validate(pairs, look=False).remarks[0]
     )
 
 
@@ -122,7 +123,6 @@ def test_foil_needs_objects_and_bivlc_needs_scenes(tmp_path):
 def test_a_folder_in_the_way_is_told_before_anything_is_built(world, tmp_path):
     (tmp_path / "kept").write_text("mine")
     done: list[int] = []
-    options = ta.BuildOptions(progress=lambda number, total: done.append(number))
     with pytest.raises(BadInput, match="already exists"):
-        ta.build("bison", world, tmp_path, options)
+        bison(world, tmp_path, progress=lambda phase, number, total: done.append(number))
     assert not done and (tmp_path / "kept").read_text() == "mine"

@@ -10,14 +10,14 @@ import pytest
 
 from tellapart import seeds
 from tellapart.corpus.reader import ReadOptions, read_corpus
-from tellapart.mine.bison import BisonOptions, build
-from tellapart.mine.bison.pairs import Nearest
-from tellapart.mine.bison.telling import Telling
-from tellapart.mine.bison.vectors import Training, image_vectors
-from tellapart.mine.building import BuildOptions
-from tellapart.mine.captions import Captions
+from tellapart.mine.captions import MinedCaptions
+from tellapart.mine.image_pairs import NearestImages
+from tellapart.mine.informativeness import Informativeness
 from tellapart.mine.neighbours.nearest import Search
+from tellapart.mine.vectors import VectorTraining, image_vectors
 from tellapart.tables import read_json
+from tellapart.types import silent
+from tellapart.verbs.build.bison import BisonOptions, bison
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def coco(real_data):
 
 @pytest.fixture(scope="module")
 def captions(coco):
-    return Captions.of(coco)
+    return MinedCaptions.of(coco)
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +56,11 @@ def test_the_nearest_image_is_often_a_published_partner(coco, captions, publishe
     for target, decoy, _ in published:
         partners.setdefault(target, set()).add(decoy)
         partners.setdefault(decoy, set()).add(target)
-    vectors = image_vectors(captions, str(glove), Training(0, False, lambda done, total: None))
-    nearest = Nearest.of(coco, captions, vectors, 1, Search())
+    vectors = image_vectors(captions, str(glove), VectorTraining(0, False, silent))
+    nearest = NearestImages.of(coco, captions, vectors, 1, Search())
     found = [
         captions.images[near.decoys[0]] in partners.get(captions.images[near.image], ())
-        for near in nearest.each(lambda done, total: None)
+        for near in nearest.each(silent)
     ]
     assert len(found) == 40_504
     assert 7_000 < sum(found) < 7_600
@@ -71,7 +71,7 @@ def test_the_caption_that_tells_most_is_often_the_one_that_people_picked(caption
     image = {name: k for k, name in enumerate(captions.images)}
     chosen = seeds.rng(0, "test").choice(len(published), size=3000, replace=False)
     rows = [published[k] for k in chosen]
-    places, scores = Telling(captions).scores(
+    places, scores = Informativeness(captions).scores(
         np.array([image[target] for target, _, _ in rows], np.int32),
         np.array([image[decoy] for _, decoy, _ in rows], np.int32),
     )
@@ -84,8 +84,8 @@ def test_the_caption_that_tells_most_is_often_the_one_that_people_picked(caption
 
 
 def test_items_of_real_captions_are_true_of_their_target(coco, glove, tmp_path):
-    own = BisonOptions(vectors=str(glove), parser="none")
-    made = build(coco, tmp_path / "bison", BuildOptions(items=500, own=own))
+    own = BisonOptions(vectors=str(glove), parser="none", items=500)
+    made = bison(coco, tmp_path / "bison", own)
     assert len(made.items) == 500 and not made.card.verified
     for item in made.items:
         ((place, _),) = item.true

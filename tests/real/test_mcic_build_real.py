@@ -9,17 +9,17 @@ import pytest
 
 import tellapart as ta
 from tellapart.corpus.corpus import make_corpus
-from tellapart.corpus.reader import ReadOptions
-from tellapart.mine.building import Verifier
-from tellapart.mine.captions import Captions
-from tellapart.mine.mcic import McicOptions
-from tellapart.mine.mcic.decoys import Mine, pair_bleu
-from tellapart.mine.mcic.guards import Guards
-from tellapart.mine.mcic.score import Choice, scores
-from tellapart.mine.mcic.statistics import central_share
-from tellapart.mine.mcic.telling import Said, Vocabulary
-from tellapart.mine.mcic.vectors import paragraph_vectors
+from tellapart.mine.captions import MinedCaptions
+from tellapart.mine.informativeness import Silence, StemAgreement
+from tellapart.mine.mcic.decoys import DecoyMine, pair_bleu
+from tellapart.mine.mcic.score import DecoyChoice, Guards, scores
+from tellapart.mine.neighbours.nearest import Search
+from tellapart.mine.statistics import central_share
+from tellapart.mine.vectors import paragraph_vectors
+from tellapart.mine.verifier import Verifier
 from tellapart.text.gensim_vectors import ParagraphOptions
+from tellapart.types import silent
+from tellapart.verbs.build.mcic import McicOptions
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +44,13 @@ def captions(released):
     pairs |= {(f"unknown-{k}", text): None for k, text in enumerate(others)}
     images = [{"id": image, "uri": image} for image in dict.fromkeys(image for image, _ in pairs)]
     rows = [{"id": str(k), "image": i, "text": t} for k, (i, t) in enumerate(pairs)]
-    return Captions.of(make_corpus("mcic", "", images, rows))
+    return MinedCaptions.of(make_corpus("mcic", "", images, rows))
 
 
 def test_our_decoys_score_at_least_as_high_as_the_released_ones(released, captions):
     """By Equation 1 under the same vectors, with the guards and without."""
-    vectors = paragraph_vectors(captions, ParagraphOptions(64, 10), lambda done, total: None)
-    choice = Choice()
+    vectors = paragraph_vectors(captions, ParagraphOptions(64, 10), silent)
+    choice = DecoyChoice()
     place = {text: k for k, text in reversed(list(enumerate(captions.texts)))}
     target_of = {
         (captions.images[i], text): k
@@ -58,14 +58,14 @@ def test_our_decoys_score_at_least_as_high_as_the_released_ones(released, captio
     }
     targets = np.array([target_of[image, text] for image, text, _ in released], np.int32)
     theirs = np.array([[place[text] for text in texts] for *_, texts in released])
-    unit = vectors.vectors / np.linalg.norm(vectors.vectors, axis=1, keepdims=True)
+    unit = vectors.rows / np.linalg.norm(vectors.rows, axis=1, keepdims=True)
     cosines = np.einsum("qd,qkd->qk", unit[targets], unit[theirs])
     bleus = pair_bleu(captions, choice).scores_against(targets, theirs)
     score = scores(cosines, bleus, choice.weight, choice.limit)
     for guards in (Guards().without(["all"]), Guards()):
-        own = McicOptions(choice=choice, guards=guards)
-        mine = Mine(captions, vectors, Vocabulary.of(captions), own, Verifier(None, ""), 0)
-        ours = mine.decoys(targets, lambda done, total: None)
+        stems, verifier = StemAgreement.of(captions), Verifier(None, "")
+        mine = DecoyMine(captions, vectors, stems, choice, guards, Search(), verifier, 0)
+        ours = mine.decoys(targets)
         assert ours.scores.mean() > score.mean()
         # Where the released decoys are allowed by L, too.
         assert ours.scores.mean() > score[score > 0].mean()
@@ -77,13 +77,13 @@ def test_our_decoys_score_at_least_as_high_as_the_released_ones(released, captio
 
 def test_pitfall_8_the_guards_find_the_true_decoys_of_the_release(released, captions):
     """The 53 rows with the target's words in another order, and most captions that are true."""
-    said = Said.of(captions, Vocabulary.of(captions))
+    silence = Silence.of(captions, StemAgreement.of(captions))
     bags = {(captions.images[i], b) for i, b in zip(captions.image_of, captions.bags, strict=True)}
     bag_of = dict(zip(captions.texts, captions.bags, strict=True))
     rows = sum(any((image, bag_of[t]) in bags for t in texts) for image, _, texts in released)
     assert rows >= 53
-    assert said.true_ones_let_through(0.1) < 0.25
-    assert said.true_ones_let_through(1.0) == 1.0
+    assert silence.true_captions_let_through(0.1) < 0.25
+    assert silence.true_captions_let_through(1.0) == 1.0
 
 
 def test_the_released_truth_is_the_most_central_option_in_a_third_of_the_rows(released):
@@ -93,12 +93,11 @@ def test_the_released_truth_is_the_most_central_option_in_a_third_of_the_rows(re
 
 
 def test_coco_val2017_becomes_a_benchmark_with_its_pictures(real_data, tmp_path):
-    reading = ReadOptions(images=real_data / "coco" / "images")
-    own = McicOptions(vectors="tf-idf", splits="dev:0.5,test:0.5")
-    options = ta.BuildOptions(items=200, own=own)
-    made = ta.build(
-        "mcic", real_data / "coco" / "captions_val2017.json.gz", tmp_path / "o", options, reading
+    coco = real_data / "coco"
+    options = McicOptions(
+        vectors="tf-idf", split="dev:0.5,test:0.5", items=200, images=coco / "images"
     )
+    made = ta.build("mcic", coco / "captions_val2017.json.gz", tmp_path / "o", options)
     told = made.card.made["statistics"]
     assert [part["instances"] for part in told.values()] == [200, 200]
     assert all(part["bleu"] < 0.5 and 0.2 < part["central"] < 0.65 for part in told.values())

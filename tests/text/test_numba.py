@@ -65,6 +65,18 @@ def test_a_kernel_is_compiled_when_it_is_called_and_numba_imported_no_earlier():
     assert done.stdout.strip() == "[0, 1, 0] 4", done.stderr
 
 
+def test_a_kernel_of_another_file_is_compiled_with_those_that_it_calls():
+    code = (
+        "import numpy as np\n"
+        "from tellapart.text.caption_metrics.pair_bleu import PairBleu\n"
+        "from tellapart.text.caption_metrics.sentences import Sentences\n"
+        "bleu = PairBleu(Sentences.of(['a b', 'a c']), n=1)\n"
+        "print(bleu.scores_against(np.array([0]), np.array([[1]])).tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[[0.5]]", done.stderr
+
+
 def test_kernels_run_where_nothing_may_be_kept(tmp_path):
     # a copy of numba's rule: no folder that it may write to
     code = (

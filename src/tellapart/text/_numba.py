@@ -47,7 +47,12 @@ class _Kernel:
         if not self._ready:
             with _lock:
                 names = self._function.__globals__
-                stand_ins = {name: one for name, one in names.items() if isinstance(one, _Kernel)}
+                # Kernels of another file stay: called directly, they would find its stand-ins.
+                stand_ins = {
+                    name: one
+                    for name, one in names.items()
+                    if isinstance(one, _Kernel) and one._function.__globals__ is names
+                }
                 names.update({name: one.compiled() for name, one in stand_ins.items()})
                 self.compiled()
                 self._ready = True
