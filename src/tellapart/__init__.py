@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.verbs.audit import audit
+    from tellapart.verbs.build.bison import BisonOptions
+    from tellapart.verbs.build.bivlc import BivlcOptions
     from tellapart.verbs.build.foil import FoilOptions
+    from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
@@ -56,9 +59,6 @@ if TYPE_CHECKING:
     from tellapart.verbs.subset import SubsetOptions, subset
     from tellapart.verbs.validate import validate
     from tellapart.verbs.world import world
-    from tellapart.verbs.build.bison import BisonOptions
-    from tellapart.verbs.build.bivlc import BivlcOptions
-    from tellapart.verbs.build.mcic import McicOptions
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {

@@ -164,7 +164,6 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     for each pair, two others say which image it describes, and what both say rightly is kept.
     """
     from tellapart.errors import TellapartError
-    from tellapart.verbs.build.bison import BisonOptions
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
     from tellapart.study.effort import expected_kappa
@@ -174,6 +173,7 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     from tellapart.study.server.crowd import Crowd, Habits, simulate
     from tellapart.study.server.host import served
     from tellapart.study.study import opened_study
+    from tellapart.verbs.build.bison import BisonOptions
 
     own = BisonOptions(for_study=True, vectors="tf-idf", parser="none")
     build(
