@@ -32,10 +32,10 @@ from pydantic import BaseModel
 from sqlalchemy import Column, Integer, MetaData, Table, Text, func, select
 from sqlalchemy import insert as insert_into
 
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.people import invite
 from tellapart.study.plan import Stage
-from tellapart.study.server.host import ServeOptions, serve
+from tellapart.study.server.host import ServerAddress, serve
 from tellapart.study.store import schema
 from tellapart.study.store.database import open_database, sqlite_url
 from tellapart.study.study import opened_study
@@ -135,7 +135,7 @@ async def load(
 def serve_study(folder: Path, url: str, port: int) -> None:
     """The study's own server."""
     with opened_study(folder, url) as study:
-        serve(study, ServeOptions(port=port))
+        serve(study, ServerAddress(port=port))
 
 
 class Reply(BaseModel):
@@ -215,7 +215,7 @@ def bare_load(url: str, people: int, seconds: float) -> dict[str, float]:
 def compare(options: argparse.Namespace, folder: Path, url: str, bare_url: str) -> dict[str, Any]:
     """A study and the bare route, on one sort of database."""
     stage = Stage("ask", "which-image", judgements=JUDGEMENTS)
-    create_study(pairs_of(options.items), folder / "study", StudySetup((stage,), training=False))
+    write_study(pairs_of(options.items), folder / "study", StudySetup((stage,), training=False))
     found = study_load(folder / "study", url, options.people, options.seconds)
     limit = bare_load(bare_url, options.people, options.seconds)
     return {"study": found, "bare": limit, "share_of_limit": found["per_s"] / limit["per_s"]}

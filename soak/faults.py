@@ -42,7 +42,7 @@ from tests.study.postgres import PostgresServer, running_postgres
 from tests.study.server.conftest import TELLAPART, free_port
 from tests.study.server.load import Stubborn
 
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.people import invite
 from tellapart.study.plan import Stage
 from tellapart.study.store import schema as t
@@ -235,7 +235,7 @@ def campaign(name: str, database: str, options: argparse.Namespace) -> dict[str,
             url = postgres.database()
         stage = Stage("ask", "which-image", judgements=JUDGEMENTS)
         source = pairs_of(options.items)
-        create_study(source, folder / "study", StudySetup((stage,), training=False))
+        write_study(source, folder / "study", StudySetup((stage,), training=False))
         url = url or sqlite_url(folder / "study" / "study.sqlite")
         with opened_study(folder / "study", url) as study:
             made = study.database.submit(lambda c: invite(c, study, options.people)).result()

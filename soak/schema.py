@@ -32,7 +32,7 @@ from tests.study.conftest import pairs_of
 from tests.study.postgres import running_postgres
 from tests.study.server.conftest import HEADERS, Running, serving
 
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
 from tellapart.study.study import opened_study
 
@@ -112,7 +112,7 @@ def main() -> None:
         on_postgres = options.database == "postgresql"
         url = stack.enter_context(running_postgres()).database() if on_postgres else ""
         stage = Stage("ask", "which-image", judgements=3, checks=0.1)
-        create_study(pairs_of(200), folder, StudySetup((stage,), prolific=True))
+        write_study(pairs_of(200), folder, StudySetup((stage,), prolific=True))
         study = stack.enter_context(opened_study(folder, url))
         here = stack.enter_context(serving(study))
         found = attacked(here, options.examples)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tellapart.mine.building import BuildOptions
     from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
+    from tellapart.study.effort import Crowd, StudyEffort
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build.bison import BisonOptions
     from tellapart.verbs.build.bivlc import BivlcOptions
@@ -56,6 +57,16 @@ if TYPE_CHECKING:
     from tellapart.verbs.report import report
     from tellapart.verbs.retrieve import retrieve
     from tellapart.verbs.show import show
+    from tellapart.verbs.study.create import CreateStudyOptions, create_study
+    from tellapart.verbs.study.export import export_study
+    from tellapart.verbs.study.invite import invite_people
+    from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.people import study_people
+    from tellapart.verbs.study.person import change_person
+    from tellapart.verbs.study.plan import plan_study
+    from tellapart.verbs.study.serve import serve_study
+    from tellapart.verbs.study.simulate import simulate_study
+    from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
     from tellapart.verbs.validate import validate
     from tellapart.verbs.world import world
@@ -70,6 +81,8 @@ _WHERE = {
     "CaptionOptions": "measures.captioning.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
+    "CreateStudyOptions": "verbs.study.create",
+    "Crowd": "study.effort",
     "Estimate": "measures.estimate",
     "EvaluateOptions": "verbs.evaluate",
     "FoilOptions": "verbs.build.foil",
@@ -84,29 +97,40 @@ _WHERE = {
     "RetrievalOptions": "measures.retrieval",
     "Run": "score.run",
     "Scores": "measures.scores",
+    "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "audit": "verbs.audit",
     "build": "mine.build",
     "captions": "verbs.captions",
+    "change_person": "verbs.study.person",
     "compare": "verbs.compare",
+    "create_study": "verbs.study.create",
     "demo": "verbs.demo",
     "diff": "verbs.diff",
     "evaluate": "verbs.evaluate",
     "export": "verbs.export",
+    "export_study": "verbs.study.export",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
+    "invite_people": "verbs.study.invite",
     "list_all": "verbs.list_",
     "load_benchmark": "benchmark.benchmark",
     "load_run": "score.run",
     "measure": "verbs.measure",
     "merge": "verbs.merge",
+    "owner_link": "verbs.study.owner",
+    "plan_study": "verbs.study.plan",
     "read_corpus": "corpus.reader",
     "refine": "verbs.refine",
     "report": "verbs.report",
     "retrieve": "verbs.retrieve",
+    "serve_study": "verbs.study.serve",
     "show": "verbs.show",
+    "simulate_study": "verbs.study.simulate",
+    "study_people": "verbs.study.people",
+    "study_status": "verbs.study.status",
     "subset": "verbs.subset",
     "validate": "verbs.validate",
     "world": "verbs.world",
@@ -121,6 +145,8 @@ __all__ = [
     "CaptionOptions",
     "Comparison",
     "Corpus",
+    "CreateStudyOptions",
+    "Crowd",
     "Estimate",
     "EvaluateOptions",
     "FoilOptions",
@@ -135,30 +161,41 @@ __all__ = [
     "RetrievalOptions",
     "Run",
     "Scores",
+    "StudyEffort",
     "SubsetOptions",
     "TellapartError",
     "__version__",
     "audit",
     "build",
     "captions",
+    "change_person",
     "compare",
+    "create_study",
     "demo",
     "diff",
     "evaluate",
     "export",
+    "export_study",
     "get",
     "guessable",
     "import_scores",
+    "invite_people",
     "list_all",
     "load_benchmark",
     "load_run",
     "measure",
     "merge",
+    "owner_link",
+    "plan_study",
     "read_corpus",
     "refine",
     "report",
     "retrieve",
+    "serve_study",
     "show",
+    "simulate_study",
+    "study_people",
+    "study_status",
     "subset",
     "validate",
     "world",

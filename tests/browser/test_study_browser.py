@@ -20,11 +20,12 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 import uvicorn  # noqa: E402
 from tests.browser.test_report_browser import ARGS, CHROMIUM, EVIL  # noqa: E402
+from tests.study.test_plugin import add_question  # noqa: E402
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark  # noqa: E402
 from tellapart.items import Item, Origin  # noqa: E402
 from tellapart.study.export import judgement_table  # noqa: E402
-from tellapart.study.folder import StudySetup, create_study  # noqa: E402
+from tellapart.study.folder import StudySetup, write_study  # noqa: E402
 from tellapart.study.people import invite  # noqa: E402
 from tellapart.study.plan import (  # noqa: E402
     PLAN_FILE,
@@ -137,7 +138,7 @@ def serve(tmp_path: Path, sources: dict[str, Benchmark]) -> Iterator[Callable[..
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         source = more.pop("source", None) or sources[SOURCES[ask]]
-        create_study(
+        write_study(
             source,
             tmp_path / ask,
             StudySetup((Stage(ask, ask, at_most=20, **more),), training=training),
@@ -189,6 +190,18 @@ def serious(page: Any) -> list[str]:
     found = axe.Axe().run(page).response["violations"]
     return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found
             if v["impact"] in ("serious", "critical")]  # fmt: skip
+
+
+def test_a_question_of_ones_own_draws_its_part_of_the_page(browser, serve, monkeypatch, sources):
+    add_question(monkeypatch, "made-up", "tests.study.made_up")
+    served = serve("made-up", judgements=1, source=sources["bivlc"])
+    with opened(browser) as page:
+        begin(page, served)
+        assert "You do not see the picture." in page.locator("form.task.made-up").inner_text()
+        page.keyboard.press("3")
+        page.keyboard.press("Enter")
+        at_task(page, 2)
+    assert served.answers()["choice"].to_list() == ["unsure"]
 
 
 @pytest.mark.parametrize("ask", SOURCES)

@@ -102,6 +102,9 @@ def test_every_verb_is_a_function_of_the_package():
     for name in set(VERBS) - {"build", "study", "list", "import"}:
         assert getattr(ta, name) is import_module(module_of(name)).VERB.function
         assert name in ta.__all__
+    for name in STUDY:
+        function = import_module(f"tellapart.verbs.study.{name}").VERB.function
+        assert getattr(ta, function.__name__) is function and function.__name__ in ta.__all__
     assert callable(ta.import_scores) and callable(ta.build)
     assert {"list_all"} <= set(ta.__all__)
 

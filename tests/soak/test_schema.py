@@ -6,7 +6,7 @@ import pytest
 from tests.study.conftest import pairs_of
 from tests.study.server.conftest import serving
 
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
 from tellapart.study.study import opened_study
 
@@ -17,7 +17,7 @@ def test_nothing_that_the_description_allows_or_forbids_ends_in_a_5xx(tmp_path):
     from soak.schema import attacked
 
     stage = Stage("ask", "which-image", judgements=3, checks=0.1)
-    create_study(pairs_of(50), tmp_path / "study", StudySetup((stage,), prolific=True))
+    write_study(pairs_of(50), tmp_path / "study", StudySetup((stage,), prolific=True))
     with opened_study(tmp_path / "study") as study, serving(study) as here:
         found = attacked(here, examples=3)
     assert found["failures"] == []

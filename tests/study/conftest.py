@@ -12,7 +12,7 @@ from tests.study.crowd import Hands
 from tests.study.postgres import PostgresServer, binaries, shared_postgres
 
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
 from tellapart.study.store.database import sqlite_url
 from tellapart.study.study import OpenStudy, open_study
@@ -59,7 +59,7 @@ def make_study(tmp_path: Path, database: str, clock: Hands) -> Iterator[MakeStud
         chosen = stages or (Stage("ask", "which-image", judgements=2),)
         options = StudySetup(chosen, training=bool(more.pop("training", False)), **more)  # type: ignore[arg-type]
         folder = tmp_path / f"study{len(opened)}"
-        create_study(source, folder, options)
+        write_study(source, folder, options)
         study = open_study(folder, database, clock)
         opened.append(study)
         return study

@@ -12,7 +12,7 @@ from tests.study.conftest import pairs_of
 
 from tellapart.errors import BadInput, TellapartError
 from tellapart.study import questions
-from tellapart.study.folder import StudySetup, create_study, load_source, read_training
+from tellapart.study.folder import StudySetup, load_source, read_training, write_study
 from tellapart.study.keys import read_keys
 from tellapart.study.plan import Stage
 from tellapart.study.study import opened_study
@@ -40,7 +40,7 @@ PAIR = {
 
 
 def test_a_folder_has_all_that_a_study_needs_and_its_keys_are_the_owners_alone(tmp_path):
-    create_study(pairs_of(3), tmp_path / "s", WHICH)
+    write_study(pairs_of(3), tmp_path / "s", WHICH)
     names = {path.name for path in (tmp_path / "s").iterdir()}
     assert names == {"study.toml", "keys.json", "items", "training", "training.json"}
     assert stat.S_IMODE((tmp_path / "s" / "keys.json").stat().st_mode) == 0o600
@@ -48,7 +48,7 @@ def test_a_folder_has_all_that_a_study_needs_and_its_keys_are_the_owners_alone(t
 
 
 def test_keys_do_not_show_in_a_message(tmp_path):
-    create_study(pairs_of(3), tmp_path / "s", WHICH)
+    write_study(pairs_of(3), tmp_path / "s", WHICH)
     keys = read_keys(tmp_path / "s")
     assert keys.owner not in repr(keys) and keys.pseudonyms not in str(keys)
 
@@ -58,7 +58,7 @@ def test_pairs_become_items_with_a_target(tmp_path):
     (item,) = load_source(tmp_path / "p").items
     assert item.images == ("7", "9") and item.captions == ("A dog.", "A red dog.")
     assert item.true == {(0, 0), (0, 1)} and item.origin.notes == {"captions": "1,2"}
-    create_study(tmp_path / "p", tmp_path / "s", StudySetup((Stage("pick", "pick-caption"),)))
+    write_study(tmp_path / "p", tmp_path / "s", StudySetup((Stage("pick", "pick-caption"),)))
     with opened_study(tmp_path / "s") as study:
         assert study.content.items.images["7"].uri == "../../p/7.png"
 
@@ -80,16 +80,14 @@ def test_bad_pairs_are_named(tmp_path, change, said):
 def test_a_question_that_fits_no_item_is_refused_and_nothing_is_left(tmp_path):
     options = StudySetup((Stage("ask", "best-of-five"),))
     with pytest.raises(BadInput, match="no item of hand-made can be asked best-of-five"):
-        create_study(pairs_of(3), tmp_path / "s", options)
+        write_study(pairs_of(3), tmp_path / "s", options)
     with pytest.raises(BadInput, match="wants gold items"):
-        create_study(
-            pairs_of(3), tmp_path / "s", StudySetup((Stage("a", "which-image", gold=0.1),))
-        )
+        write_study(pairs_of(3), tmp_path / "s", StudySetup((Stage("a", "which-image", gold=0.1),)))
     assert not list(tmp_path.iterdir())
 
 
 def test_a_changed_rule_or_seed_is_refused_once_the_study_has_begun(tmp_path):
-    create_study(pairs_of(3), tmp_path / "s", WHICH)
+    write_study(pairs_of(3), tmp_path / "s", WHICH)
     with opened_study(tmp_path / "s"):
         pass
     path = tmp_path / "s" / "study.toml"
@@ -110,7 +108,7 @@ def test_a_changed_rule_or_seed_is_refused_once_the_study_has_begun(tmp_path):
 
 
 def test_training_examples_can_be_edited_and_mistakes_are_named(tmp_path):
-    create_study(pairs_of(3), tmp_path / "s", WHICH)
+    write_study(pairs_of(3), tmp_path / "s", WHICH)
     path = tmp_path / "s" / "training.json"
     entries = json.loads(path.read_text())
     with opened_study(tmp_path / "s") as study:

@@ -257,8 +257,8 @@ def test_planned_kappa_is_what_drawn_people_reach():
 
 
 def test_a_plan_says_what_it_costs_and_refuses_nonsense():
-    table = plan_effort(StudyEffort(0.1, items=100, at_most=50, seconds=36), (1, 3))
+    table = plan_effort(StudyEffort(error=0.1, items=100, at_most=50, seconds=36), (1, 3))
     assert [(row.people, row.hours) for row in table.rows] == [(2, 1.0), (6, 3.0)]
     assert "kappa" in str(table)
     with pytest.raises(BadInput, match="error"):
-        plan_effort(StudyEffort(1.5))
+        plan_effort(StudyEffort(error=1.5))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -46,13 +45,8 @@ class StudyGroup(VerbGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A verb's command; None for an unknown name."""
-        if cmd_name not in self.lines:
-            return None
-        if find_spec(f"tellapart.verbs.study.{cmd_name}") is None:
-            from tellapart.cli.studying import study_app
-
-            return typer.main.get_command(study_app()).get_command(ctx, cmd_name)  # type: ignore[attr-defined]
-        return _command(cmd_name, f"tellapart.verbs.study.{cmd_name}")
+        known = cmd_name in self.lines
+        return _command(cmd_name, f"tellapart.verbs.study.{cmd_name}") if known else None
 
 
 class BuilderGroup(VerbGroup):

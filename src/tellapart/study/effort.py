@@ -1,4 +1,4 @@
-"""How many judgements are needed: what majorities of people with a given error rate get right.
+"""What is known or guessed of people beforehand, and how many judgements that calls for.
 
 People err independently, and an error takes each of the wrong options equally often. Exact sums
 over all ways in which an item's judgements can fall; nothing is simulated.
@@ -9,32 +9,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import ceil, comb
-from typing import Any
+from typing import Annotated, Any
 
 from tellapart.errors import BadInput
+from tellapart.options import Help, Seed
 from tellapart.text.table_text import aligned
 
 MOST_JUDGEMENTS = 15
 
 
-@dataclass(frozen=True, slots=True)
-class StudyEffort:
-    """What is known or guessed beforehand.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """Simulated people: how many, how many at once, their habits and their seed.
 
-    `error` is the share of wrong answers of one person, `options` the number of possible answers,
-    `items` how many there are, `at_most` how many one person judges, `seconds` how long one takes.
+    An error takes each wrong option equally often; `seconds` are told to the server, nobody waits.
     """
 
-    error: float
-    options: int = 4
-    items: int = 1000
-    at_most: int = 100
-    seconds: float = 8.0
+    people: Annotated[int, Help("How many simulated people.")] = 5
+    at_once: Annotated[int, Help("How many of them work at a time.")] = 2
+    error: Annotated[float, Help("Share of their answers that are wrong.")] = 0.1
+    bias: Annotated[float, Help("Share that go to the first option unseen.")] = 0.0
+    seconds: Annotated[float, Help("How long they say an answer takes.")] = 8.0
+    leaving: Annotated[float, Help("Chance to walk away at each task.")] = 0.0
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        for name in ("error", "bias", "leaving"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise BadInput(f"{name} = {value} is not a share", allowed="0 to 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyEffort:
+    """What a study is about to ask of people: their errors, and how much there is to judge."""
+
+    error: Annotated[float, Help("Share of wrong answers of one person.")] = 0.1
+    options: Annotated[int, Help("How many answers are possible.")] = 4
+    items: Annotated[int, Help("How many items there are.")] = 1000
+    at_most: Annotated[int, Help("Items that one person judges at most.")] = 100
+    seconds: Annotated[float, Help("How long one judgement takes.")] = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow:
-    """What so many judgements of each item give and cost."""
+class EffortRow:
+    """What a number of judgements of each item gives and costs."""
 
     judgements: int
     majority: float
@@ -45,12 +64,12 @@ class PlanRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanTable:
-    """The plan: a row for each number of judgements, and the kappa that two people would reach."""
+class EffortTable:
+    """A row for each number of judgements, and the kappa that two people would reach."""
 
     effort: StudyEffort
     kappa: float
-    rows: tuple[PlanRow, ...]
+    rows: tuple[EffortRow, ...]
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -70,7 +89,9 @@ class PlanTable:
         )
 
 
-def plan_effort(effort: StudyEffort, judgements: tuple[int, ...] = (1, 2, 3, 5, 7, 9)) -> PlanTable:
+def plan_effort(
+    effort: StudyEffort, judgements: tuple[int, ...] = (1, 2, 3, 5, 7, 9)
+) -> EffortTable:
     """What each number of judgements gives and costs."""
     _check(effort, judgements)
     rows = []
@@ -78,7 +99,7 @@ def plan_effort(effort: StudyEffort, judgements: tuple[int, ...] = (1, 2, 3, 5, 
         right = 1 - effort.error
         people = max(number, ceil(effort.items * number / effort.at_most))
         rows.append(
-            PlanRow(
+            EffortRow(
                 number,
                 majority_right(effort.error, number),
                 right**number,
@@ -87,7 +108,7 @@ def plan_effort(effort: StudyEffort, judgements: tuple[int, ...] = (1, 2, 3, 5, 
                 effort.items * number * effort.seconds / 3600,
             )
         )
-    return PlanTable(effort, expected_kappa(effort.error, effort.options), tuple(rows))
+    return EffortTable(effort, expected_kappa(effort.error, effort.options), tuple(rows))
 
 
 def majority_right(error: float, judgements: int) -> float:

@@ -38,7 +38,7 @@ JUDGEMENT_COLUMNS: dict[str, Any] = {
 MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 
 
-def export_study(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
+def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
     """Write a folder: judgements.parquet, results.json, benchmark/, verified/ and people/.
 
     `people/` is a run on `benchmark/` like any model's; `people-majority/` is there where an item

@@ -85,7 +85,7 @@ class StudySetup:
     overwrite: bool = False
 
 
-def create_study(source: Benchmark | Path | str, out: Path | str, setup: StudySetup) -> StudyPlan:
+def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySetup) -> StudyPlan:
     """Set up a study of a benchmark's items, or of pairs, in a folder; returns its plan."""
     items = _loaded(source)
     gold = None if setup.gold is None else _loaded(setup.gold)

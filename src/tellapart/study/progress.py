@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
@@ -11,7 +12,8 @@ from sqlalchemy import Connection, case, func, select
 from tellapart.errors import BadInput, UnknownName
 from tellapart.study.judgements import ask_again
 from tellapart.study.store import schema as t
-from tellapart.study.study import OpenStudy
+from tellapart.study.study import OpenStage, OpenStudy
+from tellapart.text.table_text import aligned
 
 PAGE = 100
 STATES = ("open", "closed", "void")
@@ -23,35 +25,68 @@ _ROW = select(
 ).join(t.stage, t.stage.c.id == _T.stage_id)
 
 
-def status(conn: Connection, study: OpenStudy) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class StageStatus:
+    """How far a stage is: its items, those done and kept, and judgements."""
+
+    stage: str
+    ask: str
+    items: int
+    closed: int
+    kept: int
+    wanted: int
+    given: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStatus:
+    """How far a study is; `people` are counts by state."""
+
+    study: str
+    stages: tuple[StageStatus, ...]
+    people: dict[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json` and the owner's page."""
+        stages = [asdict(stage) for stage in self.stages]
+        return {"study": self.study, "stages": stages, "people": self.people}
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{one.stage}: {one.given:,} of {one.wanted:,} judgements, "
+            f"{one.closed:,} of {one.items:,} items done, {one.kept:,} kept"
+            for one in self.stages
+        )
+
+
+def read_status(conn: Connection, study: OpenStudy) -> StudyStatus:
     """Counts of tasks, judgements and people, stage by stage."""
-    stages = []
-    for stage in study.stages:
-        task = t.task.c
-        row = conn.execute(
-            select(
-                func.count().label("items"),
-                func.coalesce(func.sum(case((task.state == "closed", 1), else_=0)), 0).label(
-                    "closed"
-                ),
-                func.coalesce(func.sum(case((task.kept.is_(True), 1), else_=0)), 0).label("kept"),
-                func.coalesce(func.sum(task.wanted), 0).label("wanted"),
-                func.coalesce(func.sum(task.given), 0).label("given"),
-                func.coalesce(func.sum(task.held), 0).label("held"),
-            ).where(task.stage_id == stage.id, task.role == "item")
-        ).one()
-        counts = {name: int(value) for name, value in row._asdict().items()}
-        stages.append({"stage": stage.rules.name, "ask": stage.rules.ask, **counts})
+    stages = tuple(_stage_status(conn, stage) for stage in study.stages)
     people = conn.execute(
         select(t.person.c.state, func.count().label("people"))
         .where(t.person.c.study_id == study.plan.id)
         .group_by(t.person.c.state)
-    ).all()
-    return {
-        "study": study.plan.name,
-        "stages": stages,
-        "people": {one.state: one.people for one in people},
+    )
+    return StudyStatus(study.plan.name, stages, {one.state: one.people for one in people})
+
+
+def _stage_status(conn: Connection, stage: OpenStage) -> StageStatus:
+    sums = {
+        "closed": case((_T.state == "closed", 1), else_=0),
+        "kept": case((_T.kept.is_(True), 1), else_=0),
+        "wanted": _T.wanted,
+        "given": _T.given,
+        "held": _T.held,
     }
+    row = conn.execute(
+        select(
+            func.count().label("items"),
+            *(func.coalesce(func.sum(value), 0).label(name) for name, value in sums.items()),
+        ).where(_T.stage_id == stage.id, _T.role == "item")
+    ).one()
+    counts = {name: int(value) for name, value in row._asdict().items()}
+    return StageStatus(stage=stage.rules.name, ask=stage.rules.ask, **counts)
 
 
 def look_at_items(
@@ -96,6 +131,42 @@ def _item_json(row: Any) -> dict[str, Any]:
         "kept": row.kept,
         "chosen": row.chosen,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPeople:
+    """Everyone in a study; shares are [right, of]."""
+
+    people: tuple[dict[str, Any], ...]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """For `--json`."""
+        return list(self.people)
+
+    def __str__(self) -> str:
+        heads = ("person", "label", "from", "state", "judgements", "seconds", "training", "checks",
+                 "gold", "with majority")  # fmt: skip
+        lines = [heads, *map(_cells, self.people)]
+        return aligned(lines, range(4)) if self.people else "nobody yet"
+
+
+def read_people(conn: Connection, study: OpenStudy) -> StudyPeople:
+    """Everyone, in the order in which they were added."""
+    return StudyPeople(tuple(crew(conn, study)))
+
+
+def _cells(one: dict[str, Any]) -> tuple[str, ...]:
+    took = one["median_milliseconds"]
+    shares = (one[name] for name in ("training", "checks", "gold", "with_majority"))
+    return (
+        one["code"],
+        one["label"],
+        one["source"],
+        one["state"],
+        f"{one['judgements']:,}",
+        "" if took is None else f"{took / 1000:.1f}",
+        *(f"{right} of {of}" if of else "" for right, of in shares),
+    )
 
 
 def crew(conn: Connection, study: OpenStudy, code: str = "") -> list[dict[str, Any]]:

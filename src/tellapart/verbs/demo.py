@@ -166,11 +166,11 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     from tellapart.errors import TellapartError
     from tellapart.mine.build import build
     from tellapart.mine.building import BuildOptions
-    from tellapart.study.effort import expected_kappa
-    from tellapart.study.export import export_study
-    from tellapart.study.folder import StudySetup, create_study
+    from tellapart.study.effort import Crowd, expected_kappa
+    from tellapart.study.export import write_results
+    from tellapart.study.folder import StudySetup, write_study
     from tellapart.study.plan import find_recipe
-    from tellapart.study.server.crowd import Crowd, Habits, simulate
+    from tellapart.study.server.crowd import simulate
     from tellapart.study.server.host import served
     from tellapart.study.study import opened_study
     from tellapart.verbs.build.bison import BisonOptions
@@ -183,14 +183,14 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
         BuildOptions(seed=seed, items=PAIRS, overwrite=True, own=own),
     )
     setup = StudySetup(find_recipe("bison").stages, name="demo", seed=seed, overwrite=True)
-    create_study(out / "pairs", out / "study", setup)
-    crowd = Crowd(PEOPLE, 1, seed, Habits(ERROR))
+    write_study(out / "pairs", out / "study", setup)
+    crowd = Crowd(people=PEOPLE, at_once=1, seed=seed, error=ERROR)
     with opened_study(out / "study") as study:
         with served(study) as url:
             simulate(
                 study, url, crowd, lambda _, done, total: progress("people answer", done, total)
             )
-        found = export_study(study, out / "people", overwrite=True)
+        found = write_results(study, out / "people", overwrite=True)
     picked, checked = found.funnel
     alphas = [
         row

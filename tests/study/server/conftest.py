@@ -25,7 +25,7 @@ from tests.study.crowd import Hands
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.items import Image, Item, Origin, Slot
 from tellapart.study import people
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
 from tellapart.study.server.app import make_app
 from tellapart.study.server.guard import RateLimits
@@ -166,7 +166,7 @@ def serve(tmp_path: Path, pictured: Benchmark, clock: Hands) -> Iterator[MakeSer
         folder = tmp_path / f"study{len(with_all)}"
         more.setdefault("training", False)
         source = more.pop("source", pictured)
-        create_study(source, folder, StudySetup(chosen, **more))
+        write_study(source, folder, StudySetup(chosen, **more))
         study = open_study(folder, database, clock)
         running = serving(study)
         with_all.append((running, study))

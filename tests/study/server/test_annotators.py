@@ -11,7 +11,7 @@ from PIL import Image as Pillow
 from tests.study.crowd import check_books, rows
 from tests.study.server.conftest import ITEMS, Running, free_port, server_process, serving
 
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.people import invite
 from tellapart.study.plan import Stage
 from tellapart.study.store import schema as t
@@ -176,7 +176,7 @@ def test_who_was_at_work_when_the_server_was_killed_goes_on_with_the_same_tasks(
     """Many people on both databases are in tests/soak."""
     folder, port = tmp_path / "study", free_port()
     stage = Stage("ask", "first-second-both", judgements=2)
-    create_study(pictured, folder, StudySetup((stage,), training=False))
+    write_study(pictured, folder, StudySetup((stage,), training=False))
     with opened_study(folder) as study:
         invited = study.database.submit(lambda conn: invite(conn, study, 2)).result()
     here = Running(study, f"http://127.0.0.1:{port}")
@@ -202,7 +202,7 @@ def test_who_was_at_work_when_the_server_was_killed_goes_on_with_the_same_tasks(
 def test_two_servers_on_one_database_lose_and_double_nothing(tmp_path, pictured, postgres):
     folder, url = tmp_path / "study", postgres.database()
     stage = Stage("ask", "first-second-both", judgements=3)
-    create_study(pictured, folder, StudySetup((stage,), training=False))
+    write_study(pictured, folder, StudySetup((stage,), training=False))
     with (
         opened_study(folder, url) as study,
         opened_study(folder, url) as again,

@@ -12,11 +12,11 @@ from tests.study.crowd import HOUR, Hands
 import tellapart as ta
 from tellapart.errors import BadInput
 from tellapart.study.assignment import expire
-from tellapart.study.effort import expected_kappa
-from tellapart.study.export import export_study, judgement_table
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.effort import Crowd, expected_kappa
+from tellapart.study.export import judgement_table, write_results
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
-from tellapart.study.server.crowd import Crowd, Habits, simulate
+from tellapart.study.server.crowd import simulate
 from tellapart.study.server.host import served
 from tellapart.study.study import opened_study
 from tellapart.types import silent
@@ -29,11 +29,11 @@ def table_of(study):
 
 def test_people_err_as_often_as_told_and_agree_as_theory_says(benchmarks, tmp_path):
     stage = Stage("verify", "which-image", judgements=3)
-    create_study(benchmarks["bison"], tmp_path / "study", StudySetup((stage,), training=False))
+    write_study(benchmarks["bison"], tmp_path / "study", StudySetup((stage,), training=False))
     with opened_study(tmp_path / "study") as study:
         with served(study) as url:
-            done = simulate(study, url, Crowd(people=3, habits=Habits(error=0.2), seed=4))
-        found = export_study(study, tmp_path / "out")
+            done = simulate(study, url, Crowd(people=3, at_once=4, error=0.2, seed=4))
+        found = write_results(study, tmp_path / "out")
     assert done.answers["verify"] == 3 * len(benchmarks["bison"].items)
     each = next(one for one in found.figures if one.how == "each answer")
     assert each.low < 0.8 < each.high
@@ -55,9 +55,9 @@ def test_bison_in_three_steps_ends_in_a_verified_benchmark(world, tmp_path):
 
 def test_a_liking_for_the_first_option_shows_in_the_places(benchmarks, tmp_path):
     stage = Stage("ask", "best-of-five", judgements=1)
-    create_study(benchmarks["mcic"], tmp_path / "study", StudySetup((stage,), training=False))
+    write_study(benchmarks["mcic"], tmp_path / "study", StudySetup((stage,), training=False))
     with opened_study(tmp_path / "study") as study, served(study) as url:
-        simulate(study, url, Crowd(people=1, habits=Habits(error=0.0, bias=1.0)))
+        simulate(study, url, Crowd(people=1, error=0.0, bias=1.0))
         table = table_of(study)
     first = table["choice"].cast(pl.Int32) == table["order"].list.first()
     assert table.height == len(benchmarks["mcic"].items) and first.all()
@@ -66,9 +66,9 @@ def test_a_liking_for_the_first_option_shows_in_the_places(benchmarks, tmp_path)
 def test_what_people_who_walk_away_held_goes_to_others(benchmarks, tmp_path):
     clock = Hands()
     stage = Stage("verify", "which-image", judgements=1)
-    create_study(benchmarks["bison"], tmp_path / "study", StudySetup((stage,), training=False))
+    write_study(benchmarks["bison"], tmp_path / "study", StudySetup((stage,), training=False))
     with opened_study(tmp_path / "study", clock=clock) as study, served(study) as url:
-        gone = simulate(study, url, Crowd(people=3, habits=Habits(leaving=0.2)))
+        gone = simulate(study, url, Crowd(people=3, at_once=4, leaving=0.2))
         assert gone.left == 3 and gone.answers.total() < len(benchmarks["bison"].items)
         clock.now += HOUR
         study.database.submit(lambda conn: expire(conn, study)).result()  # the server's own round
@@ -79,9 +79,9 @@ def test_what_people_who_walk_away_held_goes_to_others(benchmarks, tmp_path):
 
 def test_foils_are_pointed_at(benchmarks, tmp_path):
     stage = Stage("ask", "foil", judgements=1)
-    create_study(benchmarks["foil"], tmp_path / "study", StudySetup((stage,), training=False))
+    write_study(benchmarks["foil"], tmp_path / "study", StudySetup((stage,), training=False))
     with opened_study(tmp_path / "study") as study, served(study) as url:
-        simulate(study, url, Crowd(people=2, habits=Habits(error=0.0)))
+        simulate(study, url, Crowd(people=2, error=0.0))
         table = table_of(study)
     assert table["right"].all()
     wrong = table.filter(pl.col("choice") == "wrong")
@@ -90,4 +90,4 @@ def test_foils_are_pointed_at(benchmarks, tmp_path):
 
 def test_habits_that_are_no_shares_are_refused():
     with pytest.raises(BadInput, match="error = 2"):
-        Habits(error=2)
+        Crowd(error=2)

@@ -97,11 +97,11 @@ def test_bad_bodies_are_refused_in_words_and_not_repeated(serve_once, body):
 def serve_once(tmp_path_factory, pictured):
     from tests.study.server.conftest import serving
 
-    from tellapart.study.folder import StudySetup, create_study
+    from tellapart.study.folder import StudySetup, write_study
     from tellapart.study.study import opened_study
 
     folder = tmp_path_factory.mktemp("guard") / "study"
-    create_study(pictured, folder, StudySetup((Stage("ask", "first-second-both"),)))
+    write_study(pictured, folder, StudySetup((Stage("ask", "first-second-both"),)))
     with opened_study(folder) as study, serving(study) as running:
         yield running
 

@@ -15,15 +15,15 @@ from typer.testing import CliRunner
 
 from tellapart.cli.main import app
 from tellapart.errors import TellapartError
-from tellapart.study.folder import StudySetup, create_study
+from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
-from tellapart.study.server.host import ServeOptions
+from tellapart.study.server.host import ServerAddress
 
 
 @pytest.fixture
 def folder(tmp_path, pictured):
     stages = (Stage("ask", "first-second-both", judgements=1),)
-    create_study(pictured, tmp_path / "study", StudySetup(stages, training=False))
+    write_study(pictured, tmp_path / "study", StudySetup(stages, training=False))
     return tmp_path / "study"
 
 
@@ -76,9 +76,9 @@ def test_a_port_that_is_taken_is_named(folder):
 
 
 def test_who_serves_to_others_is_warned_without_https():
-    assert not ServeOptions().open_to_others
-    assert ServeOptions(host="0.0.0.0").open_to_others
-    assert not ServeOptions(host="0.0.0.0", public_url="https://x.example").open_to_others
+    assert not ServerAddress().open_to_others
+    assert ServerAddress(host="0.0.0.0").open_to_others
+    assert not ServerAddress(host="0.0.0.0", public_url="https://x.example").open_to_others
 
 
 def test_the_owners_link_of_what_is_no_study_is_refused_as_elsewhere(tmp_path):

@@ -12,7 +12,7 @@ from tests.conftest import grid_item
 
 from tellapart.benchmark.benchmark import Card, load_benchmark, make_benchmark
 from tellapart.items import Image
-from tellapart.study.folder import create_study, missing_pictures
+from tellapart.study.folder import missing_pictures, write_study
 
 SECRET = (1, 2, 3)
 
@@ -131,7 +131,7 @@ def test_training_pictures_come_from_the_studys_folder_alone(serve, album, monke
     """A study file from someone else may name any path."""
 
     def with_foreign_pictures(source, out, options):
-        plan = create_study(source, out, options)
+        plan = write_study(source, out, options)
         entries = json.loads((out / "training.json").read_text())
         link = out / "training" / "link.png"
         link.symlink_to(album.parent / "secret.png")
@@ -140,7 +140,7 @@ def test_training_pictures_come_from_the_studys_folder_alone(serve, album, monke
         (out / "training.json").write_text(json.dumps(entries))
         return plan
 
-    monkeypatch.setattr("tests.study.server.conftest.create_study", with_foreign_pictures)
+    monkeypatch.setattr("tests.study.server.conftest.write_study", with_foreign_pictures)
     here = serve(source=one_pair(album, "a.png", "b.png"), training=True)
     answers = first_picture(here)
     assert [answer.status_code for answer in answers] == [404, 404]

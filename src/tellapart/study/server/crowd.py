@@ -21,9 +21,10 @@ from sqlalchemy import select
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.world.world import scene_of
-from tellapart.errors import BadInput, TellapartError
+from tellapart.errors import TellapartError
 from tellapart.models.baselines import Oracle
 from tellapart.study.assignment import Assignment, find_assigned
+from tellapart.study.effort import Crowd
 from tellapart.study.people import Invitation, invite
 from tellapart.study.questions.page import shown_value
 from tellapart.study.questions.question import Matter, PersonAnswer, TaskForm
@@ -36,37 +37,6 @@ LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
 ATTEMPTS = 30
 LABEL = "simulated"
 SURE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Habits:
-    """What simulated people are like.
-
-    `error` is the share of answers that are wrong, each wrong option equally often; `bias` the
-    share that go to the first option unseen; `seconds` how long an answer takes on average (it is
-    told to the server, nobody waits); `leaving` the chance to walk away after each answer.
-    """
-
-    error: float = 0.1
-    bias: float = 0.0
-    seconds: float = 8.0
-    leaving: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("error", "bias", "leaving"):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise BadInput(f"{name} = {value} is not a share", allowed="0 to 1")
-
-
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """How many people, how many of them at once, and their seed."""
-
-    people: int = 5
-    at_once: int = 4
-    seed: int = 0
-    habits: Habits = Habits()
 
 
 @dataclass(slots=True)
@@ -126,9 +96,8 @@ class _Person:
     def __init__(
         self, study: OpenStudy, url: str, invited: Invitation, knowledge: Knowledge, crowd: Crowd
     ) -> None:
-        self._study, self._knowledge, self._habits = study, knowledge, crowd.habits
+        self._study, self._knowledge, self._crowd = study, knowledge, crowd
         self._invited, self._url = invited, url
-        self._seed = crowd.seed
 
     def work(self) -> tuple[Counter[str], str]:
         """Answer until there is nothing to answer: how many by stage, and how it ended."""
@@ -140,8 +109,8 @@ class _Person:
                 found = _post(client, "/api/consent", {"agree": True})
             while found["state"] == "work":
                 task = found["task"]
-                rng = seeds.rng(self._seed, "person", task["number"])
-                if rng.random() < self._habits.leaving:
+                rng = seeds.rng(self._crowd.seed, "person", task["number"])
+                if rng.random() < self._crowd.leaving:
                     return answers, "left"
                 reply = self._reply(task, rng)
                 found = _post(client, "/api/answers", reply)
@@ -152,7 +121,7 @@ class _Person:
     def _reply(self, task: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         assignment = self._assignment(int(task["number"]))
         answer = self._answer(assignment, task, rng)
-        milliseconds = int(1000 * rng.gamma(4.0, self._habits.seconds / 4.0))
+        milliseconds = int(1000 * rng.gamma(4.0, self._crowd.seconds / 4.0))
         return {"number": task["number"], **answer, "milliseconds": milliseconds}
 
     def _answer(
@@ -161,12 +130,12 @@ class _Person:
         values = [option["value"] for option in task["options"]]
         assumed = assignment.role == "item" and assignment.stage.place > 0
         right = self._knowledge.right(assignment.matter, assignment.form(), assumed)
-        if rng.random() < self._habits.bias:
+        if rng.random() < self._crowd.bias:
             return self._chosen(values[0], None, task, rng)
         if right is None:
             return self._chosen(values[int(rng.integers(len(values)))], None, task, rng)
         value = shown_value(assignment.form(), assignment.order, right.choice)
-        if rng.random() < self._habits.error and len(values) > 1:
+        if rng.random() < self._crowd.error and len(values) > 1:
             others = [one for one in values if one != value]
             return self._chosen(others[int(rng.integers(len(others)))], None, task, rng)
         return self._chosen(value, right, task, rng)
@@ -180,7 +149,7 @@ class _Person:
             return {"value": value, "word": None}
         words = [piece["word"] for piece in asked["pieces"] if piece["word"] is not None]
         known = right.word if right is not None else None
-        if known is None or rng.random() < self._habits.error:
+        if known is None or rng.random() < self._crowd.error:
             words = [word for word in words if word != known] or words
             return {"value": value, "word": words[int(rng.integers(len(words)))]}
         return {"value": value, "word": known}

@@ -26,7 +26,7 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class ServeOptions:
+class ServerAddress:
     """Where the server listens, and the address that people know it by."""
 
     host: str = "127.0.0.1"
@@ -44,17 +44,15 @@ class ServeOptions:
         return self.host not in LOCAL and not self.url.startswith("https:")
 
 
-def serve(
-    study: OpenStudy, options: ServeOptions, ready: Callable[[], None] = lambda: None
-) -> None:
+def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = lambda: None) -> None:
     """Serve until told to stop; `ready` is called once the server listens.
 
     Requests are not logged: their addresses belong to people.
     """
-    listening = _listen(options)
+    listening = _listen(where)
     ready()
     config = uvicorn.Config(
-        make_app(study, options.url), access_log=False, log_level="warning", server_header=False,
+        make_app(study, where.url), access_log=False, log_level="warning", server_header=False,
         timeout_keep_alive=30, limit_concurrency=AT_ONCE, h11_max_incomplete_event_size=16_384,
     )  # fmt: skip
     try:
@@ -65,18 +63,18 @@ def serve(
         listening.close()
 
 
-def _listen(options: ServeOptions) -> socket.socket:
-    if urlsplit(options.url).scheme not in ("http", "https"):
-        raise BadInput(f"--public-url {options.url}", allowed="http://... or https://...")
+def _listen(where: ServerAddress) -> socket.socket:
+    if urlsplit(where.url).scheme not in ("http", "https"):
+        raise BadInput(f"--public-url {where.url}", allowed="http://... or https://...")
     try:
         return socket.create_server(
-            (options.host, options.port),
-            family=socket.AF_INET6 if ":" in options.host else socket.AF_INET,
+            (where.host, where.port),
+            family=socket.AF_INET6 if ":" in where.host else socket.AF_INET,
             backlog=WAITING,
         )
     except (OSError, OverflowError) as error:
         raise BadInput(
-            f"cannot listen at {options.host}, port {options.port}: {error}",
+            f"cannot listen at {where.host}, port {where.port}: {error}",
             todo="stop what listens there, or choose another --port",
         ) from None
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from tellapart.study import people, sessions
 from tellapart.study.agreement import COHEN
 from tellapart.study.export import flat_table, judgement_table
-from tellapart.study.progress import crew, look_at_items, reopen_item, status
+from tellapart.study.progress import crew, look_at_items, read_status, reopen_item
 from tellapart.study.results import StudyRecord, agreements, read_record
 from tellapart.study.server.calls import (
     Body,
@@ -68,7 +68,7 @@ async def progress(here: Here, session: Session = "") -> Response:
 
     def job(conn: Connection) -> dict[str, Any]:
         sessions.check_owner(conn, here.study, session)
-        return status(conn, here.study)
+        return read_status(conn, here.study).to_json()
 
     return json_response(await here.read(job))
 

@@ -1,0 +1,56 @@
+"""The verb `study export`: judgements, agreement, human figures, a run and a verified benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.options import Help, Overwrite
+from tellapart.verbs.study.common import Database, Folder, opened
+from tellapart.verbs.verb import Verb
+
+if TYPE_CHECKING:
+    from tellapart.study.results import StudyResults
+
+TABLES = (".csv", ".parquet", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyExport:
+    """What was written: a folder with results, or a table of judgements alone."""
+
+    out: Path
+    results: StudyResults | None = None
+    judgements: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return self.results.to_json() if self.results else {"judgements": self.judgements}
+
+    def __str__(self) -> str:
+        if self.results:
+            return f"{self.results}\n\n->  {self.out}"
+        return f"{self.judgements:,} judgements  ->  {self.out}"
+
+
+def export_study(
+    folder: Folder,
+    out: Annotated[
+        Path | str, Help("Folder to write to, or a .csv, .parquet or .jsonl of judgements.")
+    ],
+    *,
+    database: Database = "",
+    overwrite: Overwrite = False,
+) -> StudyExport:
+    """Write judgements, agreement, human figures, the human run and the verified benchmark."""
+    out = Path(out)
+    with opened(folder, database) as study:
+        from tellapart.study.export import write_judgements, write_results
+
+        if out.suffix in TABLES:
+            return StudyExport(out, judgements=write_judgements(study, out))
+        return StudyExport(out, write_results(study, out, overwrite=overwrite))
+
+
+VERB = Verb(export_study, example="tellapart study export my-study results")

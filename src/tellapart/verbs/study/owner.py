@@ -1,0 +1,47 @@
+"""The verb `study owner`: the link to the owner's page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tellapart.options import Help
+from tellapart.verbs.study.common import LOCAL_URL, Database, Folder, PublicUrl, opened
+from tellapart.verbs.verb import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerLink:
+    """The link to the owner's page."""
+
+    link: str
+
+    def to_json(self) -> dict[str, str]:
+        """For `--json`."""
+        return {"owner": self.link}
+
+    def __str__(self) -> str:
+        return self.link
+
+
+def owner_link(
+    folder: Folder,
+    *,
+    renew: Annotated[bool, Help("Make a new link: the old one and its sessions end.")] = False,
+    public_url: PublicUrl = LOCAL_URL,
+    database: Database = "",
+) -> OwnerLink:
+    """Show the link to the owner's page, or make a new one in its place."""
+    with opened(folder, database) as study:
+        from tellapart.study.keys import renew_owner
+        from tellapart.study.sessions import end_sessions
+
+        keys = study.keys
+        if renew:
+            keys = renew_owner(Path(folder))
+            study.database.submit(lambda conn: end_sessions(conn, study, None)).result()
+    return OwnerLink(f"{public_url.rstrip('/')}/owner#{keys.owner}")
+
+
+VERB = Verb(owner_link, example="tellapart study owner my-study --renew")

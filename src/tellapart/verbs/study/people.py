@@ -1,0 +1,22 @@
+"""The verb `study people`: how much people judged, how fast, and how well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
+from tellapart.verbs.verb import Verb
+
+if TYPE_CHECKING:
+    from tellapart.study.progress import StudyPeople
+
+
+def study_people(folder: Folder, *, database: Database = "") -> StudyPeople:
+    """List people: how much they judged, how fast, and how well."""
+    check_installed()
+    from tellapart.study.progress import read_people
+
+    return in_study(folder, database, read_people)
+
+
+VERB = Verb(study_people, example="tellapart study people my-study")

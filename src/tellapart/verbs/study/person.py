@@ -1,0 +1,52 @@
+"""The verb `study person`: exclude someone, take that back, end their link, or delete all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+from tellapart.errors import UnknownName
+from tellapart.options import Help
+from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
+from tellapart.verbs.verb import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class PersonChange:
+    """What was done to a person."""
+
+    person: str
+    change: str
+
+    def to_json(self) -> dict[str, str]:
+        """For `--json`."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.change}"
+
+
+def change_person(
+    folder: Folder,
+    code: Annotated[str, Help("The person, as `study people` lists them.")],
+    change: Annotated[str, Help("exclude, restore, revoke or delete.")],
+    *,
+    database: Database = "",
+) -> PersonChange:
+    """Count someone's judgements no more, take that back, end their link, or delete all."""
+    check_installed()
+    from tellapart.study import people
+
+    changes = {
+        "exclude": people.exclude,
+        "restore": people.restore,
+        "revoke": people.revoke,
+        "delete": people.forget,
+    }
+    if change not in changes:
+        raise UnknownName("change", change, changes)
+    in_study(folder, database, lambda conn, study: changes[change](conn, study, code))
+    return PersonChange(code, change)
+
+
+VERB = Verb(change_person, example="tellapart study person my-study p-k3vq9x2m exclude")

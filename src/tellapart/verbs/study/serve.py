@@ -1,0 +1,72 @@
+"""The verb `study serve`: a study's pages on this machine, until it is stopped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tellapart.options import Help
+from tellapart.verbs.study.common import Database, Folder, opened
+from tellapart.verbs.verb import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class ServedStudy:
+    """Where a study is served, and the link to its owner's page."""
+
+    folder: Path
+    url: str
+    owner: str
+    unencrypted: bool
+
+    def to_json(self) -> dict[str, str]:
+        """For `--json`."""
+        return {"owner": self.owner, "url": self.url}
+
+    def __str__(self) -> str:
+        links = f"tellapart study invite {self.folder} --people 20 --public-url {self.url}"
+        return f"owner's page:      {self.owner}\nannotators' links: {links}"
+
+    def notes(self) -> list[str]:
+        """What the one who serves it should know."""
+        warning = [
+            "warning: links and answers travel unencrypted; put a proxy with https in",
+            "front and name its address with --public-url",
+        ]
+        return [*(warning if self.unencrypted else ()), "serving; stop with ctrl-c"]
+
+
+def serve_study(
+    folder: Folder,
+    *,
+    host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, Help("Port to listen at.")] = 8000,
+    public_url: Annotated[str, Help("Address that people see (https://...).")] = "",
+    database: Database = "",
+    ready: Callable[[ServedStudy], None] = lambda served: None,
+) -> ServedStudy:
+    """Serve a study until you stop it (ctrl-c); people go on where they were.
+
+    In Python: `ready` is called with what is returned as soon as the server listens.
+    """
+    with opened(folder, database) as study:
+        from tellapart.study.server.host import ServerAddress, serve
+
+        where = ServerAddress(host, port, public_url)
+        owner = f"{where.url}/owner#{study.keys.owner}"
+        served = ServedStudy(Path(folder), where.url, owner, where.open_to_others)
+
+        def listening() -> None:
+            ready(served)
+            sys.stdout.flush()  # who waits for the links must not wait for a full buffer
+
+        serve(study, where, listening)
+    return served
+
+
+VERB = Verb(
+    serve_study, example="tellapart study serve my-study --port 8000", notes=ServedStudy.notes
+)

@@ -1,0 +1,22 @@
+"""The verb `study status`: how far a study is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
+from tellapart.verbs.verb import Verb
+
+if TYPE_CHECKING:
+    from tellapart.study.progress import StudyStatus
+
+
+def study_status(folder: Folder, *, database: Database = "") -> StudyStatus:
+    """Say how far a study is."""
+    check_installed()
+    from tellapart.study.progress import read_status
+
+    return in_study(folder, database, read_status, write=False)
+
+
+VERB = Verb(study_status, example="tellapart study status my-study")
