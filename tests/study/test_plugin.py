@@ -67,8 +67,8 @@ def test_a_question_of_ones_own_brings_its_page_part_its_figures_and_its_items(
     add_question(monkeypatch, "made-up", "tests.study.made_up")
     bench = benchmark_of([grid_item(f"n{k}", 1, 2, {(0, 0)}) for k in range(4)])
     save_benchmark(bench, tmp_path / "bench")
-    created = create_study(tmp_path / "bench", tmp_path / "s", CreateStudyOptions(ask="made-up", keep="all",
-                     judgements="2"))  # fmt: skip
+    options = CreateStudyOptions(ask="made-up", keep="all", judgements="2")
+    created = create_study(tmp_path / "bench", tmp_path / "s", options)
     assert str(created).startswith("hand-made: made-up")
     with opened_study(tmp_path / "s") as study, served(study) as url:
         for link in invite_people(tmp_path / "s", people=2, public_url=url).links:
