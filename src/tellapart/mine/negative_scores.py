@@ -1,4 +1,6 @@
-"""Scored negatives: a table with a row a negative, checked and in the order of ids.
+"""Scored negatives: what two text-only scores say of each negative and its original.
+
+They come as a table with a row a negative, or from a benchmark's captions and two models:
 
 | column | what |
 |---|---|
@@ -11,13 +13,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark
@@ -32,10 +33,7 @@ from tellapart.score.encoder import BATCH, score_texts
 from tellapart.score.engine import Settings, run_model
 from tellapart.score.run import Run, load_run
 from tellapart.tables import require_columns
-
-Floats = npt.NDArray[np.floating[Any]]
-Ints = npt.NDArray[np.integer[Any]]
-Bools = npt.NDArray[np.bool_]
+from tellapart.types import Floats, Ints, Progress, silent
 
 SCORES = ("plausibility", "grammar")
 NUMBERS = tuple(name for score in SCORES for name in (score, f"negative_{score}"))
@@ -113,13 +111,10 @@ def _codes(names: pl.Series) -> tuple[list[str], Ints]:
     """The distinct names in alphabetical order, and the place of each row's name among them."""
     distinct = names.unique().sort()
     places = pl.DataFrame({"name": distinct}).with_row_index("place")
-    found = pl.DataFrame({"name": names}).join(
+    placed = pl.DataFrame({"name": names}).join(
         places, on="name", how="left", nulls_equal=True, maintain_order="left"
     )
-    return distinct.to_list(), found["place"].to_numpy().astype(np.int64)
-
-
-Report = Callable[[str, int, int], None]
+    return distinct.to_list(), placed["place"].to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +123,7 @@ class Scoring:
 
     batch_size: int = BATCH
     cache: Path | None = None
-    report: Report = lambda label, done, total: None
+    progress: Progress = silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +155,7 @@ def pair_of(item: Item) -> NegativePair:
 
 
 def score_table(benchmark: Benchmark, models: Sequence[Any], scoring: Scoring) -> pl.DataFrame:
-    """The table of scored negatives (see `scored.py`); one model for each of the two scores.
+    """The table of scored negatives (see `ScoredNegatives`); one model for each of the two scores.
 
     A model is a string, a model, or the folder of a run on the benchmark.
     """
@@ -191,11 +186,11 @@ def _scores(
     ready = load(model) if isinstance(model, str) else model
     if isinstance(ready, TextScorer):
         texts = [caption for pair in pairs for caption in pair.captions]
-        found = score_texts(
+        scores = score_texts(
             ready, texts, cache=scoring.cache, batch_size=scoring.batch_size,
-            progress=lambda _, done, total: scoring.report(name, done, total),
+            progress=lambda _, done, total: scoring.progress(name, done, total),
         )  # fmt: skip
-        return found[0::2], found[1::2]
+        return scores[0::2], scores[1::2]
     if kind_of(ready) != "scorer":
         raise BadInput(
             f"{name_of(ready)} picks options and gives no scores",
@@ -205,7 +200,7 @@ def _scores(
         frozenset([Ask.CAPTION]), batch_size=scoring.batch_size, cache=scoring.cache
     )
     asked = replace(benchmark, items=ItemTable.of(pair.item for pair in pairs))
-    run = run_model(ready, asked, settings, lambda done, total: scoring.report(name, done, total))
+    run = run_model(ready, asked, settings, lambda done, total: scoring.progress(name, done, total))
     return _from_run(run, pairs)
 
 

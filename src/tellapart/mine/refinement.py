@@ -1,4 +1,11 @@
-"""Scores between 0 and 1, so that two of them can be added and their gaps be put into bins."""
+"""Refinement: of many negatives those that two text-only scores cannot tell from the truth.
+
+Miranda et al. 2024, BiVLC, section 5.2: the best of each kind by both scores (step 1), without
+what is malformed (step 2), then adversarial refinement after Hsieh et al. 2023, SugarCrepe
+(step 3): the gaps between original and negative by the two scores are put on a grid, and of each
+cell and the cell opposite to it the same number is kept, so that neither score tells which caption
+is the negative.
+"""
 
 from __future__ import annotations
 
@@ -14,48 +21,11 @@ from scipy.stats import rankdata
 
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
-from tellapart.mine.negative_scores import SCORES, TEXTS, Bools, Floats, Ints, ScoredNegatives
+from tellapart.mine.negative_scores import SCORES, TEXTS, ScoredNegatives
 from tellapart.text.table_text import aligned
+from tellapart.types import Bools, Floats, Ints
 
 SCALES = ("rank", "given")
-
-
-def scaled(scores: ScoredNegatives, scale: str) -> Floats:
-    """The scores between 0 and 1, in the same shape.
-
-    `rank` takes a caption's place among all captions of its kind, originals and negatives alike
-    (equal scores share their middle place): the unit of a score does not matter, and a classifier
-    that says 0.999 to nearly everything still fills all bins. `given` leaves probabilities as they
-    are.
-    """
-    if scale == "given":
-        _check_range(scores)
-        return scores.scores
-    placed = np.empty_like(scores.scores)
-    for rows in rows_by_kind(scores.kind, len(scores.kinds)):
-        for own, values in zip(placed, scores.scores, strict=True):
-            ranks = rankdata(values[rows].ravel())
-            own[rows] = ((ranks - 0.5) / len(ranks)).reshape(-1, 2)
-    return placed
-
-
-def rows_by_kind(kind: Ints, kinds: int) -> list[Ints]:
-    """The rows of each kind, in their order."""
-    order = np.argsort(kind, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(kind, minlength=kinds))[:-1])
-
-
-def _check_range(scores: ScoredNegatives) -> None:
-    for name, values in zip(SCORES, scores.scores, strict=True):
-        low, high = float(values.min()), float(values.max())
-        if low < 0 or high > 1:
-            raise BadInput(
-                f"scores of {name} lie between {low:g} and {high:g}",
-                allowed="numbers between 0 and 1 where the scale is the given one",
-                todo="scale by rank instead: --scale rank (scale='rank')",
-            )
-
-
 QUESTION, NO_MARK, SAME, DUPLICATE = (
     "question",
     "no final mark",
@@ -63,157 +33,24 @@ QUESTION, NO_MARK, SAME, DUPLICATE = (
     "duplicate",
 )
 FAULTS = (QUESTION, NO_MARK, SAME, DUPLICATE)
-MARKS = r"[.!?][\"'”’)]*$"
-
-
-def best(scaled: Floats, kind: Ints, kinds: int, keep: float) -> Bools:
-    """The share `keep` of each kind whose negatives have the highest combined score.
-
-    Combined is the mean of the two scaled scores of the negative; of equal ones those whose ids
-    come first are taken.
-    """
-    combined = scaled[:, :, 1].mean(axis=0)
-    chosen = np.zeros(len(kind), np.bool_)
-    for rows in rows_by_kind(kind, kinds):
-        number = math.ceil(round(keep * len(rows), 9))
-        chosen[rows[np.argsort(-combined[rows], kind="stable")[:number]]] = True
-    return chosen
-
-
-def faults(captions: pl.Series, negatives: pl.Series) -> Sequence[str | None]:
-    """What is wrong with each negative, None where nothing is; of equal ones the first is good.
-
-    A final mark is missed where the original has one. Negatives are the same if nothing but
-    capitals, white space and final marks sets them apart.
-    """
-    original, negative = pl.col("original").str.strip_chars(), pl.col("negative").str.strip_chars()
-    plain = (pl.col("negative"), pl.col("original"))
-    bare, bare_original = (_bare(one) for one in plain)
-    own = (
-        pl.when(negative.str.ends_with("?"))
-        .then(pl.lit(QUESTION))
-        .when(original.str.contains(MARKS) & ~negative.str.contains(MARKS))
-        .then(pl.lit(NO_MARK))
-        .when(bare == bare_original)
-        .then(pl.lit(SAME))
-    )
-    table = pl.DataFrame({"original": captions, "negative": negatives})
-    table = table.select(own.alias("fault"), bare.alias("bare"))
-    first = pl.col("bare").is_first_distinct().over(pl.col("fault").is_null())
-    repeated = pl.when(pl.col("fault").is_null() & ~first).then(pl.lit(DUPLICATE))
-    return table.select(pl.coalesce("fault", repeated)).to_series().to_list()
-
-
-def _bare(text: pl.Expr) -> pl.Expr:
-    small = text.str.to_lowercase().str.replace_all(r"\s+", " ")
-    return small.str.strip_chars(" .!?\"'“”‘’")
-
-
-TICKS = 1 << 32
-"""Parts that a chance of 1 is counted in: whole numbers add up without error."""
-
-
-@dataclass(frozen=True, slots=True)
-class GapCells:
-    """The cell of each row and the one opposite to it; `count` is how many there can be.
-
-    `side` are rows of one kind whose gaps have the same signs.
-    """
-
-    cell: Ints
-    opposite: Ints
-    side: Ints
-    count: int
-
-
-def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> GapCells:
-    """The cells of gaps, shape (2, n), by kind: a grid of `bins` times `bins` from -1 to 1.
-
-    A bin is closed on the side away from 0 and open on the other, and a gap of exactly 0 has a
-    place of its own, so that the opposite of a gap always lies in the opposite cell. What lies
-    outside goes into the outermost bins.
-    """
-    half = bins // 2
-    steps = np.minimum(np.ceil(np.abs(gaps) * half), half).astype(np.int64)
-    across, down = half + np.where(gaps < 0, -steps, steps)
-    width = bins + 1
-    own, last = across * width + down, width**2 - 1
-    signs = np.sign(gaps).astype(np.int64) + 1
-    return GapCells(
-        kind * width**2 + own,
-        kind * width**2 + last - own,
-        kind * 9 + signs[0] * 3 + signs[1],
-        kinds * width**2,
-    )
-
-
-def balanced(grid: GapCells, fold: Ints, seed: int) -> Bools:
-    """Which rows to keep: of two opposite cells as many from one as from the other.
-
-    With one fold cells are made equal exactly. With several the rows of a fold are held out: what
-    becomes of them follows from the counts of the other folds. A row with n others in its cell and
-    m in the opposite one is kept with probability min(n + 1, m) / (n + 1): as often as such rows
-    are, were it among them. That leaves opposite cells equal in the mean, however few rows they
-    have: if the other folds hold N rows of one cell and M of the other, each row there by chance,
-    the n of a row left out is distributed as N - 1 weighted by N, so that what all rows of a cell
-    keep is in proportion to E[N min(N, M) / N] = E[min(N, M)], the same on both sides.
-    """
-    draws = seeds.rng(seed, "refine", "draws").random(len(fold))
-    folds = int(fold.max(initial=0)) + 1
-    counts = np.bincount(fold * grid.count + grid.cell, minlength=folds * grid.count)
-    counts = counts.reshape(folds, grid.count)
-    total = counts.sum(axis=0)
-    if folds == 1:
-        return np.asarray(_place_in_cell(grid.cell, draws) < total[grid.opposite])
-    here = (total - counts)[fold, grid.cell]
-    there = (total - counts)[fold, grid.opposite]
-    chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
-    return _drawn(chance, np.lexsort((draws, grid.side)), seed)
-
-
-def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
-    """How many rows of a row's cell come before it in the order of their draws."""
-    order = np.lexsort((draws, cell))
-    ordered = cell[order]
-    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(cell) else order
-    sizes = np.diff(np.r_[begins, len(cell)])
-    places = np.empty(len(cell), np.int64)
-    places[order] = np.arange(len(cell)) - np.repeat(begins, sizes)
-    return places
-
-
-def _drawn(chance: Floats, order: Ints, seed: int) -> Bools:
-    """A systematic sample: each row with its own chance, neighbours in `order` seldom together.
-
-    Rows are laid end to end, each as long as its chance, and those are kept on which a ruler with
-    a step of 1 has a mark (Madow 1949). So rows that stand together are kept as often as their
-    chances add up to, give or take one: luck does not add to what the counts say.
-    """
-    lengths = np.round(chance[order] * TICKS).astype(np.int64)
-    ends = np.cumsum(lengths) + int(seeds.rng(seed, "refine", "start").integers(TICKS))
-    kept = np.empty(len(chance), np.bool_)
-    kept[order] = ends // TICKS > (ends - lengths) // TICKS
-    return kept
-
-
-def folds_of(group: Ints, folds: int, seed: int) -> Ints:
-    """The fold of each row: groups stay whole, and folds have as many of them as can be."""
-    groups = int(group.max(initial=-1)) + 1
-    drawn = seeds.rng(seed, "refine", "folds").permutation(groups)
-    return np.asarray((drawn % max(1, min(folds, groups)))[group])
-
-
 KEPT, NOT_BEST, REFINED_AWAY = "kept", "not among the best", "refined away"
 OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
 """What becomes of a negative, in the order of the steps."""
+MARKS = r"[.!?][\"'”’)]*$"
+TICKS = 1 << 32
+"""Parts that a chance of 1 is counted in: whole numbers add up without error."""
+SHORTER = "fewer characters"
+ALL = "all"
+FEW = 0.1
+"""A kind of which less than this share of the chosen is left gets a remark."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefineRecipe:
     """How to refine: the share of each kind to choose, and the grid of gaps.
 
-    `scale` says how scores come to lie between 0 and 1 (see `scaling.scaled`); groups (images) are
-    held out in so many `folds`, and with one fold nothing is (see `balancing.balanced`).
+    `scale` says how scores come to lie between 0 and 1 (see `scaled`); groups (images) are held
+    out in this many `folds`, and with one fold nothing is held out (see `balanced`).
     """
 
     keep: float = 0.35
@@ -289,10 +126,172 @@ def _clean(scores: ScoredNegatives, outcome: npt.NDArray[np.int8]) -> None:
     outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in found]
 
 
-SHORTER = "fewer characters"
-ALL = "all"
-FEW = 0.1
-"""A kind of which less than this share of the chosen is left gets a remark."""
+def scaled(scores: ScoredNegatives, scale: str) -> Floats:
+    """The scores between 0 and 1, in the same shape.
+
+    `rank` takes a caption's place among all captions of its kind, originals and negatives alike
+    (equal scores share their middle place): the unit of a score does not matter, and a classifier
+    that says 0.999 to nearly everything still fills all bins. `given` leaves probabilities as they
+    are.
+    """
+    if scale == "given":
+        _check_range(scores)
+        return scores.scores
+    placed = np.empty_like(scores.scores)
+    for rows in rows_by_kind(scores.kind, len(scores.kinds)):
+        for own, values in zip(placed, scores.scores, strict=True):
+            ranks = rankdata(values[rows].ravel())
+            own[rows] = ((ranks - 0.5) / len(ranks)).reshape(-1, 2)
+    return placed
+
+
+def _check_range(scores: ScoredNegatives) -> None:
+    for name, values in zip(SCORES, scores.scores, strict=True):
+        low, high = float(values.min()), float(values.max())
+        if low < 0 or high > 1:
+            raise BadInput(
+                f"scores of {name} lie between {low:g} and {high:g}",
+                allowed="numbers between 0 and 1 where the scale is the given one",
+                todo="scale by rank instead: --scale rank (scale='rank')",
+            )
+
+
+def rows_by_kind(kind: Ints, kinds: int) -> list[Ints]:
+    """The rows of each kind, in their order."""
+    order = np.argsort(kind, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(kind, minlength=kinds))[:-1])
+
+
+def best(scaled: Floats, kind: Ints, kinds: int, keep: float) -> Bools:
+    """The share `keep` of each kind whose negatives have the highest combined score.
+
+    Combined is the mean of the two scaled scores of the negative; of equal ones those whose ids
+    come first are taken.
+    """
+    combined = scaled[:, :, 1].mean(axis=0)
+    chosen = np.zeros(len(kind), np.bool_)
+    for rows in rows_by_kind(kind, kinds):
+        number = math.ceil(round(keep * len(rows), 9))
+        chosen[rows[np.argsort(-combined[rows], kind="stable")[:number]]] = True
+    return chosen
+
+
+def faults(captions: pl.Series, negatives: pl.Series) -> Sequence[str | None]:
+    """What is wrong with each negative, None where nothing is; of equal ones the first is good.
+
+    A final mark is missed where the original has one. Negatives are the same if nothing but
+    capitals, white space and final marks sets them apart.
+    """
+    original, negative = pl.col("original").str.strip_chars(), pl.col("negative").str.strip_chars()
+    bare, bare_original = _bare(pl.col("negative")), _bare(pl.col("original"))
+    own = (
+        pl.when(negative.str.ends_with("?"))
+        .then(pl.lit(QUESTION))
+        .when(original.str.contains(MARKS) & ~negative.str.contains(MARKS))
+        .then(pl.lit(NO_MARK))
+        .when(bare == bare_original)
+        .then(pl.lit(SAME))
+    )
+    table = pl.DataFrame({"original": captions, "negative": negatives})
+    table = table.select(own.alias("fault"), bare.alias("bare"))
+    first = pl.col("bare").is_first_distinct().over(pl.col("fault").is_null())
+    repeated = pl.when(pl.col("fault").is_null() & ~first).then(pl.lit(DUPLICATE))
+    return table.select(pl.coalesce("fault", repeated)).to_series().to_list()
+
+
+def _bare(text: pl.Expr) -> pl.Expr:
+    small = text.str.to_lowercase().str.replace_all(r"\s+", " ")
+    return small.str.strip_chars(" .!?\"'“”‘’")
+
+
+@dataclass(frozen=True, slots=True)
+class GapCells:
+    """The cell of each row and the opposite one; `count` is how many cells there can be.
+
+    `side` are rows of one kind whose gaps have the same signs.
+    """
+
+    cell: Ints
+    opposite: Ints
+    side: Ints
+    count: int
+
+
+def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> GapCells:
+    """The cells of gaps, shape (2, n), by kind: a grid of `bins` times `bins` from -1 to 1.
+
+    A bin is closed on the side away from 0 and open on the other, and a gap of exactly 0 has a
+    place of its own, so that the opposite of a gap always lies in the opposite cell. What lies
+    outside goes into the outermost bins.
+    """
+    half = bins // 2
+    steps = np.minimum(np.ceil(np.abs(gaps) * half), half).astype(np.int64)
+    across, down = half + np.where(gaps < 0, -steps, steps)
+    width = bins + 1
+    own, last = across * width + down, width**2 - 1
+    signs = np.sign(gaps).astype(np.int64) + 1
+    return GapCells(
+        kind * width**2 + own,
+        kind * width**2 + last - own,
+        kind * 9 + signs[0] * 3 + signs[1],
+        kinds * width**2,
+    )
+
+
+def folds_of(group: Ints, folds: int, seed: int) -> Ints:
+    """The fold of each row: groups stay whole, and folds have as many of them as can be."""
+    groups = int(group.max(initial=-1)) + 1
+    drawn = seeds.rng(seed, "refine", "folds").permutation(groups)
+    return np.asarray((drawn % max(1, min(folds, groups)))[group])
+
+
+def balanced(grid: GapCells, fold: Ints, seed: int) -> Bools:
+    """Which rows to keep: of two opposite cells as many from one as from the other.
+
+    With one fold cells are made equal exactly. With several the rows of a fold are held out: what
+    becomes of them follows from the counts of the other folds. A row with n others in its cell and
+    m in the opposite one is kept with probability min(n + 1, m) / (n + 1): as often as such rows
+    are, were it among them. That leaves opposite cells equal in the mean, however few rows they
+    have: if the other folds hold N rows of one cell and M of the other, each row there by chance,
+    the n of a row left out is distributed as N - 1 weighted by N, so that what all rows of a cell
+    keep is in proportion to E[N min(N, M) / N] = E[min(N, M)], the same on both sides.
+    """
+    draws = seeds.rng(seed, "refine", "draws").random(len(fold))
+    folds = int(fold.max(initial=0)) + 1
+    counts = np.bincount(fold * grid.count + grid.cell, minlength=folds * grid.count)
+    counts = counts.reshape(folds, grid.count)
+    total = counts.sum(axis=0)
+    if folds == 1:
+        return np.asarray(_place_in_cell(grid.cell, draws) < total[grid.opposite])
+    here = (total - counts)[fold, grid.cell]
+    there = (total - counts)[fold, grid.opposite]
+    chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
+    return _drawn(chance, np.lexsort((draws, grid.side)), seed)
+
+
+def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
+    """How many rows of a row's cell come before it in the order of their draws."""
+    order = np.lexsort((draws, cell))
+    ordered = cell[order]
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(cell) else order
+    sizes = np.diff(np.r_[begins, len(cell)])
+    places = np.empty(len(cell), np.int64)
+    places[order] = np.arange(len(cell)) - np.repeat(begins, sizes)
+    return places
+
+
+def _drawn(chance: Floats, order: Ints, seed: int) -> Bools:
+    """A systematic sample: each row with its own chance, neighbours in `order` seldom together.
+
+    Rows are laid end to end, each as long as its chance, and those are kept on which a ruler with
+    a step of 1 has a mark (Madow 1949). So rows that stand together are kept as often as their
+    chances add up to, give or take one: luck does not add to what the counts say.
+    """
+    lengths = np.round(chance[order] * TICKS).astype(np.int64)
+    ends = np.cumsum(lengths) + int(seeds.rng(seed, "refine", "start").integers(TICKS))
+    kept = np.empty(len(chance), np.bool_)
+    kept[order] = ends // TICKS > (ends - lengths) // TICKS
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +309,7 @@ class RefinementLine:
 
     @property
     def by_chance(self) -> float:
-        """How far from one half a coin comes in 95 of 100 cases, with so many items."""
+        """How far from one half a coin comes in 95 of 100 cases, with this many items."""
         return 0.98 / math.sqrt(self.items) if self.items else 0.5
 
 
