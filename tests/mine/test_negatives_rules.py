@@ -85,7 +85,7 @@ def test_a_caption_is_read_as_phrases_and_relations():
     assert (relation.name, relation.subject, relation.object) == ("in front of", 0, 1)
     assert [parses[1].tokens[k].text for k in cat.phrases[0].attributes] == ["black", "white"]
     assert [p.determiner for p in cat.phrases] == ["a", "'s"]
-    assert [(red.phrases[p].noun, parses[2].tokens[t].text) for p, t in red.said] == [
+    assert [(red.phrases[p].noun, parses[2].tokens[t].text) for p, t in red.predicates] == [
         ("bus", "red")
     ]
 
@@ -115,7 +115,7 @@ def test_counts_are_those_of_a_hand_count():
     assert counts.behind["on", "mat"] == 2 and counts.before["cat", "on"] == 2
     assert counts.does["cat", "sitting"] == 1 and counts.acts["sitting", "on", "mat"] == 1
     assert counts.joined["dog", "cat"] == 1 and counts.beside["cat", "dog"] == 1
-    assert counts.telling["cat"] == 2000 and counts.shown["cat", "dog"] == 1
+    assert counts.mention_shares["cat"] == 2000 and counts.shown["cat", "dog"] == 1
     assert counts.written["cat", True, "cats"] == 1
 
 
@@ -224,11 +224,11 @@ def test_without_objects_only_things_that_captions_would_name_are_put_in(lists):
     captions = ["A black cat sitting on a red chair.", "a cat on a chair"]
     assert "cow" in edits("replace-object", lists, captions)
     counts = lists.counts
-    counts.telling["cow"], kept = 0, counts.telling["cow"]
+    counts.mention_shares["cow"], kept = 0, counts.mention_shares["cow"]
     try:
         assert "cow" not in edits("replace-object", lists, captions)
     finally:
-        counts.telling["cow"] = kept
+        counts.mention_shares["cow"] = kept
 
 
 def test_gender_is_changed_with_its_pronouns_and_only_where_all_agree(lists):

@@ -122,8 +122,8 @@ def _clean(scores: ScoredNegatives, outcome: npt.NDArray[np.int8]) -> None:
     """Note what is malformed among the rows that are still in."""
     rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
     table = scores.table[rows]
-    found = faults(table["caption"], table["negative_caption"])
-    outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in found]
+    wrong = faults(table["caption"], table["negative_caption"])
+    outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in wrong]
 
 
 def scaled(scores: ScoredNegatives, scale: str) -> Floats:

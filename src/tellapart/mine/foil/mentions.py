@@ -150,21 +150,21 @@ def mentions_in(words: CaptionWords, table: Categories) -> Mentions:
             word = words.vocabulary.get(form, -1)
             name_of[word], several[word] = place, is_plural
     name_of[-1] = -1
-    found = _mentions(words, name_of, several)
-    first, last = found.first.copy(), found.last.copy()
-    many, gone = found.plural.copy(), np.zeros(len(found), np.bool_)
+    single = _mentions(words, name_of, several)
+    first, last = single.first.copy(), single.last.copy()
+    many, gone = single.plural.copy(), np.zeros(len(single), np.bool_)
     for place, form, is_plural in _long_forms(table):
         width = len(form.split())
-        begin = _covered(found.word, words.places_of(form), width)
-        mine = (begin >= 0) & (found.name == place)
+        begin = _covered(single.word, words.places_of(form), width)
+        mine = (begin >= 0) & (single.name == place)
         first[mine], last[mine] = begin[mine], begin[mine] + width - 1
         many[mine] = is_plural
-        gone |= (begin >= 0) & (found.name != place)
+        gone |= (begin >= 0) & (single.name != place)
     for form in {form for phrase in table.others for form in (phrase, plural(phrase))}:
         width = len(form.split())
-        begin = _covered(found.word, words.places_of(form), width)
+        begin = _covered(single.word, words.places_of(form), width)
         gone |= (begin >= 0) & (last - first + 1 <= width)
-    whole = Mentions(found.caption, found.name, many, found.word, first, last)
+    whole = Mentions(single.caption, single.name, many, single.word, first, last)
     return whole.keep(~gone)
 
 

@@ -1,7 +1,9 @@
 """Claims: what a negative says of its image beyond its original, and whether that may be true.
 
 A negative must be false of its image. What the image's captions say and which objects it shows
-rule out most that would be true; what neither tells is for people.
+rule out most that would be true; what neither tells is for people. So the question here is what
+captions do say; whether they would have said it (`informativeness`) is asked where a rule brings
+in a noun that no caption has (`rules.context.CaptionContext.absent`).
 """
 
 from __future__ import annotations
@@ -145,7 +147,7 @@ def _attributes(parse: Parse, reading: Reading) -> set[tuple[str, str]]:
     }
     behind = {
         (reading.phrases[place].kernel, tokens[attribute].text.lower())
-        for place, attribute in reading.said
+        for place, attribute in reading.predicates
     }
     return before | behind
 
@@ -184,8 +186,8 @@ def _symmetrical(edit: WordDifference) -> bool:
         return False
     (_, start), (end, _) = runs
     between = edit.was[start - edit.start : end - edit.start]
-    telling = [word for word in between if word not in ("a", "the", "to", "is", "some")]
-    return not telling or bool(SYMMETRICAL & set(telling[-1:]))
+    content = [word for word in between if word not in ("a", "the", "to", "is", "some")]
+    return not content or bool(SYMMETRICAL & set(content[-1:]))
 
 
 def _claims(parse: Parse, edit: WordDifference, kind: str) -> Iterator[Claim]:

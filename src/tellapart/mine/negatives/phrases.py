@@ -157,13 +157,13 @@ class Relation(NamedTuple):
 class Reading(NamedTuple):
     """A caption's phrases in order, its relations, and pairs of phrases joined by `and`.
 
-    `said` are attributes behind the noun (`the bus is red`): a phrase and a token.
+    `predicates` are attributes behind the noun (`the bus is red`): a phrase and a token.
     """
 
     phrases: tuple[Phrase, ...]
     relations: tuple[Relation, ...]
     joined: tuple[tuple[int, int], ...]
-    said: tuple[tuple[int, int], ...]
+    predicates: tuple[tuple[int, int], ...]
 
 
 def read(parse: Parse) -> Reading:
@@ -181,14 +181,14 @@ def read(parse: Parse) -> Reading:
         for k, p in enumerate(phrases)
         if tokens[p.head].dep == "conj" and tokens[p.head].head in by_head
     )
-    said = tuple(
+    predicates = tuple(
         (subject, token.place)
         for token in tokens
         if token.dep == "acomp"
         for subject in [_subject(tokens, tokens[token.head], by_head)]
         if subject >= 0
     )
-    return Reading(tuple(phrases), tuple(relations), joined, said)
+    return Reading(tuple(phrases), tuple(relations), joined, predicates)
 
 
 def _is_head(tokens: tuple[Token, ...], token: Token) -> bool:
@@ -257,7 +257,7 @@ def kernel_of(noun: str) -> str:
 def _prepositions(
     tokens: tuple[Token, ...], by_head: dict[int, int], by_start: dict[int, int]
 ) -> list[Relation]:
-    found: list[Relation] = []
+    relations: list[Relation] = []
     k = 0
     while k < len(tokens):
         token = tokens[k]
@@ -266,11 +266,11 @@ def _prepositions(
             if last in by_start:
                 name = " ".join(t.text.lower() for t in tokens[k:last])
                 subject, verb = _governor(tokens, token, by_head)
-                found.append(Relation(subject, verb, name, k, last, by_start[last]))
+                relations.append(Relation(subject, verb, name, k, last, by_start[last]))
             k = last
         else:
             k += 1
-    return found
+    return relations
 
 
 def _preposition_end(tokens: tuple[Token, ...], k: int) -> int:
@@ -318,12 +318,12 @@ def _subject(
 def _direct_objects(
     tokens: tuple[Token, ...], phrases: list[Phrase], by_head: dict[int, int]
 ) -> list[Relation]:
-    found: list[Relation] = []
+    relations: list[Relation] = []
     for k, phrase in enumerate(phrases):
         head = tokens[phrase.head]
         if head.dep == "dobj" and tokens[head.head].pos == "VERB":
             verb = tokens[head.head]
             subject = _subject(tokens, verb, by_head)
             here = verb.place + 1
-            found.append(Relation(subject, verb.place, verb.lemma.lower(), here, here, k))
-    return found
+            relations.append(Relation(subject, verb.place, verb.lemma.lower(), here, here, k))
+    return relations

@@ -90,15 +90,17 @@ class Alternatives:
         for (one, other), number in nouns.counts.joined.items():
             both[one, other] += number
             both[other, one] += number
-        found: dict[str, list[Alternative]] = {}
+        companions: dict[str, list[Alternative]] = {}
         for (one, other), number in sorted(both.items(), key=lambda pair: (-pair[1], pair[0])):
             kernel = kernel_of(other)
             if number < ATTESTED or one not in nouns.known or kernel == kernel_of(one):
                 continue
-            if other in nouns.deniable and len(found.setdefault(one, [])) < COMPANIONS:
+            if other in nouns.deniable and len(companions.setdefault(one, [])) < COMPANIONS:
                 same = self._same_sort(one, other)
-                found[one].append(Alternative(other, kernel, nouns.forms(other), number**0.5, same))
-        return {noun: tuple(others) for noun, others in found.items()}
+                companions[one].append(
+                    Alternative(other, kernel, nouns.forms(other), number**0.5, same)
+                )
+        return {noun: tuple(others) for noun, others in companions.items()}
 
     def _same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
         """By the table of categories, else by WordNet, else by how alike they are used."""
@@ -223,15 +225,15 @@ def load_wordnet(nouns: Iterable[str]) -> WordNet | None:
         parents: dict[int, int | None] = {}
 
         def chain(offset: int) -> Chain:
-            found: list[int] = []
+            senses_above: list[int] = []
             here: int | None = offset
-            while here is not None and here not in found:
-                found.append(here)
+            while here is not None and here not in senses_above:
+                senses_above.append(here)
                 if here not in parents:
                     data.seek(here)
                     parents[here] = _parent(data.readline().decode("latin-1"))
                 here = parents[here]
-            return tuple(found)
+            return tuple(senses_above)
 
         above = {
             noun.replace("_", " "): tuple(chain(offset) for offset in offsets)

@@ -137,20 +137,20 @@ def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
 def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
     """What excludes an attribute of a thing, and goes before its noun in the corpus."""
     known = context.lists.collocations.attributes.get(phrase.kernel)
-    if word not in SORT or not known or not is_settled(context, phrase, SORT[word]):
+    if word not in SORT or not known or not _is_clear(context, phrase, SORT[word]):
         return
     usual = max((n for other, n in known.items() if SORT.get(other) == SORT[word]), default=0)
     for other, close in CONTRARIES[word].items():
-        if known.get(other, 0) >= max(1, UNUSUAL * usual) and not is_said(context, close):
+        if known.get(other, 0) >= max(1, UNUSUAL * usual) and not _is_said(context, close):
             yield other, known[other] ** 0.5
 
 
-def is_said(context: CaptionContext, close: frozenset[str]) -> bool:
+def _is_said(context: CaptionContext, close: frozenset[str]) -> bool:
     """Whether a caption has an attribute or one that means nearly the same, of whatever thing."""
     return context.doubts(None if close.isdisjoint(context.facts.words) else "said elsewhere")
 
 
-def is_settled(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
+def _is_clear(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
     """Whether it is clear which thing has an attribute, and that it has it."""
     if sort == "colour" and phrase.kernel in PEOPLE:
         return False
@@ -165,8 +165,8 @@ def is_settled(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
     if not phrase.plural and not context.is_one(phrase):
         return not context.doubts("may be several")
     if sort in OPINIONS or (sort == "colour" and phrase.plural):
-        said = context.facts.attributes.get(phrase.kernel, Counter())
-        return sum(n for other, n in said.items() if SORT.get(other) == sort) >= 2
+        times = context.facts.attributes.get(phrase.kernel, Counter())
+        return sum(n for other, n in times.items() if SORT.get(other) == sort) >= 2
     return True
 
 
@@ -178,7 +178,7 @@ def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tupl
         return
     people = PEOPLE | {"people"}
     kernels = people if phrase.kernel in people else {phrase.kernel}
-    agree = sum(said[word] for kernel, said in facts.attributes.items() if kernel in kernels)
+    agree = sum(times[word] for kernel, times in facts.attributes.items() if kernel in kernels)
     if agree < 2 or any(other in facts.words for other in COUNTS if other != word):
         return
     place = COUNTS.index(word)
@@ -196,11 +196,11 @@ def add_attribute(context: CaptionContext) -> Iterator[Edit]:
         elsewhere = [w for w in context.facts.attributes.get(phrase.kernel, ()) if w in SORT]
         if not elsewhere or phrase.attributes or not _is_bare(context, phrase):
             continue
-        told = _sorts_told_behind(context)
-        for said in sorted(elsewhere):
-            if SORT[said] in told:
+        behind = _sorts_behind(context)
+        for attribute in sorted(elsewhere):
+            if SORT[attribute] in behind:
                 continue
-            for other, weight in _others(context, phrase, said):
+            for other, weight in _others(context, phrase, attribute):
                 first = tokens[phrase.core]
                 if phrase.core == 0:
                     change = Change(first.begin, first.end, f"{other} {first.text.lower()}")
@@ -209,7 +209,7 @@ def add_attribute(context: CaptionContext) -> Iterator[Edit]:
                 yield Edit((change,), "", other, weight)
 
 
-def _sorts_told_behind(context: CaptionContext) -> set[str]:
+def _sorts_behind(context: CaptionContext) -> set[str]:
     """Sorts of attributes that the caption speaks of other than before a noun: `painted red`."""
     before = {k for phrase in context.reading.phrases for k in phrase.attributes}
     words = (context.word(k) for k in range(len(context.source.parse.tokens)) if k not in before)

@@ -26,7 +26,7 @@ from tellapart.mine.negatives.negative import (
 from tellapart.mine.negatives.phrases import WORN, Phrase, Reading, Relation, read
 from tellapart.mine.negatives.rules.alternatives import Alternatives
 from tellapart.mine.negatives.rules.usage import (
-    TELLING,
+    SILENCE_TELLS,
     Collocations,
     CorpusCounts,
     Nouns,
@@ -83,9 +83,9 @@ class CaptionContext:
             return not self.doubts("mentioned")
         if facts.objects is not None and noun in nouns.denotes:
             return True
-        told = nouns.telling(noun) >= TELLING
+        named = nouns.mention_rate(noun) >= SILENCE_TELLS
         apart = nouns.share_images(noun, beside) <= SELDOM_TOGETHER
-        return not self.doubts(None if told and apart else "may be there")
+        return not self.doubts(None if named and apart else "may be there")
 
     def is_one(self, phrase: Phrase) -> bool:
         """Whether the image has one such thing, as far as its captions tell."""

@@ -68,7 +68,7 @@ RIDDEN = frozenset(
     phone laptop""".split()
 )
 """What one person is on, and not the next."""
-TELLING = frozenset(
+DISTINCTIVE = frozenset(
     f"{verb}{ending}"
     for verb in "hold carry rid wear push pull feed throw catch kick swing driv pett".split()
     for ending in ("ing", "s", "es")
@@ -113,8 +113,8 @@ def _other_gender(context: CaptionContext, phrase: Phrase) -> Iterator[Edit]:
     """A man for a woman, where all captions speak of one person and agree on which."""
     own, others = (MALE, FEMALE) if phrase.kernel in MALE else (FEMALE, MALE)
     words = context.facts.words
-    told = sum(context.facts.nouns.get(word, 0) for word in own)
-    if phrase.plural or not context.facts.alone or told < 3 or not others.isdisjoint(words):
+    named = sum(context.facts.nouns.get(word, 0) for word in own)
+    if phrase.plural or not context.facts.alone or named < 3 or not others.isdisjoint(words):
         return
     if not (GENDER_MARKS | UNCLEAR).isdisjoint(words) or phrase.core != phrase.head:
         return
@@ -152,17 +152,17 @@ def _same_sort_wanted(context: CaptionContext, place: int) -> bool | None:
     What stands somewhere has others of its sort beside it; what something is next to or has with
     it may have anything beside it that the corpus joins to it.
     """
-    found: list[bool] = []
+    wanted: list[bool] = []
     for relation in context.reading.relations:
         if relation.subject == place:
             if relation.name not in PLACES:
                 return None
-            found.append(True)
+            wanted.append(True)
         elif relation.object == place:
             if context.name(relation) not in LOOSE:
                 return None
-            found.append(False)
-    return any(found) if found else None
+            wanted.append(False)
+    return any(wanted) if wanted else None
 
 
 def _added(context: CaptionContext, phrase: Phrase, other: Alternative) -> str:
@@ -351,15 +351,15 @@ def _is_own(context: CaptionContext, relation: Relation, places: list[int]) -> b
     thing = context.reading.phrases[relation.object]
     if relation.object in places or relation.subject not in places:
         return False
-    if relation.last == relation.first and context.word(relation.verb) not in TELLING:
+    if relation.last == relation.first and context.word(relation.verb) not in DISTINCTIVE:
         return False
     if relation.subject == places[0]:
-        telling = relation.last == relation.first or thing.kernel in WORN | RIDDEN | SEATS
-        return telling and first.head < relation.first and thing.head < second.start
+        distinctive = relation.last == relation.first or thing.kernel in WORN | RIDDEN | SEATS
+        return distinctive and first.head < relation.first and thing.head < second.start
     # Clothes belong to whoever is nearest; what else stands behind may be said of both.
-    telling = relation.last == relation.first or thing.kernel in WORN | SEATS
+    distinctive = relation.last == relation.first or thing.kernel in WORN | SEATS
     joined = any(set(pair) == set(places) for pair in context.reading.joined)
-    return telling and not joined and thing.start > second.head
+    return distinctive and not joined and thing.start > second.head
 
 
 def _other_may(context: CaptionContext, relation: Relation, places: list[int]) -> bool:

@@ -33,8 +33,9 @@ USED, BARE, MASS = 0.05, 0.25, 0.5
 """Share of a noun's uses in a form for it to look right there, bare, and for it to be a mass."""
 IMPLIES, LIFT = 0.85, 3.0
 """Share of a noun's images that show an object for the noun to speak of it, and how much more."""
-TELLING = 0.4
-"""Mean share of captions that name a thing, over images where one does, for silence to tell."""
+SILENCE_TELLS = 0.4
+"""Mean share of captions that name a thing, over images where one does, for silence to say that
+it is not there."""
 SAME_IMAGES, ONE_CAPTION = 0.1, 0.35
 """Share of the rarer noun's images with both nouns, and how many captions with both to an image."""
 USUAL = 0.1
@@ -71,13 +72,13 @@ class CorpusCounts:
     """(noun, how it is used), see `form_of`"""
     images: Counter[str] = field(default_factory=_counter)
     """noun: images of which some caption has it"""
-    telling: Counter[str] = field(default_factory=_counter)
+    mention_shares: Counter[str] = field(default_factory=_counter)
     """noun: sum over images of the share of captions that have it, in thousandths"""
     together: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, noun) in order of the alphabet: images with both"""
     shown: Counter[WordPair] = field(default_factory=_pairs)
     """(noun, object): images with a caption that has the noun, which show the object"""
-    speaking: Counter[str] = field(default_factory=_counter)
+    described_with: Counter[str] = field(default_factory=_counter)
     """noun: images with a caption that has it, among those that are described"""
     objects: Counter[str] = field(default_factory=_counter)
     """object: images that show it"""
@@ -115,22 +116,22 @@ def count_image(
 ) -> None:
     """Count the captions of one image."""
     counts.pictures += 1
-    told: Counter[str] = Counter()
+    mentions: Counter[str] = Counter()
     for parse, reading in captions:
         nouns = {phrase.noun for phrase in reading.phrases}
-        told.update(nouns)
+        mentions.update(nouns)
         counts.beside.update(combinations(sorted(nouns), 2))
         _count_phrases(counts, parse, reading)
         _count_relations(counts, parse, reading)
-    counts.images.update(told.keys())
-    for noun, captions_with in told.items():
-        counts.telling[noun] += 1000 * captions_with // len(captions)
-    counts.together.update(combinations(sorted(told), 2))
+    counts.images.update(mentions.keys())
+    for noun, captions_with in mentions.items():
+        counts.mention_shares[noun] += 1000 * captions_with // len(captions)
+    counts.together.update(combinations(sorted(mentions), 2))
     if objects is not None:
         counts.described += 1
         counts.objects.update(objects)
-        counts.speaking.update(told.keys())
-        counts.shown.update((noun, name) for noun in told for name in objects)
+        counts.described_with.update(mentions.keys())
+        counts.shown.update((noun, name) for noun in mentions for name in objects)
 
 
 def _count_phrases(counts: CorpusCounts, parse: Parse, reading: Reading) -> None:
@@ -192,10 +193,10 @@ class Nouns:
     @cached_property
     def by_kernel(self) -> Mapping[str, str]:
         """The noun that is used most for each kernel."""
-        found: dict[str, str] = {}
+        usual: dict[str, str] = {}
         for noun in sorted(self.known, key=lambda n: (-self.counts.nouns[n], n)):
-            found.setdefault(kernel_of(noun), noun)
-        return found
+            usual.setdefault(kernel_of(noun), noun)
+        return usual
 
     @cached_property
     def _written(self) -> Mapping[tuple[str, bool], str]:
@@ -226,18 +227,22 @@ class Nouns:
     def denotes(self) -> Mapping[str, frozenset[str]]:
         """The objects that a noun speaks of, learnt from images that say what they show."""
         counts = self.counts
-        found: dict[str, set[str]] = {noun: {noun} for noun in counts.objects}
+        objects: dict[str, set[str]] = {noun: {noun} for noun in counts.objects}
         for (noun, name), number in counts.shown.items():
-            images = counts.speaking[noun]
+            images = counts.described_with[noun]
             usual = counts.objects[name] / counts.described
             if images >= FEWEST // 3 and number >= max(IMPLIES, LIFT * usual) * images:
-                found.setdefault(noun, set()).add(name)
-        return {noun: frozenset(names) for noun, names in found.items()}
+                objects.setdefault(noun, set()).add(name)
+        return {noun: frozenset(names) for noun, names in objects.items()}
 
-    def telling(self, noun: str) -> float:
-        """How many of the captions name a thing, where one of them does."""
+    def mention_rate(self, noun: str) -> float:
+        """The mean share of captions that name a thing, over images where one of them does.
+
+        It answers what `informativeness.TermMentions.rates` answers, whether captions would have
+        said so; but of nouns with their compounds, as the parse has them, not of words.
+        """
         images = self.counts.images[noun]
-        return self.counts.telling[noun] / 1000 / images if images else 0.0
+        return self.counts.mention_shares[noun] / 1000 / images if images else 0.0
 
     @cached_property
     def deniable(self) -> frozenset[str]:
@@ -253,7 +258,7 @@ class Nouns:
             and (
                 numbers[noun] >= USUAL * usual[denotes[noun]]
                 if noun in denotes
-                else self.telling(noun) >= TELLING
+                else self.mention_rate(noun) >= SILENCE_TELLS
             )
         )
 
@@ -264,14 +269,14 @@ class Nouns:
         They share images (one says couch, the next says sofa) but seldom a caption, where two
         things that are there together share captions as well.
         """
-        found: dict[str, set[str]] = {}
+        same: dict[str, set[str]] = {}
         for (one, other), images in self.counts.together.items():
             if self.counts.beside[one, other] >= ONE_CAPTION * images:
                 continue
             if one in self.known and self.share_images(one, other) >= SAME_IMAGES:
-                found.setdefault(one, set()).add(other)
-                found.setdefault(other, set()).add(one)
-        return {noun: frozenset(others) for noun, others in found.items()}
+                same.setdefault(one, set()).add(other)
+                same.setdefault(other, set()).add(one)
+        return {noun: frozenset(others) for noun, others in same.items()}
 
     def share_images(self, one: str, other: str) -> float:
         """The share of the images of the rarer of two things that have captions with both."""
@@ -297,11 +302,11 @@ class Collocations:
     @cached_property
     def attributes(self) -> Mapping[str, Mapping[str, int]]:
         """For each kernel the attributes that it takes, with how often."""
-        found: dict[str, dict[str, int]] = {}
+        takes: dict[str, dict[str, int]] = {}
         for attribute, kernel in sorted(attested(self.counts.attributes, ATTRIBUTE_LIFT)):
             number = self.counts.attributes[attribute, kernel]
-            found.setdefault(kernel, {})[attribute] = number
-        return found
+            takes.setdefault(kernel, {})[attribute] = number
+        return takes
 
     def takes(self, kernel: str, attribute: str) -> bool:
         """Whether a kernel has an attribute somewhere."""
