@@ -56,7 +56,7 @@ def export(
     out: Annotated[Path | str, Help("Folder to write to.")],
     *,
     look: Annotated[
-        bool, Help("Put the pictures into the file.", alias="--images/--no-look")
+        bool, Help("Put the pictures into the file.", alias="--images/--no-images")
     ] = True,
     overwrite: Overwrite = False,
 ) -> Path:
