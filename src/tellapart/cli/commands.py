@@ -28,6 +28,8 @@ from tellapart.verbs.verb import Verb
 REQUIRED: Any = inspect.Parameter.empty
 CALL, OPTIONS, FLAGS = "call", "options", "flags"
 GIVEN_BY_PROGRAM = ("progress", "ready")
+ALIAS = "older_name_of_"
+JSON = typer.Option("--json", help="Print JSON instead of text.")
 USUAL = {**vars(builtins), "Path": Path, "Sequence": Sequence}
 """Known in every module: a type that several verbs share is written as text in one of them."""
 
@@ -242,10 +244,6 @@ def _annotated(annotation: Any, module: str) -> tuple[Any, Help] | None:
     kind, *more = get_args(found)
     said = next((one for one in more if isinstance(one, Help)), None)
     return None if said is None else (evaluate_annotation(kind, module), said)
-
-
-ALIAS = "older_name_of_"
-JSON = typer.Option("--json", help="Print JSON instead of text.")
 
 
 def command_of(name: str, verb: Verb) -> Any:
