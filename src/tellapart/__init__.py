@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.errors import TellapartError
     from tellapart.items import Image, Item
-    from tellapart.measures.captioning.options import CaptionOptions
+    from tellapart.measures.caption_judge import CaptionOptions
     from tellapart.measures.comparison import Comparison
     from tellapart.measures.estimate import Estimate
     from tellapart.measures.retrieval import RetrievalOptions
@@ -78,7 +78,7 @@ _WHERE = {
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "mine.building",
-    "CaptionOptions": "measures.captioning.options",
+    "CaptionOptions": "measures.caption_judge",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
     "CreateStudyOptions": "verbs.study.create",

@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 from tellapart.cli.main import app
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, TellapartError
-from tellapart.measures.captioning.fewer import Fewer
-from tellapart.measures.captioning.options import NATIVE, CaptionOptions
-from tellapart.measures.captioning.systems import Columns, Written, read_written
+from tellapart.measures.caption_judge import NATIVE, CaptionOptions, drawn_references
+from tellapart.measures.caption_systems import SystemCaptions, read_system
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import cider_d
 from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
@@ -30,8 +29,8 @@ def options(**more) -> CaptionOptions:
     return CaptionOptions(**{**QUICK, "metrics": ("BLEU-4", "CIDEr-D"), **more})
 
 
-def written(name: str, found: dict[str, str]) -> Written:
-    return Written(name, found)
+def written(name: str, found: dict[str, str]) -> SystemCaptions:
+    return SystemCaptions(name, found)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +39,14 @@ def corpus(world):
 
 
 @pytest.fixture(scope="module")
-def good(corpus) -> Written:
+def good(corpus) -> SystemCaptions:
     """A system that says what somebody said."""
     texts = corpus.texts_by_image
     return written("good", {image: own[0] for image, own in texts.items()})
 
 
 @pytest.fixture(scope="module")
-def poor(corpus) -> Written:
+def poor(corpus) -> SystemCaptions:
     """A system that says the same of everything, but for the first twenty images."""
     texts = corpus.texts_by_image
     same = next(iter(texts.values()))[1]
@@ -130,7 +129,6 @@ def test_document_frequencies_come_from_where_they_are_asked_from(corpus, good, 
 
 
 def test_fewer_references_are_random_ones_of_each_image(corpus, poor):
-    asked = Fewer((1, 3, 5), repeats=4)
     found = captions(poor, corpus, options(references_used=(1, 3, 5), repeats=4))
     rows = {(row.metric, row.used): row for row in found.fewer}
     whole = found.value("poor", "BLEU-4")
@@ -138,13 +136,13 @@ def test_fewer_references_are_random_ones_of_each_image(corpus, poor):
     assert rows["BLEU-4", 5].value == pytest.approx(whole) and rows["BLEU-4", 5].repeats == 1
     assert rows["BLEU-4", 1].repeats == 4 and rows["BLEU-4", 1].spread > 0
     references = list(corpus.texts_by_image.values())
-    drawn = [asked.drawn(references, 3, repeat) for repeat in range(2)]
+    drawn = [drawn_references(references, 3, 0, repeat) for repeat in range(2)]
     assert drawn[0] != drawn[1]
     for some, own in zip(drawn[0], references, strict=True):
         assert len(some) == 3 and all(some.count(text) <= own.count(text) for text in some)
     slow = []
     for repeat in range(4):
-        some = asked.drawn(references, 3, repeat)
+        some = drawn_references(references, 3, 0, repeat)
         sets = ReferenceSets.of(
             ptb_tokenise(list(poor.captions.values())), [ptb_tokenise(own) for own in some]
         )
@@ -156,9 +154,9 @@ def test_fewer_references_are_random_ones_of_each_image(corpus, poor):
 def test_an_image_with_too_few_references_keeps_all_and_is_counted(corpus, poor):
     found = captions(poor, corpus, options(references_used=(7,)))
     assert {row.short for row in found.fewer} == {60}
-    with pytest.raises(BadInput, match="0 references are none"):
+    with pytest.raises(BadInput, match="judged by 0 references"):
         captions(poor, corpus, options(references_used=(0,)))
-    with pytest.raises(BadInput, match="0 draws"):
+    with pytest.raises(BadInput, match="drawn 0 times"):
         captions(poor, corpus, options(references_used=(1,), repeats=0))
 
 
@@ -228,7 +226,7 @@ def test_one_image_has_a_score_but_no_interval(corpus, good):
 def test_a_bad_row_is_named(rows, said, tmp_path):
     path = results_file(tmp_path / "results.json", rows)
     with pytest.raises(BadInput, match=said) as caught:
-        read_written(path)
+        read_system(path)
     assert str(path) in str(caught.value)
 
 
@@ -241,8 +239,8 @@ def test_bad_rows_are_left_out_only_when_asked_and_listed(tmp_path):
     ]
     path = results_file(tmp_path / "mine.json", rows)
     with pytest.raises(BadInput, match=r"two captions: 'a dog' and 'a cat' \(and 1 more"):
-        read_written(path)
-    found = read_written(path, skip_bad=True)
+        read_system(path)
+    found = read_system(path, skip_bad=True)
     assert found.captions == {"1": "a dog", "3": ""} and len(found.skipped) == 2
     assert found.name == "mine"
 
@@ -253,19 +251,19 @@ def test_files_that_are_not_utf8_or_not_whole_are_said(tmp_path):
         path = tmp_path / f"{encoding}.json"
         path.write_bytes(text.encode(encoding))
         with pytest.raises(BadInput, match="not UTF-8"):
-            read_written(path)
+            read_system(path)
     marked = tmp_path / "marked.json"
     marked.write_bytes(text.encode("utf-8-sig"))
-    assert read_written(marked).captions == {"1": "a café"}
+    assert read_system(marked).captions == {"1": "a café"}
     cut = tmp_path / "cut.json"
     cut.write_text(text[:20])
     with pytest.raises(BadInput, match="is not JSON"):
-        read_written(cut)
+        read_system(cut)
     with pytest.raises(BadInput, match="there is no file"):
-        read_written(tmp_path / "none.json")
+        read_system(tmp_path / "none.json")
     (tmp_path / "results.txt").write_text(text)
     with pytest.raises(BadInput, match="not a table"):
-        read_written(tmp_path / "results.txt")
+        read_system(tmp_path / "results.txt")
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "json.gz", "csv.gz"])
@@ -283,19 +281,19 @@ def test_tables_and_packed_files_are_read(kind, tmp_path):
         text = table.write_csv(separator="\t" if kind == "tsv" else ",", quote_style="necessary")
         text = text.replace('""', "")  # an empty cell, as most programs write it
         path.write_bytes(gzip.compress(text.encode()) if kind == "csv.gz" else text.encode())
-    found = read_written(path)
+    found = read_system(path)
     assert found.captions == {"7": "A dog, red.", "8": ""} and found.name == "mine"
 
 
 def test_columns_are_named_and_nulls_outside_text_tables_are_mistakes(tmp_path):
     path = tmp_path / "mine.parquet"
     pl.DataFrame({"file": ["7"], "said": ["A dog."]}).write_parquet(path)
-    assert read_written(path, Columns("file", "said")).captions == {"7": "A dog."}
+    assert read_system(path, "file", "said").captions == {"7": "A dog."}
     with pytest.raises(TellapartError, match="no column called 'image'"):
-        read_written(path)
+        read_system(path)
     pl.DataFrame({"image_id": [7, 8], "caption": ["A dog.", None]}).write_parquet(path)
     with pytest.raises(BadInput, match="caption of image 8 is missing"):
-        read_written(path)
+        read_system(path)
 
 
 def test_images_are_known_by_file_name_too(tmp_path):
@@ -366,7 +364,7 @@ def test_the_verb_checks_before_it_computes(run, tmp_path):
     for words, said in (
         (["--per-image", "each.xlsx"], "not a name for a table"),
         (["--references-used", "many"], "is not a whole number"),
-        (["--resamples", "0"], "no random draws"),
+        (["--resamples", "0"], "need random draws"),
     ):
         error = run(*words).exception
         assert isinstance(error, BadInput) and said in error.what

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr
-from scipy.stats import norm, t
+from scipy.special import bdtr, ndtr, stdtrit
 
 from tellapart.stats.intervals import effective_size, unchanging_interval
 from tellapart.types import Bools, Floats, Ints
@@ -102,7 +101,7 @@ def expanded_tail(clusters: int, level: float = 0.95) -> float:
     (0.025, 0.0159)
     """
     stretch = np.sqrt(clusters / (clusters - 1))
-    return float(norm.cdf(stretch * t.ppf((1 - level) / 2, clusters - 1)))
+    return float(ndtr(stretch * stdtrit(clusters - 1, (1 - level) / 2)))
 
 
 def _nothing_varies(sums: Floats, counts: Floats) -> Bools:

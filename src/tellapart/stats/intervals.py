@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from tellapart.types import Floats, Ints
 
@@ -72,7 +72,7 @@ def effective_size(counts: npt.NDArray[Any]) -> float:
 
 def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval (Wilson 1927); `n` may be an effective sample size."""
-    z = float(norm.ppf(1 - (1 - level) / 2))
+    z = float(ndtri(1 - (1 - level) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low = 0.0 if share == 0 else max(0.0, float(centre - half))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from tellapart.stats.intervals import Interval, effective_size, unchanging_interval, wilson
 from tellapart.types import Bools, Floats, Ints
@@ -47,7 +47,7 @@ def auc(
     m, n = len(over), len(under)
     variance = (_spread(x, x, k) / m**2 + _spread(y, y, k) / n**2) + 2 * _spread(x, y, k) / (m * n)
     logit = np.log(area / (1 - area))
-    step = float(norm.ppf(0.975)) * np.sqrt(max(variance, 0.0)) / (area * (1 - area))
+    step = float(ndtri(0.975)) * np.sqrt(max(variance, 0.0)) / (area * (1 - area))
     low, high = 1 / (1 + np.exp(-(logit - step))), 1 / (1 + np.exp(-(logit + step)))
     return area, Interval(float(low), float(high), "Obuchowski 1997, logit scale")
 
@@ -82,7 +82,7 @@ class AucDifference:
         """Normal, within -1 and 1; without an error as where nothing varies."""
         if self.error == 0:
             return unchanging_interval(self.difference, self.size, level)
-        step = float(norm.ppf((1 + level) / 2)) * self.error
+        step = float(ndtri((1 + level) / 2)) * self.error
         return max(-1.0, self.difference - step), min(1.0, self.difference + step)
 
     @property
@@ -90,7 +90,7 @@ class AucDifference:
         """Two-sided, normal; without an error that of as many coins that fall alike."""
         if self.error == 0:
             return 1.0 if self.difference == 0 else float(min(1.0, 2 * 0.5**self.size))
-        return float(2 * norm.sf(abs(self.difference) / self.error))
+        return float(2 * ndtr(-abs(self.difference) / self.error))
 
 
 def auc_difference(

@@ -8,13 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.measures.captioning.captions import Results, judge_captions
-from tellapart.measures.captioning.options import CaptionOptions
-from tellapart.measures.captioning.results import (
-    CaptionScores,
-    check_table_name,
-    write_per_image,
-)
+from tellapart.measures.caption_judge import CaptionOptions, Results, judge_captions
+from tellapart.measures.caption_scores import CaptionScores, check_table_name, write_per_image
 from tellapart.options import Help
 from tellapart.types import Progress, silent
 from tellapart.verbs.verb import Verb

@@ -206,10 +206,10 @@ def check_table_name(path: Path) -> None:
         )
 
 
-def write_per_image(found: CaptionScores, path: Path) -> None:
+def write_per_image(scores: CaptionScores, path: Path) -> None:
     """The table of images as a file, in the form that its name ends in."""
     check_table_name(path)
-    kind, table = suffix(path), found.per_image
+    kind, table = suffix(path), scores.per_image
     if kind == "parquet":
         write_parquet(path, table)
         return

@@ -1,0 +1,380 @@
+"""Captions judged: every system by every metric, with intervals, tests and fewer references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
+from tellapart.errors import BadInput
+from tellapart.measures.caption_scores import (
+    CaptionPair,
+    CaptionScore,
+    CaptionScores,
+    FewerReferences,
+)
+from tellapart.measures.caption_systems import (
+    JudgedImages,
+    SystemCaptions,
+    bring_together,
+    read_system,
+)
+from tellapart.options import Cache, Help, Seed, SkipBad
+from tellapart.registry import caption_metrics
+from tellapart.stats.differences import holm
+from tellapart.stats.totals import Swapped, interval_of, resampled_totals
+from tellapart.store.cache import default_folder
+from tellapart.text.caption_metrics.metric import CaptionMetric, Marks, Material, Texts, metric_of
+from tellapart.text.caption_metrics.references import DocumentFrequencies
+from tellapart.types import Floats, Progress, silent
+
+NATIVE = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr", "CIDEr-D")
+"""Metrics that need nothing but this package: those that are taken unless others are named."""
+ALL = "all"
+JUDGED, GIVEN = "judged", "references"
+Results = Path | str | SystemCaptions
+MarksTable = tuple[tuple[Marks, ...], ...]
+"""What each metric (outer) makes of each system (inner)."""
+SAME = 1e-12
+"""Scores of a caption nearer than this are level."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionOptions:
+    """How to judge captions.
+
+    `metrics` are names, or `all` for every one that can run here. `references_used` asks for scores
+    with fewer references. `frequencies` are CIDEr's document frequencies: of the references of the
+    images that are `judged` (as in the COCO scripts), of all `references` given, or of the corpus
+    at a path. `every_image`: an image that a system did not caption counts as an empty caption.
+    """
+
+    metrics: Annotated[
+        tuple[str, ...], Help("Names, separated by commas, or all (see: list caption-metrics).")
+    ] = NATIVE
+    references_used: Annotated[
+        tuple[int, ...],
+        Help("Also with this many random references an image: 1 or 1,2,3 or 1-5."),
+    ] = ()
+    repeats: Annotated[int, Help("How often random references are drawn.")] = 10
+    frequencies: Annotated[
+        str,
+        Help(
+            "CIDEr's document frequencies: of the references of the images judged (as the "
+            "COCO scripts do), of all references, or of the corpus at a path."
+        ),
+    ] = JUDGED
+    every_image: Annotated[bool, Help("An image without a caption counts as an empty one.")] = False
+    resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000
+    permutations: Annotated[int, Help("Random swaps for the tests.")] = 10_000
+    seed: Seed = 0
+    image_column: Annotated[
+        str, Help("Tables: the column of images (default: image_id or image).")
+    ] = ""
+    caption_column: Annotated[str, Help("Tables: the column of captions.")] = "caption"
+    cache: Cache = None
+    skip_bad: SkipBad = False
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How the references are read."""
+        return ReadOptions(
+            image_column=self.image_column or "image",
+            caption_column=self.caption_column,
+            skip_bad=self.skip_bad,
+        )
+
+    def check(self) -> None:
+        """Raise where a number makes no sense."""
+        if min(self.resamples, self.permutations) < 1:
+            raise BadInput(
+                "intervals and tests need random draws", allowed="1 resample and 1 swap or more"
+            )
+        if min(self.references_used, default=1) < 1:
+            used = min(self.references_used)
+            raise BadInput(f"no caption is judged by {used} references", allowed="1 or more")
+        if self.repeats < 1:
+            raise BadInput(f"references cannot be drawn {self.repeats} times", allowed="1 or more")
+
+    def rng(self, *what: str) -> np.random.Generator:
+        """The generator for one step."""
+        return seeds.rng(self.seed, "captions", *what)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChoice:
+    """The metrics to judge by, and why others that were asked for are not among them."""
+
+    metrics: tuple[CaptionMetric, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def choose_metrics(names: tuple[str, ...]) -> MetricChoice:
+    """Metrics by their names; one that is named must be able to run, of `all` those that are."""
+    if not names:
+        raise BadInput("no metric was named", allowed=", ".join((*caption_metrics.names(), ALL)))
+    able: dict[str, CaptionMetric] = {}
+    left_out = []
+    for name in caption_metrics.names() if ALL in names else names:
+        metric = metric_of(name)
+        problem = metric.lacking()
+        if problem is None:
+            able[metric.name] = metric
+        elif ALL in names:
+            todo = f" ({problem.todo})" if problem.todo else ""
+            left_out.append(f"{name} is left out: {problem.what}{todo}")
+        else:
+            raise problem
+    return MetricChoice(tuple(able.values()), tuple(left_out))
+
+
+def judge_captions(
+    results: Results | Sequence[Results],
+    references: Corpus | Path | str,
+    options: CaptionOptions = CaptionOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> CaptionScores:
+    """Judge one system's captions, or several systems side by side.
+
+    `results` are COCO results files or tables with an image and a caption in each row;
+    `references` any corpus that can be read. Systems are judged on the images that all of them
+    answered and that have references; what is left out is among the remarks.
+    """
+    options.check()
+    chosen = choose_metrics(options.metrics)
+    systems = _systems(results, options)
+    if not isinstance(references, Corpus):
+        references = read_corpus(references, options.reading)
+    judged = bring_together(
+        systems, references, skip_bad=options.skip_bad, every=options.every_image
+    )
+    texts = Texts(options.cache or default_folder())
+    frequencies = _frequencies(options, references, texts)
+    materials = [Material(own, judged.references, frequencies, texts) for own in judged.captions]
+    metrics = chosen.metrics
+    table = judge(materials, metrics, progress)
+    fewer = with_fewer(judged.systems, materials, metrics, options, progress)
+    drawn = ResampledMarks.of(table, options)
+    skipped = (f"references: left out: {what}" for what in references.skipped[:5])
+    return CaptionScores(
+        tuple(scores_of(judged, metrics, drawn)),
+        tuple(pairs_of(judged, metrics, drawn, options)),
+        tuple(fewer),
+        _per_image(judged, chosen, table),
+        (*judged.remarks, *skipped, *chosen.left_out),
+        tuple(_methods(judged, chosen, options)),
+    )
+
+
+def _systems(results: Results | Sequence[Results], options: CaptionOptions) -> list[SystemCaptions]:
+    every = [results] if isinstance(results, Results) else list(results)
+    if not every:
+        raise BadInput("no results were given", allowed="one file or more")
+    return [
+        one
+        if isinstance(one, SystemCaptions)
+        else read_system(
+            one, options.image_column, options.caption_column, skip_bad=options.skip_bad
+        )
+        for one in every
+    ]
+
+
+def _frequencies(
+    options: CaptionOptions, references: Corpus, texts: Texts
+) -> DocumentFrequencies | None:
+    """Where CIDEr's weights come from; None for the references of the images that are judged."""
+    if options.frequencies == JUDGED:
+        return None
+    corpus = references
+    if options.frequencies != GIVEN:
+        corpus = read_corpus(options.frequencies, options.reading)
+    return DocumentFrequencies.of([texts.tokens(own) for own in corpus.texts_by_image.values()])
+
+
+def _per_image(judged: JudgedImages, chosen: MetricChoice, table: MarksTable) -> pl.DataFrame:
+    """One row an image and system: what was written, and its score by each metric."""
+    frames = []
+    for s, system in enumerate(judged.systems):
+        frame = pl.DataFrame(
+            {"system": system, "image": judged.images, "caption": judged.captions[s]}
+        )
+        columns = {m.name: table[k][s].each for k, m in enumerate(chosen.metrics)}
+        frames.append(frame.with_columns(**{n: pl.Series(each) for n, each in columns.items()}))
+    return pl.concat(frames)
+
+
+def _methods(judged: JudgedImages, chosen: MetricChoice, options: CaptionOptions) -> list[str]:
+    """How the numbers were got, in words."""
+    images = len(judged.images)
+    methods = [f"scores are times 100; {images:,} image{'' if images == 1 else 's'}"]
+    if images > 1:
+        methods.append(
+            f"interval: bootstrap over images, {options.resamples:,} resamples; of BLEU and METEOR "
+            "the counts are resampled, CIDEr keeps its document frequencies"
+        )
+    if len(judged.systems) > 1 and images > 1:
+        methods.append(
+            "test: the systems' captions swapped on random images (approximate randomization), "
+            f"{options.permutations:,} times; interval of A - B: paired bootstrap"
+        )
+    if any(metric.name.startswith("CIDEr") for metric in chosen.metrics):
+        source = {JUDGED: "the references of these images", GIVEN: "all references given"}
+        where = source.get(options.frequencies, options.frequencies)
+        methods.append(f"CIDEr's document frequencies: of {where}")
+    if options.references_used:
+        methods.append(
+            f"fewer references: random ones, {options.repeats} draws, mean ± standard "
+            "deviation; below it the share of the score with all"
+        )
+    return methods
+
+
+def judge(
+    materials: Sequence[Material], metrics: Sequence[CaptionMetric], progress: Progress
+) -> MarksTable:
+    """All marks; one material a system."""
+    table = []
+    for metric in metrics:
+        row = []
+        for k, material in enumerate(materials, 1):
+            row.append(metric.marks(material))
+            progress(metric.name, k, len(materials))
+        table.append(tuple(row))
+    return tuple(table)
+
+
+@dataclass(frozen=True, slots=True)
+class ResampledMarks:
+    """All marks, and their features summed over resampled images: the same images for all."""
+
+    table: MarksTable
+    totals: Floats
+    begins: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, table: MarksTable, options: CaptionOptions) -> ResampledMarks:
+        """Resample once for all metrics and systems."""
+        columns = [marks.features for row in table for marks in row]
+        ends = iter(np.cumsum([0, *(c.shape[1] for c in columns)]).tolist())
+        begins = tuple(tuple(next(ends) for _ in row) for row in table)
+        every = np.concatenate(columns, axis=1)
+        return cls(table, resampled_totals(every, options.rng("images"), options.resamples), begins)
+
+    def scores(self, m: int, s: int) -> Floats:
+        """A system's score by a metric, one a resample."""
+        marks, begin = self.table[m][s], self.begins[m][s]
+        return marks.statistic(self.totals[:, begin : begin + marks.features.shape[1]])
+
+
+def scores_of(
+    judged: JudgedImages, metrics: Sequence[CaptionMetric], drawn: ResampledMarks
+) -> Iterator[CaptionScore]:
+    """One score a metric and system."""
+    images = len(judged.images)
+    for m, metric in enumerate(metrics):
+        for s, system in enumerate(judged.systems):
+            value, low, high = drawn.table[m][s].overall, None, None
+            if images > 1:
+                low, high = interval_of(drawn.scores(m, s), images)
+            yield CaptionScore(system, metric.name, value, low, high, images, metric.scale)
+
+
+def pairs_of(
+    judged: JudgedImages,
+    metrics: Sequence[CaptionMetric],
+    drawn: ResampledMarks,
+    options: CaptionOptions,
+) -> Iterator[CaptionPair]:
+    """Every two systems by every metric, with Holm's correction over the pairs of a metric."""
+    couples = list(combinations(range(len(judged.systems)), 2))
+    if not couples or len(judged.images) < 2:
+        return
+    for m, metric in enumerate(metrics):
+        pairs = [_pair(judged, metric, drawn, m, couple, options) for couple in couples]
+        adjusted = holm(np.array([pair.p for pair in pairs]))
+        for pair, p in zip(pairs, adjusted, strict=True):
+            yield replace(pair, p_holm=float(p))
+
+
+def _pair(
+    judged: JudgedImages,
+    metric: CaptionMetric,
+    drawn: ResampledMarks,
+    m: int,
+    couple: tuple[int, int],
+    options: CaptionOptions,
+) -> CaptionPair:
+    one, other = couple
+    first, second = drawn.table[m][one], drawn.table[m][other]
+    names = judged.systems[one], judged.systems[other]
+    resampled = drawn.scores(m, one) - drawn.scores(m, other)
+    low, high = interval_of(resampled, len(judged.images))
+    rng = options.rng("swaps", metric.name, *names)
+    swapped = Swapped.of(first.features - second.features, rng, options.permutations)
+    # what stays with the first system is its own gap over the second; the second gets the rest
+    after = first.statistic(second.features.sum(axis=0) + swapped.gaps)
+    after = after - first.statistic(first.features.sum(axis=0) - swapped.gaps)
+    difference, each = first.overall - second.overall, first.each - second.each
+    p = swapped.p(after, difference)
+    return CaptionPair(
+        metric.name, *names, first.overall, second.overall, difference, low, high, p, p,
+        won=int((each > SAME).sum()), lost=int((each < -SAME).sum()), images=len(each),
+        scale=metric.scale, exact=swapped.exact,
+    )  # fmt: skip
+
+
+def with_fewer(
+    systems: Sequence[str],
+    materials: Sequence[Material],
+    metrics: Sequence[CaptionMetric],
+    options: CaptionOptions,
+    progress: Progress,
+) -> list[FewerReferences]:
+    """Scores with random references left out; the same ones for every system.
+
+    BISON's figure 4 (Hu et al. 2019, section 3): how scores depend on the number of references.
+    Document frequencies, unless they are given, are those of the references that are used, as if
+    no others had been collected.
+    """
+    references = materials[0].references
+    most = max(map(len, references))
+    rows = []
+    for used in options.references_used:
+        repeats = options.repeats if used < most else 1
+        values = np.empty((repeats, len(metrics), len(systems)))
+        for repeat in range(repeats):
+            drawn = drawn_references(references, used, options.seed, repeat)
+            some = [replace(material, references=drawn) for material in materials]
+            table = judge(some, metrics, silent)
+            values[repeat] = [[marks.overall for marks in row] for row in table]
+            progress(f"{used} references", repeat + 1, repeats)
+        short = sum(len(own) < used for own in references)
+        rows += [
+            FewerReferences(
+                system, metric.name, used, repeats, float(values[:, m, s].mean()),
+                float(values[:, m, s].std(ddof=1)) if repeats > 1 else 0.0,
+                short, metric.scale,
+            )
+            for m, metric in enumerate(metrics)
+            for s, system in enumerate(systems)
+        ]  # fmt: skip
+    return rows
+
+
+def drawn_references(
+    references: Sequence[Sequence[str]], used: int, seed: int, repeat: int
+) -> list[list[str]]:
+    """Random references of each image, `used` of them or all; in order, none twice."""
+    rng = seeds.rng(seed, "references", used, repeat)
+    return [
+        [own[k] for k in np.sort(rng.permutation(len(own))[:used]).tolist()] for own in references
+    ]

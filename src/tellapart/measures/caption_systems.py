@@ -1,0 +1,234 @@
+"""Captioning systems: what each wrote, and the images on which they can be judged together.
+
+A results file is a JSON list of {"image_id": ..., "caption": ...}; a table has a column of images
+and one of captions. Each image has one caption. An empty caption is an answer, if a poor one; one
+that is missing, NaN or a number is a mistake in the file. Nothing is left out without a remark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tellapart.corpus.coco import coco_id
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reader import name_of
+from tellapart.errors import BadInput, Problems
+from tellapart.tables import read_json, read_table, require_columns, suffix
+
+TEXT_TABLES = ("csv", "tsv")
+IMAGE_COLUMNS = ("image_id", "image")
+FORM = '[{"image_id": 42, "caption": "A dog."}, ...]'
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCaptions:
+    """A system's captions by image id; `skipped` tells what `skip_bad` left out."""
+
+    name: str
+    captions: Mapping[str, str]
+    skipped: tuple[str, ...] = ()
+
+
+def read_system(
+    path: Path | str,
+    image_column: str = "",
+    caption_column: str = "caption",
+    *,
+    skip_bad: bool = False,
+) -> SystemCaptions:
+    """Read what a system wrote, plain or gzipped.
+
+    The columns are those of a table; without `image_column` it is image_id or image.
+    """
+    path = Path(path)
+    if suffix(path) == "json":
+        rows = _json_rows(path)
+    else:
+        rows = _table_rows(path, image_column, caption_column)
+    problems, captions = Problems(skip=skip_bad), dict[str, str]()
+    for number, row in enumerate(rows, 1):
+        try:
+            image, caption = _image(row), _caption(row)
+            if image in captions:
+                raise BadInput(
+                    f"image {image} has two captions: {captions[image]!r:.80} and {caption!r:.80}",
+                    allowed="one caption for each image",
+                    todo="take all but one out of the file",
+                )
+            captions[image] = caption
+        except BadInput as problem:
+            problem.where = f"{path}, row {number}"
+            problems.add(problem)
+    problems.settle()
+    if not captions:
+        raise BadInput(f"{path.name} holds no captions", where=str(path), allowed=FORM)
+    return SystemCaptions(name_of(path), captions, tuple(p.what for p in problems))
+
+
+def _json_rows(path: Path) -> Iterable[Any]:
+    rows = read_json(path)
+    if not isinstance(rows, list):
+        what = "an object" if isinstance(rows, dict) else type(rows).__name__
+        raise BadInput(
+            f"{path.name} is {what}, not a list of captions",
+            where=str(path),
+            allowed=f"{FORM}, or a table (.csv .tsv .jsonl .parquet)",
+            todo="give a file of results here, and captions by people with --references",
+        )
+    return rows
+
+
+def _table_rows(path: Path, image: str, caption: str) -> Iterable[Any]:
+    table = read_table(path)
+    usual = [name for name in IMAGE_COLUMNS if name in table.columns]
+    image = image or (usual[0] if usual else IMAGE_COLUMNS[-1])
+    require_columns(table, [image, caption], path)
+    # In these an empty cell is how an empty text is written.
+    blank = "" if suffix(path) in TEXT_TABLES else None
+    for row in table.select(image, caption).iter_rows():
+        yield {"image_id": row[0], "caption": blank if row[1] is None else row[1]}
+
+
+def _image(row: Any) -> str:
+    if not isinstance(row, dict) or "image_id" not in row or "caption" not in row:
+        raise BadInput(f"a row is {row!r:.80}", allowed='{"image_id": 42, "caption": "A dog."}')
+    image = row["image_id"]
+    if isinstance(image, bool) or not isinstance(image, int | str) or image == "":
+        raise BadInput(
+            f"an image is {type(image).__name__} ({image!r:.60})",
+            allowed="the image's id, text or a whole number",
+        )
+    return str(image)
+
+
+def _caption(row: Mapping[str, Any]) -> str:
+    caption = row["caption"]
+    if isinstance(caption, str):
+        return caption
+    kind = f"{type(caption).__name__} ({caption!r:.60})"
+    if caption is None or (isinstance(caption, float) and math.isnan(caption)):
+        kind = "missing" if caption is None else "NaN"
+    raise BadInput(
+        f"the caption of image {row['image_id']} is {kind}, not text",
+        allowed="text; an empty caption is written as an empty text and scores 0",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedImages:
+    """The images that every system answered, in the corpus's order, with what was written of each.
+
+    `captions[s][k]` is what system s wrote of image k, `references[k]` what people wrote of it.
+    """
+
+    systems: tuple[str, ...]
+    images: tuple[str, ...]
+    captions: tuple[tuple[str, ...], ...]
+    references: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...]
+
+
+def bring_together(
+    systems: Sequence[SystemCaptions],
+    corpus: Corpus,
+    *,
+    skip_bad: bool = False,
+    every: bool = False,
+) -> JudgedImages:
+    """The images with references that all systems answered.
+
+    With `every`, all images that have references: one without a caption counts as an empty one.
+    """
+    systems = [_known(system, corpus, skip_bad) for system in systems]
+    references = corpus.texts_by_image
+    remarks = [f"{s.name}: left out: {what}" for s in systems for what in s.skipped[:5]]
+    more = {s.name: len(s.skipped) - 5 for s in systems if len(s.skipped) > 5}
+    remarks += [f"{name}: left out: ... and {n:,} more" for name, n in more.items()]
+    if every:
+        images = list(references)
+        remarks += [
+            f"{s.name} has no caption for {missing:,} images; they count as empty captions"
+            for s in systems
+            if (missing := sum(image not in s.captions for image in images))
+        ]
+    else:
+        images = [image for image in references if all(image in s.captions for s in systems)]
+        remarks += _coverage(systems, len(references), len(images))
+    if not images:
+        raise BadInput(
+            "there is no image that all systems answered",
+            where=", ".join(s.name for s in systems),
+            todo="give the systems one by one",
+        )
+    written = tuple(tuple(s.captions.get(image, "") for image in images) for s in systems)
+    remarks += [
+        f"{s.name}: {empty:,} captions are empty, and score 0"
+        for s, own in zip(systems, written, strict=True)
+        if (empty := sum(not text.strip() for text in own)) and not every
+    ]
+    own = tuple(tuple(references[image]) for image in images)
+    return JudgedImages(_names(systems), tuple(images), written, own, tuple(remarks))
+
+
+def _coverage(systems: Sequence[SystemCaptions], known: int, judged: int) -> list[str]:
+    """Which images are judged, and which answers stay out because another system has none."""
+    whole = [] if judged == known else [f"judged on {judged:,} of {known:,} images with references"]
+    return whole + [
+        f"{s.name}: {extra:,} of its captions are of images that another system has none for"
+        for s in systems
+        if (extra := len(s.captions) - judged)
+    ]
+
+
+def _names(systems: Sequence[SystemCaptions]) -> tuple[str, ...]:
+    """The systems' names; the second of one name gets a number."""
+    names: list[str] = []
+    for place, system in enumerate(systems, 1):
+        names.append(system.name if system.name not in names else f"{system.name} #{place}")
+    return tuple(names)
+
+
+def _known(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCaptions:
+    """A system's captions by the corpus's own ids; ones without references are an error."""
+    references = corpus.texts_by_image
+    by_file = _by_file(corpus) if any(i not in references for i in system.captions) else {}
+    captions: dict[str, str] = {}
+    unknown: list[str] = []
+    for image, caption in system.captions.items():
+        own = image if image in references else by_file.get(image) or coco_id(image)
+        if own not in references:
+            unknown.append(image)
+        elif own in captions:
+            raise BadInput(
+                f"image {own} has two captions in {system.name}, under two names",
+                allowed="one caption for each image",
+            )
+        else:
+            captions[own] = caption
+    if unknown and (not skip_bad or not captions):
+        raise BadInput(
+            f"{len(unknown):,} of the {len(system.captions):,} images of {system.name} have no "
+            f"references: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}",
+            where=str(corpus),
+            allowed="images that the references are of, by id or by file name: "
+            + ", ".join(list(references)[:3]),
+            todo="give the references of these images too"
+            + (
+                "" if not captions else ", or carry on without them with --skip-bad (skip_bad=True)"
+            ),
+        )
+    gone = (f"image {image} has no references" for image in unknown)
+    return replace(system, captions=captions, skipped=(*system.skipped, *gone))
+
+
+def _by_file(corpus: Corpus) -> Mapping[str, str]:
+    """Images by the names of their files; a name that two images have says nothing."""
+    by_name: dict[str, str] = {}
+    for image, uri in corpus.images.select("id", "uri").iter_rows():
+        for name in {uri, uri.rpartition("/")[2]}:
+            by_name[name] = "" if name in by_name else image
+    return by_name

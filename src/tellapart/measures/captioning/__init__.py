@@ -1,1 +1,0 @@
-"""Captions that systems wrote, judged against references: the verb `captions`."""
