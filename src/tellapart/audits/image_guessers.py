@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from tellapart.audits.guessers import Guesser, text_scores
 from tellapart.audits.regression import caption_pairs, crossfitted, image_pairs
@@ -42,7 +41,7 @@ class PictureStatistics:
 def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> PictureStatistics:
     """Open the pictures of at most `limit` items; items with a missing one are left out."""
     there = [name for name in benchmark.images if benchmark.picture(name).path.exists()]
-    whole = _with_images(benchmark.items, there)
+    whole = benchmark.items.with_images(there)
     chosen = sample(whole, limit, 0)
     names = sorted(chosen.frame["images"].explode().unique())
     found: dict[str, Floats] = {}
@@ -53,7 +52,7 @@ def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> 
             continue
         finally:
             progress("pictures", done, len(names))
-    kept = _with_images(chosen, list(found))
+    kept = chosen.with_images(found)
     total, missing = len(benchmark.items), len(benchmark.items) - len(whole)
     remark = ""
     if not len(kept):
@@ -64,11 +63,6 @@ def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> 
             f"({missing:,} lack a picture, at most {limit:,} are opened)"
         )
     return PictureStatistics(found, kept, remark)
-
-
-def _with_images(items: ItemTable, names: list[str]) -> ItemTable:
-    """The items of which every image is named."""
-    return items.where(pl.col("images").list.eval(pl.element().is_in(names)).list.all())
 
 
 def statistics(picture: Picture) -> Floats:

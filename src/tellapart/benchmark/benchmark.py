@@ -173,27 +173,18 @@ def _checked_one_by_one(items: Iterable[Item], problems: Problems) -> ItemTable:
 def _checked(table: ItemTable, images: Mapping[str, Image], problems: Problems) -> ItemTable:
     """The items that are whole, whose images are listed, and whose ids are not there before."""
     faults = dict(table.faulty())
-    listed = pl.col("images").list.eval(pl.element().is_in(list(images))).list.all()
-    for place in _places(table.frame.select(~listed)):
-        item = table[place]
-        missing = next(image for image in item.images if image not in images)
+    for place, image in table.unlisted(images).items():
         faults.setdefault(
-            place, BadInput(f"item {item.id} uses image {missing}, which is not listed")
+            place, BadInput(f"item {table.ids[place]} uses image {image}, which is not listed")
         )
-    for place in _places(table.frame.select(~pl.col("id").is_first_distinct())):
-        item_id = table.ids[place]
-        faults.setdefault(
-            place, BadInput(f"the item id {item_id!r} occurs twice", allowed="every id once")
-        )
+    for place in (~table.ids.is_first_distinct()).arg_true():
+        twice = f"the item id {table.ids[place]!r} occurs twice"
+        faults.setdefault(place, BadInput(twice, allowed="every id once"))
     if not faults:
         return table
     for place in sorted(faults):
         problems.add(faults[place])
     return table.where(~pl.int_range(pl.len()).is_in(sorted(faults)))
-
-
-def _places(marked: pl.DataFrame) -> list[int]:
-    return [int(k) for k in marked.to_series().arg_true()]
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,6 @@ from typing import Any, overload
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from tellapart.errors import BadInput
 from tellapart.items import Cell, Item, Origin, Slot, Word, check_item, content_of
@@ -118,6 +116,11 @@ class ItemTable(Sequence[Item]):
         ]
         return cls(pl.DataFrame(columns))
 
+    @classmethod
+    def joined(cls, tables: Iterable[ItemTable]) -> ItemTable:
+        """The items of several tables, one after another."""
+        return cls(pl.concat([table.frame for table in tables]))
+
     def __len__(self) -> int:
         return self.frame.height
 
@@ -167,6 +170,11 @@ class ItemTable(Sequence[Item]):
     def where(self, keep: pl.Expr | pl.Series) -> ItemTable:
         """The items for which a condition on columns holds."""
         return ItemTable(self.frame.filter(keep), self._source)
+
+    def with_images(self, names: Iterable[str]) -> ItemTable:
+        """The items of which every image is among those named."""
+        known = list(names)
+        return self.where(pl.col("images").list.eval(pl.element().is_in(known)).list.all())
 
     @property
     def ids(self) -> pl.Series:
@@ -287,16 +295,17 @@ class ItemTable(Sequence[Item]):
         others (Winoground pairs, BISON's neighbours); statistics resample whole clusters. Two
         parts of one picture (`7#crop=0,0,64,48` and another) share it.
         """
-        flat = self.frame.select(
-            pl.col("images").list.len().alias("size"),
-        )["size"].to_numpy()
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        sizes = self.shape[0]
         names = self.frame["images"].explode().str.split("#crop=").list.get(0)
         distinct, code = _codes(names)
-        ends = np.cumsum(flat)
-        first = code[ends - flat]
+        starts = np.cumsum(sizes) - sizes
+        first = code[starts]
         # Neighbours within an item are linked; items with one image link nothing.
         inner = np.ones(len(code), bool)
-        inner[ends - flat] = False
+        inner[starts] = False
         right = np.flatnonzero(inner)
         links = coo_matrix(
             (np.ones(len(right), np.int8), (code[right - 1], code[right])),
@@ -323,6 +332,16 @@ class ItemTable(Sequence[Item]):
             except BadInput as problem:
                 found.append((place, problem))
         return found
+
+    def unlisted(self, images: Container[str]) -> dict[int, str]:
+        """Items with an image that is not among those given: their places, and the first such."""
+        distinct = self.frame["images"].explode().unique()
+        missing = [name for name in distinct if name not in images]
+        if not missing:
+            return {}
+        odd = pl.col("images").list.eval(pl.element().filter(pl.element().is_in(missing)))
+        rows = self.frame.select(odd.list.first().alias("name")).with_row_index()
+        return dict(rows.filter(pl.col("name").is_not_null()).iter_rows())
 
     def _suspects(self) -> Bools:
         images, captions = self.shape

@@ -48,14 +48,14 @@ def diff(
     second: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
 ) -> BenchmarkDifference:
     """Say what sets two benchmarks apart, item by item."""
-    a, b = open_benchmark(first), open_benchmark(second)
-    common = [i for i in a.by_id if i in b.by_id]
-    changed = [i for i in common if a.by_id[i].content != b.by_id[i].content]
+    a, b = (open_benchmark(one).items.frame.select("id", "content") for one in (first, second))
+    common = a.join(b, on="id", how="inner", suffix="_b", maintain_order="left")
+    changed = common.filter(common["content"] != common["content_b"])["id"]
     return BenchmarkDifference(
-        tuple(i for i in a.by_id if i not in b.by_id),
-        tuple(i for i in b.by_id if i not in a.by_id),
+        tuple(a.join(b, on="id", how="anti", maintain_order="left")["id"]),
+        tuple(b.join(a, on="id", how="anti", maintain_order="left")["id"]),
         tuple(changed),
-        len(common) - len(changed),
+        common.height - len(changed),
     )
 
 

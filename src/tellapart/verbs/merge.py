@@ -29,6 +29,7 @@ def merge(
     In Python: two items of one id are an error, and so are two pictures.
     """
     from tellapart.benchmark.benchmark import make_benchmark, save_benchmark
+    from tellapart.benchmark.table import ItemTable
 
     parts = [open_benchmark(benchmark) for benchmark in benchmarks]
     if len(parts) < 2:
@@ -51,7 +52,7 @@ def merge(
         citation="; ".join(sorted({p.card.citation for p in parts if p.card.citation})),
         verified="; ".join(verifiers) if all(verifiers) else "",
     )
-    items = [item for part in parts for item in part.items]
+    items = ItemTable.joined(part.items for part in parts)
     merged = make_benchmark(card, parts[0].root, items, images.values())
     return save_benchmark(merged, Path(out), overwrite=overwrite)
 

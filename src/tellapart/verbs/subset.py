@@ -12,7 +12,7 @@ from tellapart.verbs.verb import Verb, benchmark_json, benchmark_text, open_benc
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.items import Item
+    from tellapart.benchmark.table import ItemTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,11 @@ def subset(
     if isinstance(ids, Path):
         ids = frozenset(read_text(ids).split())
     _check(whole, options.kinds, ids)
-    items = [item for item in whole.items if _keeps(whole, item, options, ids)]
-    if options.drop_duplicates:
-        items = list({item.content: item for item in reversed(items)}.values())[::-1]
+    items = _kept(whole, options, ids)
     if options.limit is not None and options.limit < len(items):
         drawn = seeds.rng(options.seed, "subset").choice(len(items), options.limit, replace=False)
-        items = [items[int(k)] for k in sorted(drawn)]
+        drawn.sort()
+        items = items.rows(drawn)
     choice = {
         "kinds": list(options.kinds),
         "ids": None if ids is None else len(ids),
@@ -71,24 +70,30 @@ def subset(
 
 
 def _check(whole: Benchmark, wanted: tuple[str, ...], ids: frozenset[str] | None) -> None:
-    kinds = {item.kind for item in whole.items}
+    kinds = whole.items.kinds[0]
     for kind in wanted:
         if kind not in kinds:
             raise UnknownName(f"kind in {whole.name}", kind, kinds)
-    unknown = sorted((ids or frozenset()) - whole.by_id.keys())
+    unknown = sorted((ids or frozenset()) - whole.by_id.keys()) if ids else []
     if unknown:
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         raise BadInput(f"{whole.name} has no item {unknown[0]!r}{more}")
 
 
-def _keeps(
-    whole: Benchmark, item: Item, options: SubsetOptions, ids: frozenset[str] | None
-) -> bool:
-    return (
-        (not options.kinds or item.kind in options.kinds)
-        and (ids is None or item.id in ids)
-        and (not options.with_images or all(whole.picture(i).path.exists() for i in item.images))
-    )
+def _kept(whole: Benchmark, options: SubsetOptions, ids: frozenset[str] | None) -> ItemTable:
+    """The items for which all conditions hold."""
+    import polars as pl
+
+    items = whole.items
+    if options.kinds:
+        items = items.where(pl.col("kind").is_in(options.kinds))
+    if ids is not None:
+        items = items.where(pl.col("id").is_in(list(ids)))
+    if options.with_images:
+        items = items.with_images(i for i in whole.images if whole.picture(i).path.exists())
+    if options.drop_duplicates:
+        items = items.where(pl.col("content").is_first_distinct())
+    return items
 
 
 VERB = Verb(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,32 +71,41 @@ def validate(
 
 
 def _item_problems(benchmark: Benchmark) -> list[BadInput]:
-    from tellapart.items import check_item, content_of
+    """One problem an item at the most, in the order of the items; then ids that recur."""
+    items = benchmark.items
+    problems = dict(items.faulty())
 
-    found: list[BadInput] = []
-    named = benchmark.items.image_groups()
-    for item, group in zip(benchmark.items, named, strict=True):
-        try:
-            check_item(item)
-            if content_of(item) != item.content:
-                raise BadInput(
-                    f"item {item.id} was changed after it was made",
-                    allowed="items as they were built or imported",
-                    todo="build or import the benchmark again",
-                )
-            if item.group != group:
-                raise BadInput(
-                    f"item {item.id} is in group {item.group!r}, its images connect it to {group!r}"
-                )
-            for image in item.images:
-                if image not in benchmark.images:
-                    raise BadInput(f"item {item.id} uses image {image}, which is not listed")
-        except BadInput as problem:
-            found.append(problem)
-    for item_id, times in Counter(item.id for item in benchmark.items).items():
-        if times > 1:
-            found.append(BadInput(f"the item id {item_id!r} is there {times} times"))
-    return found
+    def note(wrong: Any, problem: Callable[[int], BadInput]) -> None:
+        for place in wrong.arg_true():
+            problems.setdefault(place, problem(place))
+
+    contents, groups = items.frame["content"], items.frame["group"]
+    note(
+        items.contents() != contents,
+        lambda place: BadInput(
+            f"item {items.ids[place]} was changed after it was made",
+            allowed="items as they were built or imported",
+            todo="build or import the benchmark again",
+        ),
+    )
+    connected = items.image_groups()
+    note(
+        connected != groups,
+        lambda place: BadInput(
+            f"item {items.ids[place]} is in group {groups[place]!r}, "
+            f"its images connect it to {connected[place]!r}"
+        ),
+    )
+    for place, image in items.unlisted(benchmark.images).items():
+        missing = BadInput(f"item {items.ids[place]} uses image {image}, which is not listed")
+        problems.setdefault(place, missing)
+    again = items.ids.value_counts(sort=True)
+    recurring = [
+        BadInput(f"the item id {name!r} occurs {times} times")
+        for name, times in again.iter_rows()
+        if times > 1
+    ]
+    return [problems[place] for place in sorted(problems)] + recurring
 
 
 def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
@@ -122,8 +131,7 @@ def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
 
 def _remarks(benchmark: Benchmark) -> list[str]:
     remarks = []
-    contents = Counter(item.content for item in benchmark.items)
-    doubles = sum(times - 1 for times in contents.values())
+    doubles = len(benchmark.items) - benchmark.items.frame["content"].n_unique()
     if doubles:
         remarks.append(f"{doubles:,} items ask the same as another one")
     if not benchmark.card.verified:
