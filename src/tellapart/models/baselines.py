@@ -1,9 +1,10 @@
-"""`chance`: answers that depend on nothing but a hash, to check that theory is met."""
+"""The built-in reference models: chance, constant, blind (text only) and the world's oracle."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -15,8 +16,12 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.models.model import AnyFloats, ChooserReply, NamedModel, ShownItem, ShownQuestion
 from tellapart.models.names import facts
 from tellapart.pictures import Picture
-from tellapart.text.ngram_model import NGramModel
+from tellapart.text.ngram_model import UNKNOWN, NGramModel, Trigrams
 from tellapart.text.tokens import tokens
+from tellapart.types import Floats, Ints
+
+FOLDS = 5
+"""Parts of the groups of images; a caption is scored by a model of the other parts."""
 
 
 class Chance(NamedModel):
@@ -71,9 +76,6 @@ class ConstantChooser(NamedModel):
         return [ChooserReply(shown=0) for _ in asked]
 
 
-FOLDS = 5
-
-
 class Blind(NamedModel):
     """Scores captions by their own likelihood, per word; never sees a picture.
 
@@ -88,7 +90,7 @@ class Blind(NamedModel):
         self.order = order
         self.facts = facts("blind", order=order)
         self._fold_of_image: dict[str, int] = {}
-        self._models: list[NGramModel] = []
+        self._models: list[_CaptionModel] = []
         self._known: dict[tuple[int, str], float] = {}
 
     def prepare(self, shown: Sequence[ShownItem]) -> None:
@@ -97,31 +99,73 @@ class Blind(NamedModel):
         places = seeds.rng(0, "blind").permutation(len(groups)) % FOLDS
         fold_of_group = {group: int(k) for group, k in zip(groups, places, strict=True)}
         self._fold_of_image = {i: fold_of_group[s.group] for s in shown for i in s.images}
-        self._known = {}
         by_fold: list[dict[str, None]] = [{} for _ in range(FOLDS)]
         for one in shown:
-            by_fold[fold_of_group[one.group]] |= dict.fromkeys(one.captions)
+            by_fold[fold_of_group[one.group]].update(dict.fromkeys(one.captions))
+        every = {text: None for texts in by_fold for text in texts}
+        words = _Words(every)
         self._models = [
-            NGramModel(map(tokens, _without(by_fold, fold)), self.order) for fold in range(FOLDS)
+            _CaptionModel(words, [text for text in every if text not in own], self.order)
+            for own in by_fold
         ]
+        self._known = {}
+        for fold, own in enumerate(by_fold):  # all at once: they will be asked for
+            self._learn(fold, list(own))
 
-    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
         """Mean log-probability of a word; the picture only says which model is fair."""
-        return np.array([self._score(p.id, text) for p, text in zip(pictures, texts, strict=True)])
+        folds = [self._fold_of_image[picture.id] for picture in pictures]
+        keys = list(zip(folds, texts, strict=True))
+        for fold in set(folds):
+            new = {text for f, text in keys if f == fold and (f, text) not in self._known}
+            self._learn(fold, sorted(new))
+        return np.array([self._known[key] for key in keys])
 
-    def _score(self, image: str, text: str) -> float:
-        key = (self._fold_of_image[image], text)
-        if key not in self._known:
+    def _learn(self, fold: int, texts: list[str]) -> None:
+        if texts:
             # Rounded: captions of the same n-grams tie, whatever the order of summation.
-            likelihood = self._models[key[0]].mean_log_probability(tokens(text))
-            self._known[key] = round(likelihood, 9)
-        return self._known[key]
+            scores = np.round(self._models[fold].scores(texts), 9)
+            keys = ((fold, text) for text in texts)
+            self._known.update(zip(keys, map(float, scores), strict=True))
 
 
-def _without(by_fold: list[dict[str, None]], fold: int) -> list[str]:
-    """The distinct captions of all folds that do not occur in one of them."""
-    every = {text: None for texts in by_fold for text in texts}
-    return [text for text in every if text not in by_fold[fold]]
+class _Words:
+    """Captions as numbers of words; each is taken apart once, for all folds."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._numbers: dict[str, int] = {}
+        self._known = {text: self._learnt(text) for text in texts}
+
+    def _learnt(self, text: str) -> list[int]:
+        return [self._numbers.setdefault(word, len(self._numbers)) for word in tokens(text)]
+
+    def of(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """The words of some texts one after another, and where each text begins."""
+        numbers = [
+            self._known[text]
+            if text in self._known
+            else [self._numbers.get(word, UNKNOWN) for word in tokens(text)]
+            for text in texts
+        ]
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in numbers])])
+        words = np.fromiter(chain.from_iterable(numbers), np.int64, int(starts[-1]))
+        return words, starts.astype(np.int64)
+
+
+class _CaptionModel:
+    """An n-gram model of some captions; order 3, the usual one, works on many texts at a time."""
+
+    def __init__(self, words: _Words, texts: list[str], order: int) -> None:
+        self._words = words
+        self._trigrams = Trigrams(*words.of(texts)) if order == 3 else None
+        self._ngrams = NGramModel(map(tokens, texts), order) if order != 3 else None
+
+    def scores(self, texts: Sequence[str]) -> Floats:
+        """The mean log-probability of a word of each text."""
+        if self._trigrams is not None:
+            return self._trigrams.mean_log_probabilities(*self._words.of(texts))
+        assert self._ngrams is not None
+        return np.array([self._ngrams.mean_log_probability(tokens(text)) for text in texts])
 
 
 _understand = lru_cache(maxsize=100_000)(understand)

@@ -134,7 +134,8 @@ def versions() -> dict[str, str]:
 
 def _prepare(model: Any, task: ScoreTask) -> None:
     if hasattr(model, "prepare"):
-        model.prepare([ShownItem(item.images, item.captions, item.group) for item in task.items])
+        columns = task.items.frame.select("images", "captions", "group").iter_rows()
+        model.prepare([ShownItem(tuple(i), tuple(c), group) for i, c, group in columns])
 
 
 def _name(task: ScoreTask) -> str:

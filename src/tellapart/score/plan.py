@@ -162,7 +162,7 @@ def distinct_images(
         keys, bad = hash_pictures(pictures, progress)
     else:
         roots = {root: root.absolute() for root in {p.root for p in pictures}}
-        parts = (f"{p.id} {roots[p.root] / p.image.uri}" for p in pictures)
+        parts = (f"{p.id} {roots[p.root]}/{p.image.uri}" for p in pictures)
         keys, bad = b"".join(map(text_hash, parts)), {}
     distinct, first, number = numbered(np.frombuffer(keys, np.uint64).reshape(-1, 2))
     kept = [pictures[k] for k in first.tolist()]

@@ -120,6 +120,18 @@ class Trigrams:
         logs: Floats = np.log(p)[back]
         return logs
 
+    def mean_log_probabilities(self, word: Ints, starts: Ints) -> Floats:
+        """The mean over the words of each text, its end included, as `NGramModel` has it."""
+        padded, predicted = _padded(np.minimum(word, UNKNOWN), starts)
+        windows = np.stack([padded[predicted - 2], padded[predicted - 1], padded[predicted]], 1)
+        lengths = np.diff(starts)
+        text = np.concatenate(
+            [np.repeat(np.arange(len(lengths)), lengths), np.arange(len(lengths))]
+        )
+        sums = np.bincount(text, self.log_probabilities(windows), len(lengths))
+        means: Floats = sums / (lengths + 1)
+        return means
+
 
 def _padded(word: Ints, starts: Ints) -> tuple[Ints, Ints]:
     """The texts with two starts before and an end behind each, and the places of what follows."""
