@@ -19,10 +19,9 @@ from tellapart.cli.main import app
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.mine.categories import coco_categories, read_categories
-from tellapart.mine.foil.foils import make_foils
+from tellapart.mine.foil.foils import make_foils, pairs_for, read_pairs, split_pairs
 from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
 from tellapart.mine.foil.mentions import WORD
-from tellapart.mine.foil.pairs import pairs_for, read_pairs, split_pairs
 from tellapart.models.model import ModelInfo
 from tellapart.text.ngram_model import END, START, UNKNOWN, NGramModel, Trigrams
 from tellapart.text.spacy_pipeline import find_pipeline

@@ -1,8 +1,8 @@
 """FOIL: captions with one wrong word, from pairs of category words (Shekhar et al. 2017).
 
-Section 3 has four steps: pairs of words within supercategories, split between train and test
-(`pairs`); salient targets (`mentions`) replaced by absent foils (`foils`); the hardest foil of each
-caption (`hardest`).
+Section 3 has four steps: pairs of words within supercategories, split between train and test;
+salient targets (`mentions`) replaced by absent foils (`foils`); the hardest foil of each caption
+(`hardest`).
 """
 
 from __future__ import annotations

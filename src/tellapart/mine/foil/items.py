@@ -12,10 +12,10 @@ import numpy as np
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.items import Item, Origin, Slot, Word
-from tellapart.mine.building import Verifier
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
 from tellapart.mine.foil.hardest import Hardness, by_hardness
+from tellapart.mine.verifier import Verifier
 from tellapart.questions import Ask, questions
 from tellapart.text.content_words import LexiconTagger, content_words
 from tellapart.text.spacy_pipeline import find_pipeline

@@ -16,6 +16,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS, Item, Origin
+from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.negatives import NegativesMethod
 from tellapart.store.cache import default_folder
 from tellapart.text.english import alike, article
@@ -151,10 +152,8 @@ def parses_of(corpus: Corpus, method: NegativesMethod, progress: Progress) -> Pa
 
 def rows_by_image(corpus: Corpus) -> dict[str, list[int]]:
     """The places of each image's captions, images in the order of their first captions."""
-    rows: dict[str, list[int]] = {}
-    for row, image in enumerate(corpus.captions["image"]):
-        rows.setdefault(image, []).append(row)
-    return rows
+    captions = MinedCaptions.of(corpus)
+    return dict(zip(captions.images, captions.of_images, strict=True))
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,10 @@ def foil(
     progress: Progress = silent,
 ) -> Benchmark:
     """Captions with one wrong word: is it right, which word is wrong, what should it be?"""
-    from tellapart.mine.building import Verifier
     from tellapart.mine.foil.foils import make_foils
     from tellapart.mine.foil.hardest import hardness
     from tellapart.mine.foil.items import FoilItems, chance, counts, nothing_left
+    from tellapart.mine.verifier import Verifier
 
     options.check()
     source = open_corpus(corpus, out, options)

@@ -43,8 +43,8 @@ def negatives(
     progress: Progress = silent,
 ) -> Benchmark:
     """A caption beside one that differs by a detail and is false: seven kinds of hard negative."""
-    from tellapart.mine.building import Verifier
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, sample
+    from tellapart.mine.verifier import Verifier
     from tellapart.tables import write_parquet
 
     source = open_corpus(corpus, out, options)
