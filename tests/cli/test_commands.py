@@ -39,6 +39,7 @@ class Own(Shared):
     look: Annotated[bool, Help("Look.", alias="--images/--no-images")] = True
     use_cache: Annotated[bool, Help("Keep nothing.", flag="--no-cache")] = True
     columns: Annotated[Names, Help("Columns.", flag="--column", repeat=True)] = Names()
+    ids: Annotated[Path | frozenset[str] | None, Help("A file of ids.")] = None
     for_python: Any = None
 
 
@@ -101,12 +102,13 @@ def named(name: str) -> Parameter:
 def test_arguments_come_first_and_what_is_last_stands_behind():
     names = [one.name for one in parameters(VERB)]
     assert names == ["out", "things", "seed", "sizes", "kinds", "look", "use_cache", "columns",
-                     "files", "loud", "overwrite"]  # fmt: skip
+                     "ids", "files", "loud", "overwrite"]  # fmt: skip
 
 
 def test_a_type_that_only_type_checkers_import_is_no_obstacle():
     assert named("things").many and named("things").scalar() is str
     assert named("out").scalar() is Path
+    assert named("ids").scalar() is Path and named("ids").value(Path("x")) == Path("x")
 
 
 def test_values_become_what_the_verb_takes():

@@ -83,7 +83,7 @@ class Parameter:
         """The type of one of several values; None where there is one value."""
         for member in self.members:
             origin = get_origin(member)
-            if isinstance(origin, type) and issubclass(origin, Sequence | frozenset):
+            if isinstance(origin, type) and issubclass(origin, Sequence):
                 return get_args(member)[0]
         return None
 
@@ -122,9 +122,7 @@ class Parameter:
         for kind in (bool, int, float):
             if kind in self.members:
                 return kind
-        plain = {Path, str, Any}
-        nouns = [m for m in self.members if m not in plain and m is not frozenset[str]]
-        nouns = [m for m in nouns if get_origin(m) is None]
+        nouns = [m for m in self.members if m not in (Path, str, Any) and get_origin(m) is None]
         return Path if Path in self.members and not (nouns and str in self.members) else str
 
     def value(self, given: Any) -> Any:
@@ -336,7 +334,9 @@ def _typer_parameters(one: Parameter) -> list[inspect.Parameter]:
         default = False
     elif default is None:
         kind = kind | None
-    metavar = one.help.metavar or None
+    metavar = one.help.metavar or (
+        f"<{one.scalar().__name__.lower()}>" if one.help.repeat else None
+    )
     if one.argument:
         info: Any = typer.Argument(help=one.help.text, metavar=metavar)
         return [_parameter(one.key, Annotated[kind, info], default)]

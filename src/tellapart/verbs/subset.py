@@ -24,8 +24,10 @@ class SubsetOptions:
 
     kinds: Annotated[tuple[str, ...], Help("Kinds to keep, separated by commas.")] = ()
     ids: Annotated[Path | frozenset[str] | None, Help("A file with one item id a line.")] = None
-    with_images: Annotated[bool, Help("Only items whose pictures are here.")] = False
-    drop_duplicates: Annotated[bool, Help("Each question once.")] = False
+    with_images: Annotated[bool, Help("Only items all of whose pictures are found.")] = False
+    drop_duplicates: Annotated[
+        bool, Help("Leave out items that ask the same as an earlier one.")
+    ] = False
     limit: Annotated[int | None, Help("A random sample of this many items.", alias="--items")] = (
         None
     )
