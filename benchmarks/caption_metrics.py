@@ -65,9 +65,8 @@ def raw_captions() -> list[list[str]]:
         for row in rows:
             by_image[row["image_id"]].append(row["caption"])
         return list(by_image.values())
-    from tellapart.corpus.world.compose import captions
     from tellapart.corpus.world.painter import StorybookPainter
-    from tellapart.corpus.world.world import random_scenes
+    from tellapart.corpus.world.world import captions, random_scenes
 
     scenes = random_scenes(CANDIDATES, 0, StorybookPainter())
     return [captions(scene, seeds.rng(0, str(k)), 6) for k, scene in enumerate(scenes)]

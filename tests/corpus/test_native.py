@@ -106,3 +106,10 @@ def test_a_table_that_was_changed_is_refused(saved, fails, name, change, what):
     error = fails(saved)
     assert error.what == what
     assert str(path) in error.where
+
+
+def test_a_corpus_prints_short_counts_images_and_gives_out_pictures(saved):
+    corpus = read_corpus(saved)
+    assert repr(corpus) == "<Corpus mine: 2 images, 1 captions>"
+    assert len(corpus) == 2 and [picture.id for picture in corpus] == ["a", "b"]
+    assert "<td>a</td><td>A dog.</td>" in corpus._repr_html_()

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import seeds
-from tellapart.corpus.world.compose import captions, part_of, random_scene
 from tellapart.corpus.world.edits import EDITS, EditContext, near_miss
 from tellapart.corpus.world.grammar import Style, sentence, understand
 from tellapart.corpus.world.lexicon import (
@@ -33,7 +32,7 @@ from tellapart.corpus.world.scene import (
     is_true,
     place_pair,
 )
-from tellapart.corpus.world.world import random_scenes, scene_of
+from tellapart.corpus.world.world import captions, part_of, random_scene, random_scenes, scene_of
 from tellapart.errors import BadInput
 from tellapart.items import KINDS
 

@@ -134,3 +134,8 @@ def test_bad_model_strings_are_explained(text, error, message):
 def test_model_strings_are_canonical():
     assert str(ModelName.parse("a:b/c?z=1&b=2")) == "a:b/c?b=2&z=1"
     assert load("oracle?seed=0&error=0.1").facts.name == "oracle?error=0.1"
+
+
+@pytest.mark.parametrize("name", ["blind", "chance-chooser", "oracle?error=0.1", "storybook"])
+def test_a_model_prints_as_the_name_that_builds_it(name: str) -> None:
+    assert repr(load(name)).endswith(f" {name}>")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.world.compose import part_of
 from tellapart.corpus.world.painter import StorybookPainter, drawn_categories
-from tellapart.corpus.world.world import random_scenes, scene_of
+from tellapart.corpus.world.world import part_of, random_scenes, scene_of
 from tellapart.models.model import DualEncoder
 from tellapart.models.onnx import STORYBOOK, STORYBOOK_FILES, Onnx, storybook
 from tellapart.training.examples import SHARES, NearMissExample, example, save_inputs, vocabulary
@@ -146,9 +145,7 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
     import onnxruntime
 
     from tellapart.training.examples import draw_examples
-    from tellapart.training.loop import Loop, Schedule
-    from tellapart.training.losses import MatchTask
-    from tellapart.training.storybook import TrainingPlan, stream
+    from tellapart.training.storybook import Loop, MatchTask, Schedule, TrainingPlan, stream
     from tellapart.training.towers import Shape, Towers, export
 
     torch.set_num_threads(1)  # two that wait for each other are slow on a busy machine

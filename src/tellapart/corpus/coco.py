@@ -19,54 +19,10 @@ from tellapart.tables import read_json, suffix
 
 USUAL_PREFIXES = ("", "COCO_val2014_", "COCO_train2014_")
 """What stands before the image id in the names of COCO's picture files, in its releases."""
-
 LONGEST_ID = 18
 """Digits of an image id; COCO's have six."""
-
 COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg", re.IGNORECASE)
-
-
-def listing(folder: Path) -> dict[str, str]:
-    """Where each file of a folder and of its subfolders lies, by its name and by its path."""
-    found: dict[str, str] = {}
-    inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    found.update((entry.name, entry.name) for entry in inside if not entry.is_dir())
-    for subfolder in (entry for entry in inside if entry.is_dir()):
-        for name in sorted(entry.name for entry in os.scandir(subfolder)):
-            path = f"{subfolder.name}/{name}"
-            found[path] = path
-            found.setdefault(name, path)
-    return found
-
-
-def coco_id(file_name: str) -> str | None:
-    """The id of the COCO picture that a file name is one of the usual names of.
-
-    >>> coco_id("val2014/COCO_val2014_000000000139.jpg"), coco_id("000000000139.jpg"), coco_id("a")
-    ('139', '139', None)
-    """
-    match = COCO_NAME.fullmatch(file_name.rpartition("/")[2])
-    return str(int(match.group(1))) if match else None
-
-
-def usual_names(file_name: str, image_id: str) -> Iterable[str]:
-    """What the file of an image may be called: as its source has it, or as COCO does."""
-    yield file_name
-    yield file_name.rpartition("/")[2]
-    if image_id.isdecimal() and len(image_id) <= LONGEST_ID:
-        number = int(image_id)
-        for prefix in USUAL_PREFIXES:
-            yield f"{prefix}{number:012d}.jpg"
-        yield f"{number}.jpg"
-
-
-def find(file_name: str, image_id: str, found: Mapping[str, str]) -> str | None:
-    """Where the file of an image lies in a `listing`; None where it is not there."""
-    return next((found[name] for name in usual_names(file_name, image_id) if name in found), None)
-
-
 LARGEST_SIDE = 2**31 - 1
-
 OBJECT_FORMS = (
     'COCO instances, {"images": [...], "annotations": [...], "categories": [...]}; '
     '{image id: [category, ...]}; {image id: {"objects": [{"category": category}, ...]}}'
@@ -254,6 +210,45 @@ def _category(name: object, where: str) -> str:
     if isinstance(name, str) and can_be_written(name):
         return name
     raise BadInput(f"the name of a category is {name!a:.60}", where=where, allowed="text")
+
+
+def listing(folder: Path) -> dict[str, str]:
+    """Where each file of a folder and of its subfolders lies, by its name and by its path."""
+    found: dict[str, str] = {}
+    inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    found.update((entry.name, entry.name) for entry in inside if not entry.is_dir())
+    for subfolder in (entry for entry in inside if entry.is_dir()):
+        for name in sorted(entry.name for entry in os.scandir(subfolder)):
+            path = f"{subfolder.name}/{name}"
+            found[path] = path
+            found.setdefault(name, path)
+    return found
+
+
+def coco_id(file_name: str) -> str | None:
+    """The id of the COCO picture that a file name is one of the usual names of.
+
+    >>> coco_id("val2014/COCO_val2014_000000000139.jpg"), coco_id("000000000139.jpg"), coco_id("a")
+    ('139', '139', None)
+    """
+    match = COCO_NAME.fullmatch(file_name.rpartition("/")[2])
+    return str(int(match.group(1))) if match else None
+
+
+def usual_names(file_name: str, image_id: str) -> Iterable[str]:
+    """What the file of an image may be called: as its source has it, or as COCO does."""
+    yield file_name
+    yield file_name.rpartition("/")[2]
+    if image_id.isdecimal() and len(image_id) <= LONGEST_ID:
+        number = int(image_id)
+        for prefix in USUAL_PREFIXES:
+            yield f"{prefix}{number:012d}.jpg"
+        yield f"{number}.jpg"
+
+
+def find(file_name: str, image_id: str, found: Mapping[str, str]) -> str | None:
+    """Where the file of an image lies in a `listing`; None where it is not there."""
+    return next((found[name] for name in usual_names(file_name, image_id) if name in found), None)
 
 
 READER = CocoReader()

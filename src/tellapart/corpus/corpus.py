@@ -2,14 +2,15 @@
 
 On disk the toolkit's own form is a folder: `corpus.json` (the card), `images.parquet` (id, uri,
 sha256, width, height, objects), `captions.parquet` (id, image, text). Every other form is read
-by a reader (see `reading.py`).
+by a reader (see `reader.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ CAPTION_COLUMNS = {"id": pl.String, "image": pl.String, "text": pl.String}
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Images and captions as two tables; `root` is the folder that the uris are relative to.
+
+    Its length is the number of images, and it gives out their pictures one after another.
 
     `objects` is null for an image of which nobody said what it shows, and an empty list for one
     that shows nothing of interest. `skipped` tells what `skip_bad` left out.
@@ -72,8 +75,26 @@ class Corpus:
     def _image_rows(self) -> dict[str, tuple[Any, ...]]:
         return {row[0]: row for row in self.images.select(list(IMAGE_COLUMNS)).iter_rows()}
 
+    def __len__(self) -> int:
+        return self.images.height
+
+    def __iter__(self) -> Iterator[Picture]:
+        return (self.picture(image_id) for image_id in self.images["id"])
+
     def __str__(self) -> str:
         return f"{self.name}: {self.images.height:,} images, {self.captions.height:,} captions"
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(image_id)}</td>"
+            f"<td>{'<br>'.join(map(escape, self.texts_by_image.get(image_id, [])))}</td></tr>"
+            for image_id in self.images["id"][:5]
+        )
+        head = "<tr><th>image</th><th>captions</th></tr>"
+        return f"<p>{escape(str(self))}</p><table>{head}{rows}</table>"
 
 
 def make_corpus(

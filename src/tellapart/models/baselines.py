@@ -1,4 +1,8 @@
-"""The built-in reference models: chance, constant, blind (text only) and the world's oracle."""
+"""Models whose answers are known beforehand: chance, a constant, words alone, the world's truth.
+
+`chance` and `constant` check that theory is met and how ties and the order of options count,
+`blind` never looks at the picture, and `oracle` reads the truth with a chosen rate of error.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,9 @@ from tellapart.types import Floats, Ints
 
 FOLDS = 5
 """Parts of the groups of images; a caption is scored by a model of the other parts."""
+
+FOLDS = 5
+_understand = lru_cache(maxsize=100_000)(understand)
 
 
 class Chance(NamedModel):
@@ -166,9 +173,6 @@ class _CaptionModel:
             return self._trigrams.mean_log_probabilities(*self._words.of(texts))
         assert self._ngrams is not None
         return np.array([self._ngrams.mean_log_probability(tokens(text)) for text in texts])
-
-
-_understand = lru_cache(maxsize=100_000)(understand)
 
 
 class Oracle(NamedModel):

@@ -1,4 +1,8 @@
-"""Pictures as data URLs: the stored bytes where every reader sees the same pixels in them."""
+"""`chat`: any model behind an OpenAI-compatible server, asked one question at a time.
+
+What is asked is in our own words, one wording for each sort of question; a reply is one of the
+answers, read strictly, or nothing that counts as one.
+"""
 
 from __future__ import annotations
 
@@ -22,34 +26,6 @@ from tellapart.questions import Ask
 
 AS_STORED = {"JPEG": "image/jpeg", "PNG": "image/png"}
 ORIENTATION = 0x0112
-
-
-def data_url(picture: Picture) -> str:
-    """A picture as `data:image/...;base64,...`.
-
-    JPEG and PNG go out as they are stored. Other formats, parts of pictures, pictures that EXIF
-    turns round (readers differ) and PNG files that carry text (the built-in world writes the
-    truth there) are encoded anew, as PNG without loss.
-    """
-    from PIL import Image as Pillow
-
-    opened = picture.open()  # whole, checked, as every other model sees it
-    if crop_box(split_uri(picture.image.uri)[1]) is None:
-        stored = picture.read()
-        with Pillow.open(io.BytesIO(stored)) as file:
-            plain = file.mode in ("RGB", "L") and file.getexif().get(ORIENTATION, 1) == 1
-            told = file.format == "PNG" and bool(getattr(file, "text", {}))
-            if file.format in AS_STORED and plain and not told:
-                return _url(AS_STORED[file.format], stored)
-    made = io.BytesIO()
-    opened.save(made, "PNG")
-    return _url("image/png", made.getvalue())
-
-
-def _url(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
-
-
 LETTER = "Reply with the letter alone."
 WORDING = {
     Ask.CAPTION: "Look closely at this picture. Exactly which of these captions is true of it?",
@@ -63,78 +39,6 @@ WORDING = {
     Ask.MEND: 'Look closely at this picture. In the caption "{caption}" the word "{foil}" is wrong.'
     " Which word belongs in its place?",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """Texts and pictures in the order in which they are sent, and what may be replied.
-
-    `answers` are letters (or yes and no) in the order of the options as shown; `options` is what
-    stands behind each.
-    """
-
-    parts: tuple[str | Picture, ...]
-    answers: tuple[str, ...]
-    options: tuple[str, ...]
-
-
-def prompt_of(asked: ShownQuestion) -> Prompt:
-    """The prompt of a question, its options lettered in the order in which they are shown."""
-    question, item = asked.question, asked.item
-    caption = item.captions[question.caption] if question.caption >= 0 else ""
-    foil = item.slot.foil if item.slot is not None else ""
-    text = WORDING[question.ask].replace("{caption}", caption).replace("{foil}", foil)
-    if question.ask is Ask.JUDGE:
-        answers = tuple(str(question.options[k]) for k in asked.order)
-        return Prompt((text, asked.pictures[question.image]), answers, answers)
-    answers = letters(len(asked.order))
-    if question.ask is Ask.IMAGE:
-        shown = [asked.pictures[int(question.options[k])] for k in asked.order]
-        pictures = [
-            part
-            for letter, picture in zip(answers, shown, strict=True)
-            for part in (f"Picture {letter}:", picture)
-        ]
-        return Prompt((text, *pictures, LETTER), answers, ("",) * len(answers))
-    options = option_texts(asked)
-    lines = [f"{letter}. {option}" for letter, option in zip(answers, options, strict=True)]
-    asks = "\n".join([text, *lines, LETTER])
-    return Prompt((asked.pictures[question.image], asks), answers, options)
-
-
-def option_texts(asked: ShownQuestion) -> tuple[str, ...]:
-    """The options as shown; a word that a caption has twice is numbered."""
-    question, item = asked.question, asked.item
-    if question.ask is Ask.CAPTION:
-        return tuple(item.captions[int(question.options[k])] for k in asked.order)
-    if question.ask is Ask.MEND:
-        return tuple(str(question.options[k]) for k in asked.order)
-    assert item.slot is not None
-    caption, words = item.captions[item.slot.caption], item.slot.words
-    spelled = [caption[words[int(o)].start : words[int(o)].end] for o in question.options]
-    twice = {word for word, count in Counter(spelled).items() if count > 1}
-    numbered = [
-        f"{word} (number {spelled[: k + 1].count(word)})" if word in twice else word
-        for k, word in enumerate(spelled)
-    ]
-    return tuple(numbered[k] for k in asked.order)
-
-
-def letters(count: int) -> tuple[str, ...]:
-    """A, B, ... Z, AA, AB, ...
-
-    >>> letters(3), letters(28)[-2:]
-    (('A', 'B', 'C'), ('AA', 'AB'))
-    """
-    singles = list(ascii_uppercase)
-    return tuple((singles + [a + b for a in singles for b in singles])[:count])
-
-
-def wording() -> str:
-    """The hash of all that is said, for the run."""
-    return seeds.digest({str(ask): text for ask, text in WORDING.items()}, LETTER)
-
-
 THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 LEAD = re.compile(
     r"(?:the )?(?:(?:correct |right )?(?:answer|option|choice|letter|picture|caption)"
@@ -142,58 +46,6 @@ LEAD = re.compile(
     re.IGNORECASE,
 )
 MARKS = " \t\r\n.,:;!()[]{}\"'`*_"
-
-
-def position(text: str, prompt: Prompt) -> int | None:
-    """The place of the answer that a reply gives, read strictly.
-
-    The reply must be the letter (or yes, no) alone, with a lead such as "Answer:" at most, or the
-    letter with its own option's text behind it. "A dog." is not "A", "A or B" is nothing.
-
-    >>> ask = Prompt((), ("A", "B"), ("a cat", "a dog"))
-    >>> [position(t, ask) for t in ("(B)", "Answer: **b**", "A dog.", "B. A dog", "A or B")]
-    [1, 1, None, 1, None]
-    """
-    given = THOUGHT.sub("", text).strip(MARKS)
-    bare = LEAD.sub("", given, count=1).strip(MARKS)
-    for place, (answer, option) in enumerate(zip(prompt.answers, prompt.options, strict=True)):
-        if bare.casefold() == answer.casefold():
-            return place
-        marked = re.match(rf"{answer}[.):\]*]+\s*", bare, re.IGNORECASE)
-        if option and marked and _same(bare[marked.end() :], option):
-            return place
-    return None
-
-
-def likeliest(tokens: Sequence[Mapping[str, Any]], prompt: Prompt, given: int) -> int:
-    """The answer with the highest probability where the reply names one.
-
-    `tokens` is `logprobs.content` of the reply; spellings of one answer ("B", " b") count
-    together. Without probabilities for the answer's token it is what was given.
-    """
-    wanted = prompt.answers[given].casefold()
-    for token in tokens:
-        if str(token.get("token", "")).strip(MARKS).casefold() != wanted:
-            continue
-        mass = dict.fromkeys(prompt.answers, -math.inf)
-        for one in token.get("top_logprobs") or [token]:
-            for answer in prompt.answers:
-                if str(one.get("token", "")).strip(MARKS).casefold() == answer.casefold():
-                    mass[answer] = _added(mass[answer], float(one["logprob"]))
-        best = max(mass.values())
-        return given if mass[prompt.answers[given]] == best else [*mass.values()].index(best)
-    return given
-
-
-def _same(text: str, option: str) -> bool:
-    return text.strip(MARKS).casefold() == option.strip(MARKS).casefold()
-
-
-def _added(a: float, b: float) -> float:
-    high, low = max(a, b), min(a, b)
-    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
-
-
 TOP = 20
 """How many alternatives to a token are asked for."""
 
@@ -275,3 +127,149 @@ class Chat(NamedModel):
         if self._logprobs:
             payload |= {"logprobs": True, "top_logprobs": TOP}
         return payload
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Texts and pictures in the order in which they are sent, and what may be replied.
+
+    `answers` are letters (or yes and no) in the order of the options as shown; `options` is what
+    stands behind each.
+    """
+
+    parts: tuple[str | Picture, ...]
+    answers: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+def prompt_of(asked: ShownQuestion) -> Prompt:
+    """The prompt of a question, its options lettered in the order in which they are shown."""
+    question, item = asked.question, asked.item
+    caption = item.captions[question.caption] if question.caption >= 0 else ""
+    foil = item.slot.foil if item.slot is not None else ""
+    text = WORDING[question.ask].replace("{caption}", caption).replace("{foil}", foil)
+    if question.ask is Ask.JUDGE:
+        answers = tuple(str(question.options[k]) for k in asked.order)
+        return Prompt((text, asked.pictures[question.image]), answers, answers)
+    answers = letters(len(asked.order))
+    if question.ask is Ask.IMAGE:
+        shown = [asked.pictures[int(question.options[k])] for k in asked.order]
+        pictures = [
+            part
+            for letter, picture in zip(answers, shown, strict=True)
+            for part in (f"Picture {letter}:", picture)
+        ]
+        return Prompt((text, *pictures, LETTER), answers, ("",) * len(answers))
+    options = option_texts(asked)
+    lines = [f"{letter}. {option}" for letter, option in zip(answers, options, strict=True)]
+    asks = "\n".join([text, *lines, LETTER])
+    return Prompt((asked.pictures[question.image], asks), answers, options)
+
+
+def option_texts(asked: ShownQuestion) -> tuple[str, ...]:
+    """The options as shown; a word that a caption has twice is numbered."""
+    question, item = asked.question, asked.item
+    if question.ask is Ask.CAPTION:
+        return tuple(item.captions[int(question.options[k])] for k in asked.order)
+    if question.ask is Ask.MEND:
+        return tuple(str(question.options[k]) for k in asked.order)
+    assert item.slot is not None
+    caption, words = item.captions[item.slot.caption], item.slot.words
+    spelled = [caption[words[int(o)].start : words[int(o)].end] for o in question.options]
+    twice = {word for word, count in Counter(spelled).items() if count > 1}
+    numbered = [
+        f"{word} (number {spelled[: k + 1].count(word)})" if word in twice else word
+        for k, word in enumerate(spelled)
+    ]
+    return tuple(numbered[k] for k in asked.order)
+
+
+def letters(count: int) -> tuple[str, ...]:
+    """A, B, ... Z, AA, AB, ...
+
+    >>> letters(3), letters(28)[-2:]
+    (('A', 'B', 'C'), ('AA', 'AB'))
+    """
+    singles = list(ascii_uppercase)
+    return tuple((singles + [a + b for a in singles for b in singles])[:count])
+
+
+def wording() -> str:
+    """The hash of all that is said, for the run."""
+    return seeds.digest({str(ask): text for ask, text in WORDING.items()}, LETTER)
+
+
+def data_url(picture: Picture) -> str:
+    """A picture as `data:image/...;base64,...`.
+
+    JPEG and PNG go out as they are stored. Other formats, parts of pictures, pictures that EXIF
+    turns round (readers differ) and PNG files that carry text (the built-in world writes the
+    truth there) are encoded anew, as PNG without loss.
+    """
+    from PIL import Image as Pillow
+
+    opened = picture.open()  # whole, checked, as every other model sees it
+    if crop_box(split_uri(picture.image.uri)[1]) is None:
+        stored = picture.read()
+        with Pillow.open(io.BytesIO(stored)) as file:
+            plain = file.mode in ("RGB", "L") and file.getexif().get(ORIENTATION, 1) == 1
+            told = file.format == "PNG" and bool(getattr(file, "text", {}))
+            if file.format in AS_STORED and plain and not told:
+                return _url(AS_STORED[file.format], stored)
+    made = io.BytesIO()
+    opened.save(made, "PNG")
+    return _url("image/png", made.getvalue())
+
+
+def _url(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def position(text: str, prompt: Prompt) -> int | None:
+    """The place of the answer that a reply gives, read strictly.
+
+    The reply must be the letter (or yes, no) alone, with a lead such as "Answer:" at most, or the
+    letter with its own option's text behind it. "A dog." is not "A", "A or B" is nothing.
+
+    >>> ask = Prompt((), ("A", "B"), ("a cat", "a dog"))
+    >>> [position(t, ask) for t in ("(B)", "Answer: **b**", "A dog.", "B. A dog", "A or B")]
+    [1, 1, None, 1, None]
+    """
+    given = THOUGHT.sub("", text).strip(MARKS)
+    bare = LEAD.sub("", given, count=1).strip(MARKS)
+    for place, (answer, option) in enumerate(zip(prompt.answers, prompt.options, strict=True)):
+        if bare.casefold() == answer.casefold():
+            return place
+        marked = re.match(rf"{answer}[.):\]*]+\s*", bare, re.IGNORECASE)
+        if option and marked and _same(bare[marked.end() :], option):
+            return place
+    return None
+
+
+def likeliest(tokens: Sequence[Mapping[str, Any]], prompt: Prompt, given: int) -> int:
+    """The answer with the highest probability where the reply names one.
+
+    `tokens` is `logprobs.content` of the reply; spellings of one answer ("B", " b") count
+    together. Without probabilities for the answer's token it is what was given.
+    """
+    wanted = prompt.answers[given].casefold()
+    for token in tokens:
+        if str(token.get("token", "")).strip(MARKS).casefold() != wanted:
+            continue
+        mass = dict.fromkeys(prompt.answers, -math.inf)
+        for one in token.get("top_logprobs") or [token]:
+            for answer in prompt.answers:
+                if str(one.get("token", "")).strip(MARKS).casefold() == answer.casefold():
+                    mass[answer] = _added(mass[answer], float(one["logprob"]))
+        best = max(mass.values())
+        return given if mass[prompt.answers[given]] == best else [*mass.values()].index(best)
+    return given
+
+
+def _same(text: str, option: str) -> bool:
+    return text.strip(MARKS).casefold() == option.strip(MARKS).casefold()
+
+
+def _added(a: float, b: float) -> float:
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

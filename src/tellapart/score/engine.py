@@ -24,14 +24,13 @@ from tellapart.benchmark.table import ItemTable
 from tellapart.models.model import DualEncoder, ShownItem, is_cacheable, kind_of
 from tellapart.questions import Ask
 from tellapart.score.batches import BatchLimits
-from tellapart.score.cell_scores import CellScores, score_plan
 from tellapart.score.cells import GRID_ASKS
 from tellapart.score.chooser import Way, ask_all
-from tellapart.score.encoder import Encoder, open_shelf
+from tellapart.score.encoder import CellScores, Encoder, open_shelf, score_plan
+from tellapart.score.job import ModelWork
 from tellapart.score.plan import ScorePlan, ScoreTask, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
-from tellapart.score.unfinished import ModelWork
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
 from tellapart.types import Progress as Report

@@ -32,10 +32,10 @@ from tellapart.benchmark.benchmark import (
     make_benchmark,
     write_benchmark,
 )
-from tellapart.corpus.world.compose import arrange
 from tellapart.corpus.world.lexicon import COUNTS, SIZES
 from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.scene import Scene, Thing
+from tellapart.corpus.world.world import arrange
 from tellapart.errors import BadImage, BadInput
 from tellapart.items import Image, Item, Origin
 from tellapart.pictures import Picture

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.corpus.world import lexicon
-from tellapart.corpus.world.compose import captions, random_scene
 from tellapart.corpus.world.edits import EditContext, near_miss
 from tellapart.corpus.world.grammar import PICTURES, understand
 from tellapart.corpus.world.painter import Painter, StorybookPainter, drawn_categories
 from tellapart.corpus.world.scene import Scene, is_true
+from tellapart.corpus.world.world import captions, random_scene
 from tellapart.models.onnx import FORMAT, MOST_WORDS, PAD, ImageSide, pixels, word_ids
 from tellapart.tables import write_json
 from tellapart.text.english import plural

@@ -1,19 +1,25 @@
-"""The command that trains `storybook`: python -m tellapart.training.storybook --out DIR --seed 0.
+"""Training `storybook`: python -m tellapart.training.storybook --out DIR --seed 0.
 
 Draws its examples (some minutes), trains (longer: `docs/storybook.md` has times), and writes the
 model's files, which belong into `tellapart/models/storybook_files`, with a record of how it went.
+In the losses rows are unit vectors; row i of the pictures belongs to row i of the texts.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from tellapart import seeds
 from tellapart.tables import whole_folder, write_json
@@ -21,14 +27,16 @@ from tellapart.training.examples import (
     SHARES,
     ExampleArrays,
     TrainingBatch,
+    batch_of,
     batches,
     draw_examples,
     save_inputs,
     vocabulary,
 )
-from tellapart.training.loop import Loop, Schedule, TrainingStep
-from tellapart.training.losses import MatchTask, group_scores
 from tellapart.training.towers import Shape, Towers, export
+
+B = TypeVar("B")
+B_contra = TypeVar("B_contra", contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,162 @@ def _table(scores: dict[str, float]) -> str:
     return "Group on held-out near misses: " + ", ".join(
         f"{kind} {100 * value:.1f}" for kind, value in scores.items()
     )
+
+
+class TrainingTask(Protocol[B_contra]):
+    """A model joined with its loss: all that the loop needs to know."""
+
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
+        ...
+
+    def loss(self, batch: B_contra) -> Tensor:
+        """One number to make smaller."""
+        ...
+
+
+@dataclass(frozen=True)
+class MatchTask:
+    """Match pictures with captions among the whole batch, and near misses among themselves."""
+
+    model: Towers
+    pair_weight: float = 0.5
+
+    def loss(self, batch: TrainingBatch) -> Tensor:
+        """The contrastive loss on telling and on plain captions, and the loss on pairs."""
+        images = self.model.image(torch.from_numpy(batch.images))
+        telling = self.model.text(torch.from_numpy(batch.telling))
+        plain = self.model.text(torch.from_numpy(batch.plain))
+        scale = self.model.scale()
+        also_true = near_miss_cells(torch.from_numpy(batch.shared))
+        with torch.autocast("cpu", enabled=False):  # softmaxes in full precision
+            whole = contrastive(images, telling, scale) + contrastive(
+                images, plain, scale, also_true
+            )
+            return whole / 2 + self.pair_weight * pairs(images, telling, scale)
+
+
+def group_scores(model: Towers, examples: ExampleArrays, size: int = 100) -> dict[str, float]:
+    """The share of near misses with all four choices right, by kind and in all (chance: 1/6)."""
+    was_training = model.training
+    model.eval()
+    right: list[bool] = []
+    for start in range(0, len(examples), size):
+        rows = np.arange(start, min(start + size, len(examples)))
+        batch = batch_of(examples, rows, np.ones((len(rows), 2), int), np.random.default_rng(0))
+        with torch.no_grad():
+            images = model.image(torch.from_numpy(batch.images)).view(len(rows), 2, -1)
+            texts = model.text(torch.from_numpy(batch.telling)).view(len(rows), 2, -1)
+        fits = (images @ texts.transpose(1, 2)).numpy()
+        least_right = np.minimum(fits[:, 0, 0], fits[:, 1, 1])
+        right += (least_right > np.maximum(fits[:, 0, 1], fits[:, 1, 0])).tolist()
+    model.train(was_training)
+    rights = np.array(right)
+    by_kind = {str(k): float(rights[examples.kinds == k].mean()) for k in np.unique(examples.kinds)}
+    return {"all": float(rights.mean()), **by_kind}
+
+
+def contrastive(
+    images: Tensor, texts: Tensor, scale: Tensor, ignore: Tensor | None = None
+) -> Tensor:
+    """Pick each picture's text among all texts of the batch, and each text's picture.
+
+    InfoNCE both ways (Radford et al. 2021, CLIP, section 2.3). Where `ignore` (n, n) is True, the
+    text of the column is true of the picture of the row too, and the cell is left out.
+    """
+    fits = scale * images @ texts.T
+    if ignore is not None:
+        fits = fits.masked_fill(ignore, float("-inf"))
+    right = torch.arange(len(fits))
+    return (functional.cross_entropy(fits, right) + functional.cross_entropy(fits.T, right)) / 2
+
+
+def pairs(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
+    """Tell near misses apart: rows 2i and 2i + 1 are a pair; choose between the two, four times.
+
+    The four choices of BiVLC (Miranda et al. 2024, section 4): each picture picks a text of the
+    pair's two, and each text a picture.
+    """
+    n, dimensions = len(images) // 2, images.shape[1]
+    fits = scale * images.view(n, 2, dimensions) @ texts.view(n, 2, dimensions).transpose(1, 2)
+    right = torch.arange(2).repeat(n)
+    by_image = functional.cross_entropy(fits.reshape(-1, 2), right)
+    by_text = functional.cross_entropy(fits.transpose(1, 2).reshape(-1, 2), right)
+    return (by_image + by_text) / 2
+
+
+def near_miss_cells(shared: Tensor) -> Tensor:
+    """Cells (n, n) to leave out: the near miss's picture against a text that is true of both."""
+    rows = torch.arange(len(shared))
+    cells = torch.zeros(len(shared), len(shared), dtype=torch.bool)
+    cells[rows ^ 1, rows] = shared
+    return cells
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How far to go. The rate rises over `warmup` steps, then falls along a cosine to zero."""
+
+    steps: int
+    rate: float = 2e-3
+    warmup: int = 100
+    decay: float = 0.05
+    clip: float = 1.0
+    bfloat16: bool = True
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step."""
+        if step < self.warmup:
+            return self.rate * (step + 1) / self.warmup
+        done = (step - self.warmup) / max(1, self.steps - self.warmup)
+        return self.rate * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """What is told of a step as it is done."""
+
+    number: int
+    loss: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Loop(Generic[B]):
+    """Training under a schedule; `tell` hears of every step."""
+
+    task: TrainingTask[B]
+    schedule: Schedule
+    tell: Callable[[TrainingStep], None] = lambda step: None
+
+    def run(self, batches: Iterable[B]) -> list[float]:
+        """Train until the schedule or the batches end; the losses of all steps."""
+        optimiser = torch.optim.AdamW(_groups(self.task.model, self.schedule.decay))
+        losses: list[float] = []
+        began = time.perf_counter()
+        self.task.model.train()
+        for number, batch in zip(range(self.schedule.steps), batches, strict=False):
+            for group in optimiser.param_groups:
+                group["lr"] = self.schedule.rate_at(number)
+            # Half the bits where that loses nothing; processors that know bfloat16 gain much.
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.schedule.bfloat16):
+                loss = self.task.loss(batch)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(self.task.model.parameters(), self.schedule.clip)
+            optimiser.step()
+            losses.append(loss.item())
+            self.tell(TrainingStep(number, losses[-1], time.perf_counter() - began))
+        self.task.model.eval()
+        return losses
+
+
+def _groups(model: nn.Module, decay: float) -> list[dict[str, object]]:
+    """Matrices decay; biases, normalisations and the scale do not."""
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    rest = [p for p in model.parameters() if p.ndim <= 1]
+    return [{"params": matrices, "weight_decay": decay}, {"params": rest, "weight_decay": 0.0}]
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from tellapart.verbs.verb import Verb, open_benchmark, skipped_notes
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.score.engine import Settings
+    from tellapart.score.job import ModelWork
     from tellapart.score.plan import ScoreTask
     from tellapart.score.run import Run
-    from tellapart.score.unfinished import ModelWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +89,8 @@ def evaluate(
     from tellapart.measures.estimate import asks_of
     from tellapart.models.names import load
     from tellapart.score.engine import sample
+    from tellapart.score.job import work_on
     from tellapart.score.plan import ScoreTask
-    from tellapart.score.unfinished import work_on
 
     options.check()
     wanted = _listed(models)

@@ -41,9 +41,8 @@ def world(
     from tellapart import seeds
     from tellapart.corpus.corpus import make_corpus, write_corpus
     from tellapart.corpus.native import load_corpus
-    from tellapart.corpus.world.compose import captions
     from tellapart.corpus.world.painter import SIDE
-    from tellapart.corpus.world.world import drawn, painter_of, random_scenes
+    from tellapart.corpus.world.world import captions, drawn, painter_of, random_scenes
     from tellapart.tables import whole_folder
 
     out = Path(out)

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from tellapart.corpus.world.compose import arrange, part_of, true_relations
 from tellapart.corpus.world.grammar import Style, sentence, understand
 from tellapart.corpus.world.lexicon import RELATIONS, SIZES, SYMMETRIC
 from tellapart.corpus.world.painter import Painter
@@ -31,6 +30,7 @@ from tellapart.corpus.world.scene import (
     is_true,
     place_beside_all,
 )
+from tellapart.corpus.world.world import arrange, part_of, true_relations
 
 ATTEMPTS = 60
 T = TypeVar("T")

@@ -1,4 +1,8 @@
-"""The grammar: a statement becomes a sentence, in a style."""
+"""The grammar: a statement becomes a sentence in a style, and a sentence is read back.
+
+The reader is tolerant: a word that was left out leaves its place open, so that captions with a
+word taken away (FOIL's T2) or put in (T3) can be judged like any other.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,9 @@ from tellapart.text.tokens import tokens
 
 FORMS = ("plain", "there", "verb", "seen", "picture", "place-first")
 PICTURES = ("picture", "drawing", "view")
+SILENT = frozenset("and with is are there can be seen of in at to the on".split())
+"""Words of the grammar that say nothing about a scene by themselves."""
+MAX_PHRASE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +164,6 @@ def _only_clause(only: OnlyClause, mentions: tuple[Mention, ...], style: Style) 
     several = len(named) > 1 or (mentions[only.mentions[0]].count or 1) > 1
     listed = " and ".join(f"the {name}" for name in named)
     return f", and only {listed} {'are' if several else 'is'} {only.value}"
-
-
-SILENT = frozenset("and with is are there can be seen of in at to the on".split())
-"""Words of the grammar that say nothing about a scene by themselves."""
-MAX_PHRASE = 5
 
 
 def understand(caption: str) -> Statement | None:

@@ -1,4 +1,4 @@
-"""The renderer: a scene becomes a picture, by way of SVG."""
+"""Painters: a scene becomes a picture, by vector drawings (SVG) or by a folder of cut-outs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from tellapart.errors import BadInput
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
 
-
 SIDE = 224
 """Pixels of a picture's side."""
 SENTINELS = ("#ff00ff", "#b000b0", "#ff80ff")
 """The colours in the drawings that stand for a thing's own: main, shade, tint."""
 SCENE_KEY = "tellapart-scene"
 """Under this name a PNG file carries its scene."""
+DESCRIBING = frozenset(COLOURS) | {word for words in SIZE_WORDS.values() for word in words}
+NAME = re.compile(r"[a-z]{3,}")
 
 
 class Painter(Protocol):
@@ -148,10 +149,6 @@ def _extent(category: str) -> Box:
     )
     assert box is not None, category
     return box[0] / 200, box[1] / 200, box[2] / 200, box[3] / 200
-
-
-DESCRIBING = frozenset(COLOURS) | {word for words in SIZE_WORDS.values() for word in words}
-NAME = re.compile(r"[a-z]{3,}")
 
 
 class SpritePainter:

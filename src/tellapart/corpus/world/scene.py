@@ -1,4 +1,4 @@
-"""Which relations hold between two boxes, and boxes in which a wanted relation holds.
+"""Scenes: what a picture shows, how things in it relate, and which statements are true of it.
 
 A relation is a fact about the picture, not a label: `holds` reads it off the boxes, with wide
 margins, so that a person would agree. Standing on a thing also counts as being above it.
@@ -17,12 +17,87 @@ import numpy as np
 from tellapart.corpus.world.lexicon import SIZES
 from tellapart.text.english import plural
 
+Box = tuple[float, float, float, float]
+"""(left, top, right, bottom) as shares of the picture's side; y grows downwards."""
 TOUCH, NEAR, FAR = 0.02, 0.08, 0.34
 EDGE = 0.03
 GROUND = (0.80, 0.95)
 """Where things on the ground have their feet."""
-
 Size = tuple[float, float]
+Relation = tuple[int, str, int]
+"""(index of a mention, name of the relation, index of a mention)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Some equal things side by side: "two small red dogs". `box` is what they cover."""
+
+    category: str
+    colour: str
+    size: str
+    count: int
+    box: Box = (0.0, 0.0, 0.0, 0.0)
+
+    def at(self, box: Box) -> Thing:
+        """The same things in another place."""
+        left, top, right, bottom = (round(edge, 4) for edge in box)
+        return replace(self, box=(left, top, right, bottom))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A background and things, drawn in this order: later ones in front."""
+
+    background: str
+    things: tuple[Thing, ...]
+
+    def to_json(self) -> str:
+        """One line of JSON, which the picture file carries."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Scene:
+        """The scene that `to_json` wrote."""
+        data = json.loads(text)
+        return cls(data["background"], tuple(_thing(row) for row in data["things"]))
+
+    def what(self) -> tuple[Any, ...]:
+        """The scene without places: what train and test scenes must not share."""
+        return (
+            self.background,
+            *sorted((t.category, t.colour, t.size, t.count) for t in self.things),
+        )
+
+
+def _thing(row: dict[str, Any]) -> Thing:
+    return Thing(row["category"], row["colour"], row["size"], row["count"], tuple(row["box"]))
+
+
+def group_size(size: str, count: int, extent: Box) -> tuple[float, float]:
+    """Width and height that `count` copies cover: a row, or two rows of two for four."""
+    side = SIZES[size]
+    width, height = side * (extent[2] - extent[0]), side * (extent[3] - extent[1])
+    columns, rows = columns_and_rows(count)
+    return width * columns + _gap(side) * (columns - 1), height * rows + _gap(side) * (rows - 1)
+
+
+def columns_and_rows(count: int) -> tuple[int, int]:
+    """How copies are arranged."""
+    return (2, 2) if count == 4 else (count, 1)
+
+
+def copies(thing: Thing, extent: Box) -> list[tuple[float, float]]:
+    """The upper left corner of each copy's own box."""
+    side = SIZES[thing.size]
+    width, height = side * (extent[2] - extent[0]), side * (extent[3] - extent[1])
+    columns, rows = columns_and_rows(thing.count)
+    step_x, step_y = width + _gap(side), height + _gap(side)
+    left, top = thing.box[0], thing.box[1]
+    return [(left + c * step_x, top + r * step_y) for r in range(rows) for c in range(columns)]
+
+
+def _gap(side: float) -> float:
+    return 0.08 * side
 
 
 def holds(relation: str, a: Box, b: Box, a_in_front: bool) -> bool:
@@ -152,82 +227,6 @@ def _inside(box: Box) -> Box:
     return box[0] + shift, box[1], box[2] + shift, box[3]
 
 
-Box = tuple[float, float, float, float]
-"""(left, top, right, bottom) as shares of the picture's side; y grows downwards."""
-
-
-@dataclass(frozen=True, slots=True)
-class Thing:
-    """Some equal things side by side: "two small red dogs". `box` is what they cover."""
-
-    category: str
-    colour: str
-    size: str
-    count: int
-    box: Box = (0.0, 0.0, 0.0, 0.0)
-
-    def at(self, box: Box) -> Thing:
-        """The same things in another place."""
-        left, top, right, bottom = (round(edge, 4) for edge in box)
-        return replace(self, box=(left, top, right, bottom))
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """A background and things, drawn in this order: later ones in front."""
-
-    background: str
-    things: tuple[Thing, ...]
-
-    def to_json(self) -> str:
-        """One line of JSON, which the picture file carries."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, text: str) -> Scene:
-        """The scene that `to_json` wrote."""
-        data = json.loads(text)
-        return cls(data["background"], tuple(_thing(row) for row in data["things"]))
-
-    def what(self) -> tuple[Any, ...]:
-        """The scene without places: what train and test scenes must not share."""
-        return (
-            self.background,
-            *sorted((t.category, t.colour, t.size, t.count) for t in self.things),
-        )
-
-
-def _thing(row: dict[str, Any]) -> Thing:
-    return Thing(row["category"], row["colour"], row["size"], row["count"], tuple(row["box"]))
-
-
-def group_size(size: str, count: int, extent: Box) -> tuple[float, float]:
-    """Width and height that `count` copies cover: a row, or two rows of two for four."""
-    side = SIZES[size]
-    width, height = side * (extent[2] - extent[0]), side * (extent[3] - extent[1])
-    columns, rows = columns_and_rows(count)
-    return width * columns + _gap(side) * (columns - 1), height * rows + _gap(side) * (rows - 1)
-
-
-def columns_and_rows(count: int) -> tuple[int, int]:
-    """How copies are arranged."""
-    return (2, 2) if count == 4 else (count, 1)
-
-
-def copies(thing: Thing, extent: Box) -> list[tuple[float, float]]:
-    """The upper left corner of each copy's own box."""
-    side = SIZES[thing.size]
-    width, height = side * (extent[2] - extent[0]), side * (extent[3] - extent[1])
-    columns, rows = columns_and_rows(thing.count)
-    step_x, step_y = width + _gap(side), height + _gap(side)
-    left, top = thing.box[0], thing.box[1]
-    return [(left + c * step_x, top + r * step_y) for r in range(rows) for c in range(columns)]
-
-
-def _gap(side: float) -> float:
-    return 0.08 * side
-
-
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A noun phrase; None for what it leaves open. Counts are exact: "a dog" is one dog."""
@@ -253,10 +252,6 @@ class OnlyClause:
     attribute: str
     value: str
     mentions: tuple[int, ...]
-
-
-Relation = tuple[int, str, int]
-"""(index of a mention, name of the relation, index of a mention)."""
 
 
 @dataclass(frozen=True, slots=True)
