@@ -70,7 +70,7 @@ def test_fast_training_reports_each_epoch():
     seen = []
     options = ParagraphOptions(dimensions=8, epochs=4, fast=True)
     vectors = train_paragraph_vectors(TEXTS, options, lambda *done: seen.append(done))
-    assert vectors.shape == (len(TEXTS), 8) and seen[-1] == (4, 4)
+    assert vectors.shape == (len(TEXTS), 8) and seen[-1] == ("training vectors", 4, 4)
 
 
 def test_nothing_to_train_on_is_an_error():
@@ -114,7 +114,7 @@ def test_training_depends_on_the_seed_and_reports_each_epoch():
     seen = []
     one = train_word_vectors(CAPTIONS, WordOptions(8, 3, seed=1), lambda *done: seen.append(done))
     other = train_word_vectors(CAPTIONS, WordOptions(8, 3, seed=2))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert seen == [("training vectors", k, 3) for k in (1, 2, 3)]
     assert one.words == other.words and not np.allclose(one.matrix, other.matrix)
     assert (
         train_word_vectors(CAPTIONS, WordOptions(8, 3, fast=True)).matrix.shape == one.matrix.shape

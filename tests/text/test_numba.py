@@ -77,6 +77,20 @@ def test_a_kernel_of_another_file_is_compiled_with_those_that_it_calls():
     assert done.stdout.strip() == "[[0.5]]", done.stderr
 
 
+def test_kernels_of_another_file_are_compiled_with_the_others_of_that_file():
+    # `PairBleu` calls a kernel of its own file first, then one of bleu.py that calls others there
+    code = (
+        "import numpy as np\n"
+        "from tellapart.text.caption_metrics.pair_bleu import PairBleu, Sentences\n"
+        "pairs = PairBleu(Sentences.of(['a b c', 'a b d']), n=2)\n"
+        "print(pairs.scores(np.array([0]), np.array([0])).tolist())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert done.stdout.strip() == "[1.0]", done.stderr
+
+
 def test_kernels_run_where_nothing_may_be_kept(tmp_path):
     # a copy of numba's rule: no folder that it may write to
     code = (

@@ -109,7 +109,7 @@ def test_every_distinct_text_is_parsed_once_and_found_again(tmp_path, monkeypatc
 def test_an_interrupted_parse_goes_on_where_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr(parsing, "PART", 2)
 
-    def stop(done, total):
+    def stop(phase, done, total):
         if done >= 4:
             raise KeyboardInterrupt
 
@@ -117,9 +117,9 @@ def test_an_interrupted_parse_goes_on_where_it_was(tmp_path, monkeypatch):
         parse(TEXTS, cache=tmp_path, processes=1, progress=stop)
     asked = counted(monkeypatch)
     seen = []
-    made = parse(TEXTS, cache=tmp_path, processes=1, progress=lambda d, t: seen.append((d, t)))
+    made = parse(TEXTS, cache=tmp_path, processes=1, progress=lambda *done: seen.append(done))
     assert len(asked) == len(set(TEXTS)) - 4
-    assert seen[0] == (4, 8) and seen[-1] == (8, 8)
+    assert seen[0] == ("parses", 4, 8) and seen[-1] == ("parses", 8, 8)
     same(made.columns, parse(TEXTS, processes=1).columns)
 
 
@@ -144,7 +144,7 @@ def test_pitfall_21_another_pipeline_has_a_cache_of_its_own(tmp_path, pipeline):
 def test_several_processes_say_the_same_as_one(monkeypatch):
     monkeypatch.setattr(parsing, "PART", 3)
     done = []
-    several = parse(TEXTS, processes=2, progress=lambda d, t: done.append(d))
+    several = parse(TEXTS, processes=2, progress=lambda phase, d, t: done.append(d))
     same(several.columns, parse(TEXTS, processes=1).columns)
     assert sorted(done) == [0, 3, 6, 8] or done[-1] == 8
 

@@ -96,7 +96,7 @@ def _parts_of_speech(
             chosen,
             model=model,
             cache=default_folder(),
-            progress=lambda done, total: progress("parsing captions", done, total),
+            progress=progress,
         )
         counts = np.bincount(parsed.columns.pos, minlength=len(parsed.columns.poses))
         shares[what] = _shares(dict(zip(parsed.columns.poses, counts.tolist(), strict=True)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,7 +45,6 @@ ENOUGH = 20_000
 MANY = 50_000
 """From this many captions on tf-idf, which is compared exactly, takes longer than it is worth."""
 NOT_REPEATABLE = " (on all cores: another run gives others)"
-TRAINING = "training vectors"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +125,7 @@ def _trained_words(
     options = WordOptions(seed=training.seed, fast=training.fast)
 
     def train() -> dict[str, Any]:
-        words = train_word_vectors(captions.words, options, partial(training.progress, TRAINING))
+        words = train_word_vectors(captions.words, options, training.progress)
         return {"words": np.array(words.words), "matrix": words.matrix}
 
     arrays = _cached(_by_image(FASTTEXT, asdict(options), captions), train)
@@ -144,8 +142,7 @@ def _image_paragraphs(captions: MinedCaptions, training: VectorTraining) -> Mine
 
     def train() -> dict[str, Any]:
         documents = captions.image_documents()
-        progress = partial(training.progress, TRAINING)
-        return {"rows": train_paragraph_vectors(documents, options, progress)}
+        return {"rows": train_paragraph_vectors(documents, options, training.progress)}
 
     arrays = _cached(_by_image("paragraphs of images", asdict(options), captions), train)
     about = {
@@ -189,8 +186,7 @@ def paragraph_vectors(
     name += ", on all cores (another run gives others)" if options.fast else ""
 
     def train() -> dict[str, Any]:
-        report = partial(progress, TRAINING)
-        return {"vectors": train_paragraph_vectors(captions.words, options, report)}
+        return {"vectors": train_paragraph_vectors(captions.words, options, progress)}
 
     shelf = ArrayShelf.on("paragraphs", asdict(options), _gensim(), digest(captions.texts))
     return MinedVectors(_cached(shelf, train)["vectors"], {"vectors": name})

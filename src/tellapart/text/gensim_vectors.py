@@ -8,7 +8,7 @@ predict a text's words; Ding et al. 2016 search neighbours of captions with them
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 
 from tellapart.errors import BadInput, need
 from tellapart.text.word_vectors import Texts, WordVectors
-from tellapart.types import Floats32
+from tellapart.types import Floats32, Progress, silent
 
-Progress = Callable[[int, int], None]
+TRAINING = "training vectors"
+"""The phase that is reported."""
 NGRAMS = 1 << 18
 """Places for character n-grams: gensim's two million take 800 MB, and captions have far fewer."""
 
@@ -42,7 +43,7 @@ class WordOptions:
 def train_word_vectors(
     texts: Texts,
     options: WordOptions = WordOptions(),  # noqa: B008 (frozen)
-    progress: Progress = lambda done, total: None,
+    progress: Progress = silent,
 ) -> WordVectors:
     """FastText vectors of all words of some texts; the same each time unless `options.fast`."""
     if not any(texts):
@@ -90,7 +91,7 @@ class ParagraphOptions:
 def train_paragraph_vectors(
     texts: Texts,
     options: ParagraphOptions = ParagraphOptions(),  # noqa: B008 (frozen)
-    progress: Progress = lambda done, total: None,
+    progress: Progress = silent,
 ) -> Floats32:
     """One vector a text, [texts, dimensions], zero for a text without words.
 
@@ -150,7 +151,7 @@ class EachEpoch:
     def on_epoch_end(self, model: object) -> None:
         """One more epoch is done."""
         self._done += 1
-        self._progress(self._done, self._epochs)
+        self._progress(TRAINING, self._done, self._epochs)
 
     def on_train_begin(self, model: object) -> None:
         """Nothing to do."""

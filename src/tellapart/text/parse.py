@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ from tellapart.text.spacy_pipeline import (
     parse_columns,
     parse_in_processes,
 )
+from tellapart.types import Progress, silent
 
 PART = 2048
 """Texts that are parsed, sent and stored together."""
 LONGEST = 1_000_000
 """Characters that spaCy takes in one text."""
-Progress = Callable[[int, int], None]
 FORMAT = 1
 """Raised whenever the meaning of what is stored changes: older entries are then never read."""
 
@@ -41,7 +41,7 @@ def parse(
     model: str = DEFAULT,
     cache: Path | None = None,
     processes: int | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = silent,
 ) -> Parses:
     """Parse texts with a spaCy pipeline, given by its name or its folder.
 
@@ -58,13 +58,13 @@ def parse(
         _read(segments, gathered)
     missing = [key for key in distinct if gathered.rows[key] is None]
     done = len(distinct) - len(missing)
-    progress(done, len(distinct))
+    progress("parses", done, len(distinct))
     for part, columns in _parsed(pipeline, distinct, missing, processes):
         if segments:
             segments.add(part, columns.to_arrays())
         gathered.add(part, columns)
         done += len(part)
-        progress(done, len(distinct))
+        progress("parses", done, len(distinct))
     if segments and missing:
         segments.make_room()
     return Parses(texts, gathered.columns(keys))

@@ -142,7 +142,7 @@ def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress
             texts,
             model=method.parser,
             cache=default_folder(),
-            progress=lambda done, total: progress("parses", done, total),
+            progress=progress,
         )
     surroundings = None
     if method.plain:

@@ -146,7 +146,7 @@ def parses_of(corpus: Corpus, method: NegativesMethod, progress: Progress) -> Pa
         corpus.captions["text"].to_list(),
         model=method.parser,
         cache=method.cache or default_folder(),
-        progress=lambda done, total: progress("parses", done, total),
+        progress=progress,
     )
 
 
