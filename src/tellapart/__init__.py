@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from tellapart.measures.estimate import Estimate
     from tellapart.measures.retrieval import RetrievalOptions
     from tellapart.measures.scores import Scores
-    from tellapart.mine.build import build
-    from tellapart.mine.building import BuildOptions
     from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build.bison import BisonOptions
     from tellapart.verbs.build.bivlc import BivlcOptions
+    from tellapart.verbs.build.common import BuildOptions, build
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
@@ -77,7 +76,7 @@ _WHERE = {
     "Benchmark": "benchmark.benchmark",
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
-    "BuildOptions": "mine.building",
+    "BuildOptions": "verbs.build.common",
     "CaptionOptions": "measures.caption_judge",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
@@ -101,7 +100,7 @@ _WHERE = {
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "audit": "verbs.audit",
-    "build": "mine.build",
+    "build": "verbs.build.common",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",

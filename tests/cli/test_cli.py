@@ -138,7 +138,7 @@ def test_a_builder_of_a_plugin_is_a_command_too(tmp_path, place):
     made.mkdir()
     (made / "METADATA").write_text("Metadata-Version: 2.1\nName: upside-down\nVersion: 1.0\n")
     (made / "entry_points.txt").write_text(
-        "[tellapart.builders]\nupside-down = tellapart.verbs.build.bison:OLD\n"
+        "[tellapart.builders]\nupside-down = tellapart.verbs.build.bison:VERB\n"
     )
     words = ("build", "upside-down", place / "world", tmp_path / "out", "--items", "5")
     done = tellapart(*words, PYTHONPATH=str(tmp_path))

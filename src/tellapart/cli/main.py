@@ -58,14 +58,8 @@ class BuilderGroup(VerbGroup):
         """A builder's command; an unknown name is an error that names the near ones."""
         from tellapart import registry
         from tellapart.cli.commands import command_of
-        from tellapart.verbs.verb import Verb
 
-        builder = registry.builders.get(cmd_name)
-        if not isinstance(builder, Verb):
-            from tellapart.cli.building.group import builders_app
-
-            return typer.main.get_command(builders_app()).get_command(ctx, cmd_name)  # type: ignore[attr-defined]
-        return command_of(cmd_name, builder)
+        return command_of(cmd_name, registry.builders.get(cmd_name))
 
 
 def _command(name: str, module: str) -> Any:

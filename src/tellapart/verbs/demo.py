@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -103,9 +102,8 @@ def demo(
 
     In Python: the folder may be an earlier demo's; anything else in the way is left alone.
     """
-    from tellapart.mine.build import build
-    from tellapart.mine.building import BuildOptions
     from tellapart.reports.report import ReportOptions
+    from tellapart.verbs.build.common import BuildOptions, build
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
     from tellapart.verbs.measure import measure
     from tellapart.verbs.report import report
@@ -119,13 +117,8 @@ def demo(
     )  # fmt: skip
     benchmarks = []
     for what, verifier in BENCHMARKS.items():
-        options = BuildOptions(
-            seed=seed,
-            verifier=verifier,
-            overwrite=True,
-            progress=partial(progress, f"building {what}"),
-        )
-        benchmarks.append(build(what, corpus, out / what, options))
+        options = BuildOptions(seed=seed, verifier=verifier, overwrite=True)
+        benchmarks.append(build(what, corpus, out / what, options, progress))
     models = [name for name in MODELS if name in registry.models.names()]
     how = EvaluateOptions(seed=seed, overwrite=True)
     runs = evaluate(models, benchmarks, out / "runs", how, progress)
@@ -164,8 +157,6 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     for each pair, two others say which image it describes, and what both say rightly is kept.
     """
     from tellapart.errors import TellapartError
-    from tellapart.mine.build import build
-    from tellapart.mine.building import BuildOptions
     from tellapart.study.effort import Crowd, expected_kappa
     from tellapart.study.export import write_results
     from tellapart.study.folder import StudySetup, write_study
@@ -173,15 +164,12 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     from tellapart.study.server.crowd import simulate
     from tellapart.study.server.host import served
     from tellapart.study.study import opened_study
-    from tellapart.verbs.build.bison import BisonOptions
+    from tellapart.verbs.build.bison import BisonOptions, bison
 
-    own = BisonOptions(for_study=True, vectors="tf-idf", parser="none")
-    build(
-        "bison",
-        corpus,
-        out / "pairs",
-        BuildOptions(seed=seed, items=PAIRS, overwrite=True, own=own),
+    options = BisonOptions(
+        for_study=True, vectors="tf-idf", parser="none", seed=seed, items=PAIRS, overwrite=True
     )
+    bison(corpus, out / "pairs", options)
     setup = StudySetup(find_recipe("bison").stages, name="demo", seed=seed, overwrite=True)
     write_study(out / "pairs", out / "study", setup)
     crowd = Crowd(people=PEOPLE, at_once=1, seed=seed, error=ERROR)

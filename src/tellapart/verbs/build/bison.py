@@ -24,7 +24,6 @@ from tellapart.verbs.build.common import (
     open_corpus,
     save_items,
 )
-from tellapart.verbs.build.old import old_builder
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -210,4 +209,3 @@ VERB = builder_verb(
     "tellapart build bison captions.json my-bison --images val2014 --vectors crawl-300d-2M.vec",
     _tables,
 )
-OLD = old_builder(bison, BisonOptions())

@@ -1,7 +1,8 @@
 """`build bivlc`: two images and two captions that differ by a detail, asked both ways.
 
 Miranda et al. 2024, section 3. On the built-in world the negative image is drawn from the edited
-scene; the maker of images is the seam where a diffusion model goes for photographs.
+scene, one near miss an image; the maker of images is the seam where a diffusion model goes for
+photographs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from tellapart.verbs.build.common import (
     builder_verb,
     open_corpus,
 )
-from tellapart.verbs.build.old import old_builder
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -59,10 +59,7 @@ def bivlc(
     options: BivlcOptions = BivlcOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """Two images and two captions that differ by a detail, asked both ways.
-
-    One near miss an image, of the kinds in turn; negative images are drawn into OUT.
-    """
+    """Two images and two captions that differ by a detail, asked both ways."""
     from tellapart.benchmark.benchmark import load_benchmark, make_benchmark, write_benchmark
     from tellapart.corpus.world.painter import SIDE, png_bytes
     from tellapart.corpus.world.world import painter_of
@@ -153,4 +150,3 @@ def _item(corpus: Corpus, image: str, negative: str, miss: NearMiss, seed: int) 
 
 
 VERB = builder_verb(bivlc, "tellapart build bivlc my-world my-bivlc --kinds swap-object")
-OLD = old_builder(bivlc, BivlcOptions())

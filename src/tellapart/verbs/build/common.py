@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.items import Item
 
-CorpusArgument = Annotated["Path | str | Corpus", Help("A corpus: a folder, COCO JSON, CSV, ...")]
+CorpusArgument = Annotated["Path | Corpus", Help("A corpus: a folder, COCO JSON, CSV, ...")]
 OutArgument = Annotated["Path | str", Help("Folder to write the benchmark to.")]
 
 SKIPPED_SHOWN = 20

@@ -17,7 +17,6 @@ from tellapart.verbs.build.common import (
     open_corpus,
     save_items,
 )
-from tellapart.verbs.build.old import old_builder
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -75,4 +74,3 @@ VERB = builder_verb(
     "tellapart build foil captions_val2014.json my-foil --objects instances_val2014.json",
     _tables,
 )
-OLD = old_builder(foil, FoilOptions())

@@ -22,7 +22,6 @@ from tellapart.verbs.build.common import (
     open_corpus,
     save_items,
 )
-from tellapart.verbs.build.old import old_builder
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -299,4 +298,3 @@ VERB = builder_verb(
     "--split train:0.8,dev:0.1,test:0.1",
     _tables,
 )
-OLD = old_builder(mcic, McicOptions())

@@ -18,7 +18,6 @@ from tellapart.verbs.build.common import (
     open_corpus,
     save_items,
 )
-from tellapart.verbs.build.old import old_builder
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -110,4 +109,3 @@ VERB = replace(
     ),
     text=_text,
 )
-OLD = old_builder(negatives, NegativesOptions())
