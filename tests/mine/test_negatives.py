@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.mine.small_captions import small_corpus
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-from tellapart.cli.building import negatives as command
+from tellapart.cli.parameters import parameters
 from tellapart.corpus.corpus import Corpus, save_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
@@ -20,7 +20,7 @@ from tellapart.mine.negatives.claims import Has, Shows, Stands, doubt_of, facts_
 from tellapart.mine.negatives.negative import Change, changed
 from tellapart.text.english import alike
 from tellapart.text.parse import parse
-from tellapart.verbs.build.negatives import NegativesOptions, negatives
+from tellapart.verbs.build.negatives import VERB, NegativesOptions, negatives
 
 pytest.importorskip("spacy", reason="spacy is not installed")
 
@@ -266,7 +266,7 @@ def test_options_that_make_no_sense_are_named():
 
 
 def test_the_command_tells_what_was_made_and_what_was_refused(built):
-    told = command.tell(built)
+    told = VERB.text(built)
     kinds = Counter(item.kind for item in built.items)
     lines = {line.split()[0]: line for line in told.splitlines()}
     for kind in KINDS:
@@ -277,7 +277,6 @@ def test_the_command_tells_what_was_made_and_what_was_refused(built):
 
 
 def test_the_command_takes_kinds_with_commas_and_all_seven_by_default():
-    assert command.own() == NegativesOptions()
-    own = command.own(kinds="add-object, swap-object", per_caption=2, as_written=True)
-    expected = NegativesOptions(kinds=("add-object", "swap-object"), per_caption=2, as_written=True)
-    assert own == expected
+    (kinds,) = (one for one in parameters(VERB) if one.name == "kinds")
+    assert kinds.value("add-object, swap-object") == ("add-object", "swap-object")
+    assert NegativesOptions(kinds=kinds.value("")) == NegativesOptions()
