@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.mine.small_captions import small_corpus
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-from tellapart.cli.parameters import parameters
+from tellapart.cli.commands import parameters
 from tellapart.corpus.corpus import Corpus, save_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import KINDS
