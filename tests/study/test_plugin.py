@@ -16,7 +16,7 @@ import tellapart as ta
 from tellapart import registry
 from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.study.plan import Stage
-from tellapart.study.server.host import served
+from tellapart.study.server.app import served
 from tellapart.study.store import schema as t
 from tellapart.study.study import opened_study
 from tellapart.verbs.study.create import CreateStudyOptions, create_study

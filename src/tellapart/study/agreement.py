@@ -138,10 +138,10 @@ def _row(
     """One row, or none where the coefficient is not defined (too few judgements, or all alike)."""
     path = (coding.stage, coding.about, *name)
     try:
-        found = coefficient(ratings, clusters, seeds.rng(coding.seed, "agreement", *path))
+        agreement = coefficient(ratings, clusters, seeds.rng(coding.seed, "agreement", *path))
     except BadInput:
         return
-    yield AgreementRow(*path, found.value, found.low, found.high, found.n)
+    yield AgreementRow(*path, agreement.value, agreement.low, agreement.high, agreement.n)
 
 
 def _by_place(categories: Categories) -> Ratings:

@@ -232,23 +232,25 @@ def write_training(plan: StudyPlan, folder: Path) -> None:
 
 def read_training(plan: StudyPlan, folder: Path) -> dict[str, list[Matter]]:
     """The examples by the name of their stage; a study may have none."""
-    found: dict[str, list[Matter]] = {stage.name: [] for stage in plan.stages}
+    examples: dict[str, list[Matter]] = {stage.name: [] for stage in plan.stages}
     path = folder / TRAINING_FILE
     if not path.exists():
-        return found
+        return examples
     entries = read_json(path)
     if not isinstance(entries, list):
         raise BadInput(f"{TRAINING_FILE} is not a list", where=str(path))
     for number, entry in enumerate(entries, 1):
         where = f"{path}, example {number}"
         _check_example(entry, where)
-        if entry["stage"] not in found:
+        if entry["stage"] not in examples:
             raise BadInput(
-                f"there is no stage {entry['stage']!r}", where=where, allowed=", ".join(found)
+                f"there is no stage {entry['stage']!r}", where=where, allowed=", ".join(examples)
             )
         stage = next(one for one in plan.stages if one.name == entry["stage"])
-        found[stage.name].append(_read_example(entry, stage, len(found[stage.name]) + 1, where))
-    return found
+        examples[stage.name].append(
+            _read_example(entry, stage, len(examples[stage.name]) + 1, where)
+        )
+    return examples
 
 
 def _draw_example(

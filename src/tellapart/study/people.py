@@ -61,14 +61,14 @@ def invite(conn: Connection, study: OpenStudy, people: int, label: str = "") -> 
 
 def join(conn: Connection, study: OpenStudy, token: str) -> str:
     """Begin a session of the person whose link this is; returns the session's own token."""
-    found = conn.execute(
+    person = conn.execute(
         select(t.person.c.id, t.person.c.state).where(
             t.person.c.token_hash == hashed(token), t.person.c.study_id == study.plan.id
         )
     ).first()
-    if found is None or found.state == "revoked":
+    if person is None or person.state == "revoked":
         raise NotAllowed("this link does not lead to a study (any more)", todo="ask for a new one")
-    return begin_session(conn, study, found.id)
+    return begin_session(conn, study, person.id)
 
 
 def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> str:
@@ -83,16 +83,16 @@ def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> 
         raise BadInput("these are not ids of Prolific", allowed="8 to 64 letters and digits")
     pseudonym = study.keys.pseudonym(visitor.person)
     known = t.person.c.study_id == plan.id, t.person.c.pseudonym == pseudonym
-    found = conn.execute(select(t.person.c.id, t.person.c.state).where(*known)).first()
-    if found is not None and found.state == "revoked":
+    person = conn.execute(select(t.person.c.id, t.person.c.state).where(*known)).first()
+    if person is not None and person.state == "revoked":
         raise NotAllowed("you have left this study", todo="")
     session = {"session_pseudonym": study.keys.pseudonym(visitor.session)}
-    if found is not None:
-        conn.execute(update(t.person).where(t.person.c.id == found.id).values(**session))
-        return begin_session(conn, study, found.id)
+    if person is not None:
+        conn.execute(update(t.person).where(t.person.c.id == person.id).values(**session))
+        return begin_session(conn, study, person.id)
     row = {**_new(study, _new_code(), "prolific"), "pseudonym": pseudonym, **session}
-    made = conn.execute(insert(t.person).values(**row).returning(t.person.c.id)).scalar_one()
-    return begin_session(conn, study, made)
+    added = conn.execute(insert(t.person).values(**row).returning(t.person.c.id)).scalar_one()
+    return begin_session(conn, study, added)
 
 
 def _new(study: OpenStudy, code: str, source: str) -> dict[str, Any]:
@@ -112,11 +112,11 @@ def _new_code() -> str:
 def find_person(conn: Connection, study: OpenStudy, code: str) -> int:
     """A person by their code, theirs alone until the transaction ends."""
     mine = _P.study_id == study.plan.id, _P.code == code
-    found = conn.execute(select(_P.id).where(*mine).with_for_update(key_share=True)).scalar()
-    if found is None:
+    person = conn.execute(select(_P.id).where(*mine).with_for_update(key_share=True)).scalar()
+    if person is None:
         known = select(_P.code).where(_P.study_id == study.plan.id).limit(MOST_NAMED)
         raise UnknownName("person", code, conn.execute(known).scalars())
-    return int(found)
+    return int(person)
 
 
 def pause(conn: Connection, person: int) -> None:

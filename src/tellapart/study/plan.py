@@ -64,8 +64,8 @@ class Stage:
     @property
     def question(self) -> QuestionType:
         """The question type."""
-        found: QuestionType = questions.types.get(self.ask)
-        return found
+        question: QuestionType = questions.types.get(self.ask)
+        return question
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,12 +98,12 @@ def look_at_items(
         raise UnknownName("stage", stage, names)
     if state and state not in STATES:
         raise BadInput(f"state {state!r}", allowed=", ".join(STATES))
-    found = _ROW.where(t.stage.c.study_id == study.plan.id, _T.role == "item", _T.id > after)
+    chosen = _ROW.where(t.stage.c.study_id == study.plan.id, _T.role == "item", _T.id > after)
     if stage:
-        found = found.where(t.stage.c.name == stage)
+        chosen = chosen.where(t.stage.c.name == stage)
     if state:
-        found = found.where(_T.state == state)
-    rows = conn.execute(found.order_by(_T.id).limit(PAGE + 1)).all()
+        chosen = chosen.where(_T.state == state)
+    rows = conn.execute(chosen.order_by(_T.id).limit(PAGE + 1)).all()
     more = rows[PAGE - 1].id if len(rows) > PAGE else None
     return {"items": [_item_json(row) for row in rows[:PAGE]], "after": more}
 
@@ -179,9 +179,9 @@ def crew(conn: Connection, study: OpenStudy, code: str = "") -> list[dict[str, A
     if code:
         mine.append(t.person.c.code == code)
     people = conn.execute(select(t.person).where(*mine).order_by(t.person.c.id)).all()
-    said = _judgements(conn, [one.id for one in people])
+    judged = _judgements(conn, [one.id for one in people])
     return [
-        {**{name: getattr(one, name) for name in FIELDS}, **_quality(said[one.id])}
+        {**{name: getattr(one, name) for name in FIELDS}, **_quality(judged[one.id])}
         for one in people
     ]
 
@@ -195,25 +195,25 @@ def _judgements(conn: Connection, people: list[int]) -> dict[int, list[Any]]:
         .join(t.task, task.id == j.task_id)
         .where(j.person_id.in_(people))
     )
-    found: dict[int, list[Any]] = {one: [] for one in people}
+    by_person: dict[int, list[Any]] = {one: [] for one in people}
     for row in rows:
-        found[row.person_id].append(row)
-    return found
+        by_person[row.person_id].append(row)
+    return by_person
 
 
-def _quality(said: list[Any]) -> dict[str, Any]:
-    items = [row for row in said if row.role == "item"]
+def _quality(judged: list[Any]) -> dict[str, Any]:
+    items = [row for row in judged if row.role == "item"]
     times = [row.milliseconds for row in items if row.milliseconds is not None]
     settled = [row for row in items if row.state == "closed" and row.chosen is not None]
     agreeing = sum(row.choice == row.chosen for row in settled)
     return {
         "judgements": len(items),
         "median_milliseconds": int(median(times)) if times else None,
-        **{name: _share(said, role) for role, name in ROLES.items()},
+        **{name: _share(judged, role) for role, name in ROLES.items()},
         "with_majority": [agreeing, len(settled)],
     }
 
 
-def _share(said: list[Any], role: str) -> list[int]:
-    known = [row.is_right for row in said if row.role == role and row.is_right is not None]
+def _share(judged: list[Any], role: str) -> list[int]:
+    known = [row.is_right for row in judged if row.role == role and row.is_right is not None]
     return [sum(known), len(known)]

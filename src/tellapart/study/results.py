@@ -132,7 +132,7 @@ class Figure:
 
 def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
     """Every figure that the known truth allows, stage by stage, as the question counts them."""
-    found = []
+    every = []
     for stage in record.plan.stages:
         tasks = [
             task
@@ -146,10 +146,10 @@ def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
             values = np.array([right for _, right in share.rows], float)
             clusters = record.clusters([task for task, _ in share.rows])
             interval = mean_interval(values, clusters, seeds.rng(seed, "figures", *name))
-            found.append(
+            every.append(
                 Figure(*name, float(values.mean()), interval.low, interval.high, len(values))
             )
-    return found
+    return every
 
 
 def agreements(record: StudyRecord, seed: int = 0) -> list[AgreementRow]:

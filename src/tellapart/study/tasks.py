@@ -212,12 +212,12 @@ def attention_checks(stages: Sequence[Stage], items: Sequence[Item], seed: int) 
     draw = seeds.rng(seed, "checks", stage.name)
     checks = []
     for k in range(min(CHECKS, len(matters))):
-        shown, told = (matters[int(i)] for i in draw.integers(len(matters), size=2))
-        form = stage.question.form(replace(shown, captions=told.captions))
+        pictures, texts = (matters[int(i)] for i in draw.integers(len(matters), size=2))
+        form = stage.question.form(replace(pictures, captions=texts.captions))
         keys = [option.key for option in (*form.options, *form.fixed)]
         asked = keys[int(draw.integers(len(keys)))]
         checks.append(
-            Matter(f"check-{k + 1}", "check", shown.images, told.captions, None, check=asked)
+            Matter(f"check-{k + 1}", "check", pictures.images, texts.captions, None, check=asked)
         )
     return checks
 

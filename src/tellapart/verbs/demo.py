@@ -161,8 +161,8 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
     from tellapart.study.export import write_results
     from tellapart.study.folder import StudySetup, write_study
     from tellapart.study.plan import find_recipe
+    from tellapart.study.server.app import served
     from tellapart.study.server.crowd import simulate
-    from tellapart.study.server.host import served
     from tellapart.study.study import opened_study
     from tellapart.verbs.build.bison import BisonOptions, bison
 

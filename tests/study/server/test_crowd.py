@@ -16,8 +16,8 @@ from tellapart.study.effort import Crowd, expected_kappa
 from tellapart.study.export import judgement_table, write_results
 from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
+from tellapart.study.server.app import served
 from tellapart.study.server.crowd import simulate
-from tellapart.study.server.host import served
 from tellapart.study.study import opened_study
 from tellapart.types import silent
 from tellapart.verbs.demo import people_part

@@ -221,15 +221,15 @@ def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
 
 
 def _stage(stage: OpenStage) -> dict[str, Any]:
-    told = {
+    shown = {
         "name": stage.rules.name,
         "type": stage.rules.ask,
         "instructions": stage.rules.instructions,
         "training": stage.training,
     }
     if stage.question.script:
-        told["script"] = f"/questions/{stage.rules.ask}.js"
-    return told
+        shown["script"] = f"/questions/{stage.rules.ask}.js"
+    return shown
 
 
 def work(conn: Connection, study: OpenStudy, session: str, addresses: Addresses) -> dict[str, Any]:

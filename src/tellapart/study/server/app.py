@@ -1,4 +1,9 @@
-"""The application: pages, pictures and scripts, the routes of both pages, errors as answers."""
+"""A study's application and its server.
+
+The application puts the routes of both pages together with the pages themselves, their pictures
+and scripts, and turns errors into answers. It runs behind uvicorn, on this machine unless told
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,18 @@ import asyncio
 import contextlib
 import hmac
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Annotated
+from urllib.parse import urlsplit
 
+import uvicorn
 from fastapi import APIRouter, FastAPI, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -19,7 +30,7 @@ from fastapi.staticfiles import StaticFiles
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
-from tellapart.errors import BadImage, TellapartError, UnknownName
+from tellapart.errors import BadImage, BadInput, TellapartError, UnknownName
 from tellapart.study.assignment import Assignment, expire, find_assigned
 from tellapart.study.judgements import Conflict, NotThere
 from tellapart.study.server import annotators, owners
@@ -46,6 +57,13 @@ INSTEAD = {
 SWEEP_SECONDS = 5.0
 PICTURE_CACHE = "private, max-age=3600, immutable"
 """How long a browser may keep a picture: its address is one person's alone."""
+WAITING = 1024
+"""Connections that may wait to be taken."""
+AT_ONCE = 2000
+"""Requests at a time; beyond them the answer is to come back later."""
+PATIENCE = 30.0
+"""Seconds that a server may take to start."""
+LOCAL = ("127.0.0.1", "localhost", "::1")
 LOG = logging.getLogger("tellapart.study")
 router = APIRouter()
 
@@ -164,3 +182,90 @@ async def _not_valid(_request: Request, error: Exception) -> JSONResponse:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][:4])[:100]
     return JSONResponse({"error": {"what": f"{where}: {first['msg']}"}}, 422)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where the server listens, and the address that people know it by."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    public_url: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address in links."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+    @property
+    def open_to_others(self) -> bool:
+        """Whether links and answers travel over a network without encryption."""
+        return self.host not in LOCAL and not self.url.startswith("https:")
+
+
+def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve until told to stop; `ready` is called once the server listens.
+
+    Requests are not logged: their addresses belong to people.
+    """
+    listening = _listen(where)
+    ready()
+    config = uvicorn.Config(
+        make_app(study, where.url), access_log=False, log_level="warning", server_header=False,
+        timeout_keep_alive=30, limit_concurrency=AT_ONCE, h11_max_incomplete_event_size=16_384,
+    )  # fmt: skip
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # how a server is stopped
+    finally:
+        listening.close()
+
+
+def _listen(where: ServerAddress) -> socket.socket:
+    if urlsplit(where.url).scheme not in ("http", "https"):
+        raise BadInput(f"--public-url {where.url}", allowed="http://... or https://...")
+    try:
+        return socket.create_server(
+            (where.host, where.port),
+            family=socket.AF_INET6 if ":" in where.host else socket.AF_INET,
+            backlog=WAITING,
+        )
+    except (OSError, OverflowError) as error:
+        raise BadInput(
+            f"cannot listen at {where.host}, port {where.port}: {error}",
+            todo="stop what listens there, or choose another --port",
+        ) from None
+
+
+@contextmanager
+def served(study: OpenStudy, port: int = 0) -> Iterator[str]:
+    """Serve a study while the block lasts; gives the address."""
+    port = port or free_port()
+    url = f"http://127.0.0.1:{port}"
+    config = uvicorn.Config(make_app(study, url), port=port, log_level="error", access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        _wait_for_start(server, thread)
+        yield url
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+
+
+def free_port() -> int:
+    """A port that nobody listens at just now."""
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        port: int = asked.getsockname()[1]
+    return port
+
+
+def _wait_for_start(server: uvicorn.Server, thread: threading.Thread) -> None:
+    end = time.monotonic() + PATIENCE
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > end:
+            raise TellapartError("the server did not start", todo="see what it said above")
+        time.sleep(0.01)

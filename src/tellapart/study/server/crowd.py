@@ -104,19 +104,19 @@ class _Person:
         answers: Counter[str] = Counter()
         with httpx.Client(base_url=self._url, headers=HEADERS, timeout=60) as client:
             _post(client, "/api/join", {"token": self._invited.token})
-            found = _post(client, "/api/next", {})
-            if found["state"] == "consent":
-                found = _post(client, "/api/consent", {"agree": True})
-            while found["state"] == "work":
-                task = found["task"]
+            state = _post(client, "/api/next", {})
+            if state["state"] == "consent":
+                state = _post(client, "/api/consent", {"agree": True})
+            while state["state"] == "work":
+                task = state["task"]
                 rng = seeds.rng(self._crowd.seed, "person", task["number"])
                 if rng.random() < self._crowd.leaving:
                     return answers, "left"
                 reply = self._reply(task, rng)
-                found = _post(client, "/api/answers", reply)
+                state = _post(client, "/api/answers", reply)
                 if not task["training"]:
                     answers[task["stage"]] += 1
-        return answers, str(found["state"])
+        return answers, str(state["state"])
 
     def _reply(self, task: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         assignment = self._assignment(int(task["number"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import polars as pl
 from fastapi import APIRouter, Cookie, Path, Query, Response
@@ -16,7 +16,7 @@ from tellapart.study import people, sessions
 from tellapart.study.agreement import COHEN
 from tellapart.study.export import flat_table, judgement_table
 from tellapart.study.progress import crew, look_at_items, read_status, reopen_item
-from tellapart.study.results import StudyRecord, agreements, read_record
+from tellapart.study.results import agreements, read_record
 from tellapart.study.server.calls import (
     Body,
     Here,
@@ -26,7 +26,9 @@ from tellapart.study.server.calls import (
     json_response,
     with_session,
 )
+from tellapart.study.store.database import Job
 
+T = TypeVar("T")
 router = APIRouter(prefix="/api/owner", tags=["owner"])
 COOKIE = "tellapart-owner"
 WHERE = "/api/owner"
@@ -65,23 +67,14 @@ async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
 @router.get("/status")
 async def progress(here: Here, session: Session = "") -> Response:
     """How far the study is."""
-
-    def job(conn: Connection) -> dict[str, Any]:
-        sessions.check_owner(conn, here.study, session)
-        return read_status(conn, here.study).to_json()
-
-    return json_response(await here.read(job))
+    found = await _read(here, session, lambda conn: read_status(conn, here.study))
+    return json_response(found.to_json())
 
 
 @router.get("/agreement")
 async def agreement(here: Here, session: Session = "") -> Response:
     """How much people agree, over everyone; pairs of people are in the export."""
-
-    def job(conn: Connection) -> StudyRecord:
-        sessions.check_owner(conn, here.study, session)
-        return read_record(conn, here.study)
-
-    record = await here.read(job)
+    record = await _read(here, session, lambda conn: read_record(conn, here.study))
     rows = await asyncio.to_thread(agreements, record, here.study.plan.seed)
     return json_response([asdict(row) for row in rows if row.measure != COHEN])
 
@@ -89,24 +82,14 @@ async def agreement(here: Here, session: Session = "") -> Response:
 @router.get("/people")
 async def everyone(here: Here, session: Session = "") -> Response:
     """The people, with how much, how fast and how well they judge."""
-
-    def job(conn: Connection) -> list[dict[str, Any]]:
-        sessions.check_owner(conn, here.study, session)
-        return crew(conn, here.study)
-
-    return json_response(await here.read(job))
+    return json_response(await _read(here, session, lambda conn: crew(conn, here.study)))
 
 
 @router.post("/people/{code}/delete")
 async def forget(here: Here, code: Code, _body: Nothing, session: Session = "") -> Response:
     """Delete a person and all that is stored about them."""
-
-    def job(conn: Connection) -> dict[str, Any]:
-        sessions.check_owner(conn, here.study, session)
-        people.forget(conn, here.study, code)
-        return {"deleted": True}
-
-    return json_response(await here.run(job))
+    await _run(here, session, lambda conn: people.forget(conn, here.study, code))
+    return json_response({"deleted": True})
 
 
 @router.post("/people/{code}/{change}")
@@ -120,11 +103,10 @@ async def change_person(
     """Exclude a person, take that back, or end their link."""
 
     def job(conn: Connection) -> dict[str, Any]:
-        sessions.check_owner(conn, here.study, session)
         CHANGES[change](conn, here.study, code)
         return crew(conn, here.study, code)[0]
 
-    return json_response(await here.run(job))
+    return json_response(await _run(here, session, job))
 
 
 @router.post("/invite")
@@ -132,11 +114,10 @@ async def invite(here: Here, body: Guests, session: Session = "") -> Response:
     """Make personal links; each is shown once."""
 
     def job(conn: Connection) -> list[dict[str, str]]:
-        sessions.check_owner(conn, here.study, session)
         invited = people.invite(conn, here.study, body.people, body.label)
         return [{"person": one.code, "link": f"{here.url}/#{one.token}"} for one in invited]
 
-    return json_response(await here.run(job))
+    return json_response(await _run(here, session, job))
 
 
 @router.get("/items")
@@ -148,12 +129,10 @@ async def items(
     session: Session = "",
 ) -> Response:
     """A page of items with what became of them."""
-
-    def job(conn: Connection) -> dict[str, Any]:
-        sessions.check_owner(conn, here.study, session)
-        return look_at_items(conn, here.study, stage, state, after)
-
-    return json_response(await here.read(job))
+    page = await _read(
+        here, session, lambda conn: look_at_items(conn, here.study, stage, state, after)
+    )
+    return json_response(page)
 
 
 @router.post("/items/{task}/reopen")
@@ -161,12 +140,8 @@ async def reopen(
     here: Here, task: Annotated[int, Path(ge=1, le=2**53)], _body: Nothing, session: Session = ""
 ) -> Response:
     """Ask for one more judgement of an item."""
-
-    def job(conn: Connection) -> dict[str, Any]:
-        sessions.check_owner(conn, here.study, session)
-        return reopen_item(conn, here.study, task)
-
-    return json_response(await here.run(job))
+    item = await _run(here, session, lambda conn: reopen_item(conn, here.study, task))
+    return json_response(item)
 
 
 @router.get("/judgements.csv")
@@ -191,11 +166,24 @@ async def as_json(here: Here, session: Session = "") -> Response:
 
 
 async def _judgements(here: Server, session: str) -> pl.DataFrame:
-    def job(conn: Connection) -> pl.DataFrame:
-        sessions.check_owner(conn, here.study, session)
-        return judgement_table(conn, here.study)
+    return await _read(here, session, lambda conn: judgement_table(conn, here.study))
 
-    return await here.read(job)
+
+async def _run(here: Server, session: str, job: Job[T]) -> T:
+    """Run a job in one transaction with the check that the owner asks for it."""
+    return await here.run(_checked(here, session, job))
+
+
+async def _read(here: Server, session: str, job: Job[T]) -> T:
+    return await here.read(_checked(here, session, job))
+
+
+def _checked(here: Server, session: str, job: Job[T]) -> Job[T]:
+    def checked(conn: Connection) -> T:
+        sessions.check_owner(conn, here.study, session)
+        return job(conn)
+
+    return checked
 
 
 def _file(data: bytes, kind: str, ending: str) -> Response:

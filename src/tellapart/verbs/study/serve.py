@@ -53,7 +53,7 @@ def serve_study(
     In Python: `ready` is called with what is returned as soon as the server listens.
     """
     with opened(folder, database) as study:
-        from tellapart.study.server.host import ServerAddress, serve
+        from tellapart.study.server.app import ServerAddress, serve
 
         where = ServerAddress(host, port, public_url)
         owner = f"{where.url}/owner#{study.keys.owner}"

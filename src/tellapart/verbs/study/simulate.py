@@ -22,8 +22,8 @@ def simulate_study(
 ) -> SimulatedStudy:
     """Let simulated people work through a study by its real HTTP interface, on this machine."""
     with opened(folder, database) as study:
+        from tellapart.study.server.app import served
         from tellapart.study.server.crowd import simulate
-        from tellapart.study.server.host import served
 
         with served(study) as url:
             return simulate(study, url, options, progress)
