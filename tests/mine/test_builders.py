@@ -113,7 +113,7 @@ def test_too_small_a_corpus_ends_in_a_clear_reason(tmp_path):
 
 def test_foil_needs_objects_and_bivlc_needs_scenes(tmp_path):
     path = captions_file(tmp_path, [("a.jpg", "A dog."), ("b.jpg", "A cat.")])
-    with pytest.raises(BadInput, match="nobody says which objects"):
+    with pytest.raises(BadInput, match="has no list of objects"):
         ta.build("foil", path, tmp_path / "foil")
     with pytest.raises(BadInput, match=r"missing|no scene"):
         ta.build("bivlc", path, tmp_path / "bivlc")

@@ -261,7 +261,7 @@ def test_options_that_make_no_sense_are_named():
         NegativesOptions(kinds=("swap-objects",))
     with pytest.raises(BadInput, match="nothing makes negatives by 'magic'"):
         NegativesOptions(by="magic")
-    with pytest.raises(BadInput, match="0 negatives a caption are none"):
+    with pytest.raises(BadInput, match="per_caption: 0"):
         NegativesOptions(per_caption=0)
 
 

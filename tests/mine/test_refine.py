@@ -277,7 +277,7 @@ def test_tables_that_cannot_be_refined_are_explained(change, message):
         (RefineRecipe(keep=0), "cannot be kept"),
         (RefineRecipe(bins=7), "cannot lie evenly"),
         (RefineRecipe(bins=0), "cannot lie evenly"),
-        (RefineRecipe(folds=0), "0 folds are none"),
+        (RefineRecipe(folds=0), "folds: 0"),
         (RefineRecipe(scale="log"), "no scale called 'log'"),
         (RefineRecipe(scale="given"), "lie between"),
     ],

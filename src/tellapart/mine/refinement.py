@@ -70,7 +70,7 @@ class RefineRecipe:
         if self.scale not in SCALES:
             raise UnknownName("scale", self.scale, SCALES)
         if self.folds < 1:
-            raise BadInput(f"{self.folds} folds are none", allowed="1 or more")
+            raise BadInput(f"folds: {self.folds}", allowed="1 or more")
 
 
 @dataclass(frozen=True, eq=False)

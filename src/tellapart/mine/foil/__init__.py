@@ -71,7 +71,7 @@ class FoilMethod:
     def check(self) -> None:
         """Raise where a value cannot be meant."""
         if self.mentions < 1:
-            raise BadInput(f"{self.mentions} captions are none", allowed="1 or more")
+            raise BadInput(f"mentions: {self.mentions}", allowed="1 or more")
         if self.absence not in ABSENCE:
             raise UnknownName("way to tell what is absent", self.absence, ABSENCE)
         if self.per not in PER:

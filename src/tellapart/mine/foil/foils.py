@@ -278,14 +278,14 @@ def salient(mentions: Mentions, image_of: Ints, names: int, least: int) -> Bools
 def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool) -> Bools:
     """Which categories (columns) the images (rows) show, by their objects.
 
-    Where nobody says what an image shows, that is an error if objects are `needed`.
+    An image without a list of objects is an error if objects are `needed`.
     """
     listed = [corpus.objects(image) for image in images]
     unknown = [image for image, objects in zip(images, listed, strict=True) if objects is None]
     if unknown and needed:
         raise BadInput(
-            f"nobody says which objects image {unknown[0]} of {corpus.name} shows"
-            + (f" (nor {len(unknown) - 1:,} other images)" if len(unknown) > 1 else ""),
+            f"image {unknown[0]} of {corpus.name} has no list of objects"
+            + (f" (nor have {len(unknown) - 1:,} other images)" if len(unknown) > 1 else ""),
             allowed="a corpus with objects: FOIL must know which words would be true",
             todo="give a file of objects with --objects, or let the captions alone decide with "
             "--absence captions",

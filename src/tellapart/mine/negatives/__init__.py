@@ -47,4 +47,4 @@ class NegativesMethod:
         if self.by != "rules" and not self.by.startswith("llm:"):
             raise BadInput(f"nothing makes negatives by {self.by!r}", allowed="rules, or llm:MODEL")
         if self.per_caption < 1:
-            raise BadInput(f"{self.per_caption} negatives a caption are none", allowed="1 or more")
+            raise BadInput(f"per_caption: {self.per_caption}", allowed="1 or more")

@@ -211,7 +211,7 @@ class Nouns:
         return self._written.get((noun, plural), noun)
 
     def forms(self, noun: str) -> frozenset[str]:
-        """The forms (`counting.form_of`) in which a noun is used often enough to look right."""
+        """The forms (`form_of`) in which a noun is used often enough to look right."""
         number, forms = self.counts.nouns[noun], self.counts.forms
         return frozenset(
             form
@@ -295,7 +295,7 @@ def names_a_thing(noun: str) -> bool:
 
 @dataclass(frozen=True)
 class Collocations:
-    """Pairs as in `counting.CorpusCounts`, those alone that are attested."""
+    """Pairs as in `CorpusCounts`, only those that are attested."""
 
     counts: CorpusCounts
 
