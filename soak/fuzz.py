@@ -87,8 +87,8 @@ def fuzz(reader: str, inputs: int, seed: int, kept: str) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["tellapart"]):
-        from soak.judging import Judge
-        from soak.mutating import LARGEST, pick
+        from soak.judge import Judge
+        from soak.mutations import LARGEST, pick
         from soak.readers import targets
 
         from tellapart import seeds
@@ -128,7 +128,7 @@ def fuzz(reader: str, inputs: int, seed: int, kept: str) -> None:
 
 def _again(path: Path) -> str:
     """What comes of a kept input now."""
-    from soak.judging import Judge
+    from soak.judge import Judge
     from soak.readers import targets
 
     work = Path(tempfile.mkdtemp(prefix="tellapart-fuzz-"))

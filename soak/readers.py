@@ -10,16 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from soak.mutating import Mutation, Rng, mutate_bytes, mutate_packed, pick, splice
-from soak.mutating_json import mutate_json, mutate_jsonl
-from soak.mutating_lines import mutate_lines
-from soak.mutating_parquet import mutate_parquet
+from soak.mutations import (
+    Mutation,
+    Rng,
+    mutate_bytes,
+    mutate_json,
+    mutate_jsonl,
+    mutate_lines,
+    mutate_packed,
+    mutate_parquet,
+    pick,
+    splice,
+)
 
 from soak import excerpts
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.benchmark.published.importer import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
-from tellapart.tables import suffix
+from tellapart.files import suffix
 from tellapart.verbs.get import get
 from tellapart.verbs.import_ import import_scores
 

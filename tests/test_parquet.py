@@ -13,7 +13,7 @@ import pytest
 
 from tellapart import parquet
 from tellapart.errors import BadInput
-from tellapart.tables import read_table
+from tellapart.files import read_table
 
 COLUMNS = {"id": pl.String, "sides": pl.List(pl.Int32)}
 

@@ -2,7 +2,7 @@
 
 A damaged file may make Polars raise one of its errors, panic (which is no `Exception`, and tells of
 itself on stderr), fill the memory, or end the process. So a file is first read on trial in a
-process of its own, `parquet_trial.py`, which is kept for the next one.
+process of its own, `parquet.py`, which is kept for the next one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, Over
 """What Polars raises when a file is damaged or has values that Python has no place for."""
 
 SECONDS, SECONDS_A_MEGABYTE = 20.0, 1.0
-"""How long a trial may take: so long, and longer for larger files."""
+"""How long a trial may take: this long, and longer for larger files."""
+
+IDLE_SECONDS = 30
+"""How long the process for trials waits for the next file."""
+
+LEAST_MEMORY, TIMES_ITS_SIZE = 512 << 20, 100
+"""Memory that a file may take on trial: this many bytes, or this many times its size."""
 
 _lock = threading.Lock()
 _trials: dict[int, subprocess.Popen[str]] = {}
@@ -127,7 +133,7 @@ def _trial_process() -> subprocess.Popen[str]:
     trial = _trials.get(os.getpid())
     if trial is None or trial.returncode is not None:
         trial = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tellapart.parquet_trial"],
+            [sys.executable, "-P", "-m", "tellapart.parquet"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -245,3 +251,52 @@ def _has_holes(column: pl.Series) -> bool:
             return False
         column = column.filter(column.list.len() > 0).explode()
     return True
+
+
+# The process for trials: a request is a line of JSON on stdin, the reply one on stdout. Some
+# damaged files do not make Polars raise but end the process, or fill the memory: they do so here,
+# where little memory may be had. Without requests the process ends by itself.
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    file = io.BytesIO()
+    pl.DataFrame({"warm": [1]}).write_parquet(file)
+    file.seek(0)
+    pl.read_parquet(file)  # its threads are there before memory is limited
+    while select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
+        line = sys.stdin.readline()
+        if not line:
+            return
+        print(json.dumps({"wrong": _trial(json.loads(line))}), flush=True)
+
+
+def _trial(request: dict[str, Any]) -> str:
+    """What is wrong with a file, empty if nothing is: it is read just as it will be read."""
+    path = Path(request["path"])
+    try:
+        _limit(max(LEAST_MEMORY, TIMES_ITS_SIZE * path.stat().st_size))
+        if request["columns"] is None:
+            pl.read_parquet(path)
+        else:
+            for _ in slices(path, request["columns"], request["size"]):
+                pass
+    except BaseException as error:  # a panic of Polars is not an Exception
+        return str(error).partition("\n")[0] or type(error).__name__
+    return ""
+
+
+def _limit(more: int) -> None:
+    """Let this process have `more` bytes than it has now, where the system can limit that."""
+    try:
+        import resource
+
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    except (ImportError, OSError):
+        return
+    most = int(pages) * resource.getpagesize() + more
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+
+
+if __name__ == "__main__":
+    main()

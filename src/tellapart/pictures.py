@@ -228,6 +228,6 @@ def _block(path: Path, column: str, number: int) -> list[Any]:
 
 @lru_cache(maxsize=1)
 def _unpacked(path: Path) -> bytes:
-    from tellapart.tables import read_bytes
+    from tellapart.files import read_bytes
 
     return read_bytes(path)

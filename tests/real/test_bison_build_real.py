@@ -10,12 +10,12 @@ import pytest
 
 from tellapart import seeds
 from tellapart.corpus.reader import ReadOptions, read_corpus
+from tellapart.files import read_json
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.image_pairs import NearestImages
 from tellapart.mine.informativeness import Informativeness
 from tellapart.mine.neighbours.nearest import Search
 from tellapart.mine.vectors import VectorTraining, image_vectors
-from tellapart.tables import read_json
 from tellapart.types import silent
 from tellapart.verbs.build.bison import BisonOptions, bison
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from soak.judging import Judge
-from soak.mutating import pick
+from soak.judge import Judge
+from soak.mutations import pick
 from soak.readers import Target, targets
 
-from soak import judging
 from tellapart import seeds
 from tellapart.errors import TellapartError
 
@@ -97,8 +96,8 @@ class Panic(BaseException):
 def test_the_judge_finds_what_is_wrong_and_keeps_the_input(
     tmp_path, monkeypatch, read, seconds, wrong
 ):
-    monkeypatch.setattr(judging, "SECONDS", seconds)
-    monkeypatch.setattr(judging, "MEGABYTES", 200)
+    monkeypatch.setattr("soak.judge.SECONDS", seconds)
+    monkeypatch.setattr("soak.judge.MEGABYTES", 200)
     found, judge = judged(tmp_path, read)
     assert wrong in found
     assert judge.result()["failed"] == 1

@@ -20,8 +20,8 @@ from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, UnknownName
+from tellapart.files import read_json
 from tellapart.items import Item
-from tellapart.tables import read_json
 from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
 

@@ -18,13 +18,9 @@ import polars as pl
 from tellapart._version import __version__
 from tellapart.benchmark.homes import found_folder
 from tellapart.benchmark.table import FILLED, ITEM_COLUMNS, ItemTable
-from tellapart.decoding import fields_of
 from tellapart.errors import BadInput, Problems
-from tellapart.items import Image, Item, check_item
-from tellapart.parquet import typed
-from tellapart.pictures import Picture, moved_uris
-from tellapart.seeds import digest
-from tellapart.tables import (
+from tellapart.files import (
+    fields_of,
     read_json,
     read_table,
     require_columns,
@@ -32,6 +28,10 @@ from tellapart.tables import (
     write_json,
     write_parquet,
 )
+from tellapart.items import Image, Item, check_item
+from tellapart.parquet import typed
+from tellapart.pictures import Picture, moved_uris
+from tellapart.seeds import digest
 
 SCHEMA = "tellapart-benchmark-1"
 IMAGE_COLUMNS = {

@@ -13,9 +13,8 @@ import polars as pl
 
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reader import ReadOptions, file_head, name_of, picture_folder
-from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
-from tellapart.tables import read_json, suffix
+from tellapart.files import can_be_written, read_json, suffix
 
 USUAL_PREFIXES = ("", "COCO_val2014_", "COCO_train2014_")
 """What stands before the image id in the names of COCO's picture files, in its releases."""

@@ -16,11 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
+from tellapart.files import can_be_written, whole_folder, write_json, write_parquet
 from tellapart.items import Image
 from tellapart.pictures import Picture, moved_uris
-from tellapart.tables import whole_folder, write_json, write_parquet
 
 SCHEMA = "tellapart-corpus-1"
 IMAGE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {

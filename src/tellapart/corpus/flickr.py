@@ -11,7 +11,7 @@ from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reader import ReadOptions, file_head, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
-from tellapart.tables import read_text, suffix
+from tellapart.files import read_text, suffix
 
 LINE = re.compile(r"(\S.*)#\d+\t")
 FOLDERS = ("images", "Images", "Flickr8k_Dataset")

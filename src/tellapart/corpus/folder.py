@@ -10,7 +10,7 @@ from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reader import ReadOptions, name_of
 from tellapart.errors import BadInput, Problems
-from tellapart.tables import read_text
+from tellapart.files import read_text
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
 TEXTS = (".txt", ".txt.gz")

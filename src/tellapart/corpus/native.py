@@ -11,10 +11,9 @@ import polars as pl
 from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import CAPTION_COLUMNS, IMAGE_COLUMNS, SCHEMA, Corpus
 from tellapart.corpus.reader import ReadOptions, file_head
-from tellapart.decoding import fields_of
 from tellapart.errors import BadInput
+from tellapart.files import fields_of, read_json, read_table, require_columns
 from tellapart.parquet import typed
-from tellapart.tables import read_json, read_table, require_columns
 
 CARD = "corpus.json"
 CARD_KINDS: dict[str, type] = {"name": str, "about": dict, "skipped": list}

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
+from tellapart.files import read_bytes, read_json, suffix
 from tellapart.registry import readers
-from tellapart.tables import read_bytes, read_json, suffix
 
 ORDER = ("corpus", "coco", "flickr", "table", "folder")
 """The built-in readers in the order in which they are tried; plugins come after them."""

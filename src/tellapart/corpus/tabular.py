@@ -20,8 +20,8 @@ from tellapart.corpus.coco import with_objects
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reader import ReadOptions, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
+from tellapart.files import TABLE_KINDS, read_bytes, read_table, require_columns, suffix
 from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet
-from tellapart.tables import TABLE_KINDS, read_bytes, read_table, require_columns, suffix
 
 CAPTION_IDS = ("caption_id", "id")
 OPTIONAL = (*CAPTION_IDS, "image_id", "objects")

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from tellapart.errors import BadInput
+from tellapart.files import TABLE_KINDS, suffix, whole_file, write_parquet
 from tellapart.measures.comparison import MARKS, NOISE
-from tellapart.tables import TABLE_KINDS, suffix, whole_file, write_parquet
 from tellapart.text.table_text import aligned, escape
 
 

@@ -17,7 +17,7 @@ from tellapart.corpus.coco import coco_id
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput, Problems
-from tellapart.tables import read_json, read_table, require_columns, suffix
+from tellapart.files import read_json, read_table, require_columns, suffix
 
 TEXT_TABLES = ("csv", "tsv")
 IMAGE_COLUMNS = ("image_id", "image")

@@ -11,8 +11,8 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.world.lexicon import BACKGROUNDS
 from tellapart.corpus.world.world import painter_of
 from tellapart.errors import BadInput
+from tellapart.files import read_table, require_columns
 from tellapart.mine.categories_coco import COCO, OTHER_NAMES
-from tellapart.tables import read_table, require_columns
 from tellapart.text.english import plural
 
 WORLD_NOUNS = ("picture", "drawing", "view", "pair", "grass", "ground", *BACKGROUNDS)

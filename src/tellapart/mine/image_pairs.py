@@ -19,6 +19,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
+from tellapart.files import write_json, write_parquet
 from tellapart.items import Item, Origin
 from tellapart.mine.captions import MinedCaptions, numbered
 from tellapart.mine.informativeness import Informativeness
@@ -28,7 +29,6 @@ from tellapart.mine.vectors import MinedVectors
 from tellapart.mine.verifier import Verifier
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
-from tellapart.tables import write_json, write_parquet
 from tellapart.text.tokens import FUNCTION_WORDS
 from tellapart.types import Ints32, Progress
 

@@ -24,6 +24,7 @@ import polars as pl
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput
+from tellapart.files import require_columns
 from tellapart.items import Item
 from tellapart.models.language import TextScorer
 from tellapart.models.model import kind_of
@@ -32,7 +33,6 @@ from tellapart.questions import Ask
 from tellapart.score.encoder import BATCH, score_texts
 from tellapart.score.engine import Settings, run_model
 from tellapart.score.run import Run, load_run
-from tellapart.tables import require_columns
 from tellapart.types import Floats, Ints, Progress, silent
 
 SCORES = ("plausibility", "grammar")

@@ -20,13 +20,13 @@ import polars as pl
 from scipy.sparse import csr_matrix, issparse
 
 from tellapart.errors import BadInput
+from tellapart.files import read_table, require_columns
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.neighbours.exact import Vectors
 from tellapart.models.sentence_vectors import SentenceModel
 from tellapart.score.encoder import embed_texts
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
-from tellapart.tables import read_table, require_columns
 from tellapart.text.gensim_vectors import (
     ParagraphOptions,
     WordOptions,

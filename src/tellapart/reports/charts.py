@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tellapart.files import whole_file, write_text
 from tellapart.measures.estimate import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.reports.score_tables import file_name
-from tellapart.tables import whole_file, write_text
 from tellapart.text.table_text import percent
 
 MAX_SERIES = 6

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tellapart.errors import BadInput
+from tellapart.files import write_text
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import check_rule
 from tellapart.options import Help, SkipBad
@@ -26,7 +27,6 @@ from tellapart.reports.results import (
 from tellapart.reports.score_tables import kinds_tables, measures_table, write_latex
 from tellapart.reports.summary import BenchmarkSummary, summarise
 from tellapart.score.run import Run, find_runs
-from tellapart.tables import write_text
 from tellapart.types import Progress
 
 

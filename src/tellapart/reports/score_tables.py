@@ -10,9 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from tellapart import seeds
+from tellapart.files import write_text
 from tellapart.measures.estimate import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
-from tellapart.tables import write_text
 from tellapart.text.table_text import escape, percent
 
 AVERAGES = {

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from tellapart._version import __version__
+from tellapart.files import read_json, write_json
 from tellapart.models.model import CACHE_FORMAT
 from tellapart.seeds import digest
 from tellapart.store.records import SUFFIX, Journal
 from tellapart.store.rows import Shelf
-from tellapart.tables import read_json, write_json
 
 HOME = ".unfinished"
 

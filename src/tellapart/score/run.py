@@ -21,9 +21,7 @@ import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.errors import BadInput
-from tellapart.models.model import ModelKind
-from tellapart.parquet import typed
-from tellapart.tables import (
+from tellapart.files import (
     read_json,
     read_table,
     require_columns,
@@ -31,6 +29,8 @@ from tellapart.tables import (
     write_json,
     write_parquet,
 )
+from tellapart.models.model import ModelKind
+from tellapart.parquet import typed
 from tellapart.types import Bools
 
 SCHEMA = "tellapart-run-1"

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellapart.files import whole_file
 from tellapart.seeds import digest
 from tellapart.store.cache import SIZE_GB, default_folder, make_room, mark_used, unwritable
-from tellapart.tables import whole_file
 
 FORMAT = 1
 """Raised whenever the meaning of what is kept changes: older entries are then never read."""

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.errors import BadInput
+from tellapart.files import write_json
 from tellapart.store.cache import SIZE_GB, make_room, unwritable
 from tellapart.store.records import SUFFIX, RecordPlace, RecordWriter, body, bury, cut, places
-from tellapart.tables import write_json
 from tellapart.types import Ints
 
 Keys = npt.NDArray[np.uint64]

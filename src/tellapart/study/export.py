@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
 from tellapart.errors import BadInput
+from tellapart.files import whole_file, whole_folder, write_json, write_parquet
 from tellapart.items import Item, Origin
 from tellapart.questions import Ask, Question, questions
 from tellapart.score.engine import versions
@@ -27,7 +28,6 @@ from tellapart.study.questions.question import (
 from tellapart.study.results import StudyRecord, StudyResults, read_record, results_of
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStudy
-from tellapart.tables import whole_file, whole_folder, write_json, write_parquet
 
 JUDGEMENT_COLUMNS: dict[str, Any] = {
     "stage": pl.String, "ask": pl.String, "role": pl.String, "item": pl.String,

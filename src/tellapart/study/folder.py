@@ -37,6 +37,7 @@ from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.scene import Scene, Thing
 from tellapart.corpus.world.world import arrange
 from tellapart.errors import BadImage, BadInput
+from tellapart.files import read_json, read_table, require_columns, whole_folder, write_json
 from tellapart.items import Image, Item, Origin
 from tellapart.pictures import Picture
 from tellapart.study.keys import new_token, write_keys
@@ -53,7 +54,6 @@ from tellapart.study.plan import (
 from tellapart.study.questions.page import word_spans
 from tellapart.study.questions.question import Matter, Scenery, TrainingExample, Truth
 from tellapart.study.tasks import StudyContent, sample_matters
-from tellapart.tables import read_json, read_table, require_columns, whole_folder, write_json
 
 ITEMS, GOLD = "items", "gold"
 """The folders within a study that hold its own copies of benchmarks' tables."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tellapart.errors import BadInput
-from tellapart.tables import read_json
+from tellapart.files import read_json
 
 NAME = "keys.json"
 

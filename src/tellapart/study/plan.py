@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tellapart.errors import BadInput, UnknownName
+from tellapart.files import read_text, write_text
 from tellapart.study import questions
 from tellapart.study.questions.question import Following, QuestionType
-from tellapart.tables import read_text, write_text
 
 PLAN_FILE = "study.toml"
 STOPS = ("full", "decided")

@@ -22,8 +22,8 @@ from tellapart.corpus.world.grammar import PICTURES, understand
 from tellapart.corpus.world.painter import Painter, StorybookPainter, drawn_categories
 from tellapart.corpus.world.scene import Scene, is_true
 from tellapart.corpus.world.world import captions, random_scene
+from tellapart.files import write_json
 from tellapart.models.onnx import FORMAT, MOST_WORDS, PAD, ImageSide, pixels, word_ids
-from tellapart.tables import write_json
 from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
 from tellapart.types import Progress, silent

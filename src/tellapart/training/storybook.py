@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tellapart import seeds
-from tellapart.tables import whole_folder, write_json
+from tellapart.files import whole_folder, write_json
 from tellapart.training.examples import (
     SHARES,
     ExampleArrays,

@@ -64,7 +64,7 @@ def export(
 
     In Python: a picture that is missing is an error unless `look` is False.
     """
-    from tellapart.tables import whole_folder, write_json, write_parquet, write_text
+    from tellapart.files import whole_folder, write_json, write_parquet, write_text
 
     bench = open_benchmark(benchmark)
     with whole_folder(Path(out), overwrite=overwrite) as folder:

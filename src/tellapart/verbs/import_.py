@@ -78,7 +78,7 @@ def import_scores(
 
 
 def _rows(path: Path) -> pl.DataFrame:
-    from tellapart.tables import read_json, read_table, suffix, table_of
+    from tellapart.files import read_json, read_table, suffix, table_of
 
     if suffix(path) != "json":
         return read_table(path)
@@ -93,10 +93,10 @@ def _rows(path: Path) -> pl.DataFrame:
 
 
 def _form(rows: pl.DataFrame, path: Path) -> type[Form]:
+    from tellapart.files import require_columns
     from tellapart.score.forms.choices import BisonPredictions, Choices
     from tellapart.score.forms.outcomes import Outcomes
     from tellapart.score.forms.scores import LongScores, WideScores
-    from tellapart.tables import require_columns
 
     forms: tuple[type[Form], ...] = (LongScores, Choices, BisonPredictions, WideScores, Outcomes)
     for form in forms:

@@ -51,7 +51,7 @@ def list_all(
 
 def _benchmarks() -> dict[str, str]:
     from tellapart.benchmark.homes import home
-    from tellapart.tables import read_json
+    from tellapart.files import read_json
 
     cards = {path.parent.name: read_json(path) for path in sorted(home().glob("*/benchmark.json"))}
     return {

@@ -83,10 +83,10 @@ def refine(
     `refinement.json` is what is returned.
     """
     from tellapart.benchmark.benchmark import Benchmark, make_benchmark, write_benchmark
+    from tellapart.files import TABLE_KINDS, suffix, whole_folder
     from tellapart.mine.negative_scores import SCORES, Scoring, name_of, score_table, scored
     from tellapart.mine.refinement import KEPT
     from tellapart.store.cache import default_folder
-    from tellapart.tables import TABLE_KINDS, suffix, whole_folder
 
     options.recipe.check()
     if not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS:
@@ -110,8 +110,8 @@ def refine(
 
 
 def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refinement:
+    from tellapart.files import read_table, whole_folder
     from tellapart.mine.negative_scores import SCORES, scored
-    from tellapart.tables import read_table, whole_folder
 
     table = read_table(path)
     names = dict.fromkeys(SCORES, path.name)
@@ -138,7 +138,7 @@ class _Done:
         return cls(done.table(), report(done, name, sources))
 
     def write(self, folder: Path) -> None:
-        from tellapart.tables import write_json, write_parquet
+        from tellapart.files import write_json, write_parquet
 
         write_parquet(folder / TABLE, self.table)
         write_json(folder / "refinement.json", self.report.to_json())

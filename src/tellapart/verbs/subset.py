@@ -45,7 +45,7 @@ def subset(
     """Keep some of a benchmark's items; the card says how they were chosen."""
     from tellapart import seeds
     from tellapart.benchmark.benchmark import make_benchmark, save_benchmark
-    from tellapart.tables import read_text
+    from tellapart.files import read_text
 
     whole = open_benchmark(benchmark)
     ids = options.ids

@@ -43,7 +43,7 @@ def world(
     from tellapart.corpus.native import load_corpus
     from tellapart.corpus.world.painter import SIDE
     from tellapart.corpus.world.world import captions, drawn, painter_of, random_scenes
-    from tellapart.tables import whole_folder
+    from tellapart.files import whole_folder
 
     out = Path(out)
     painter = painter_of({"sprites": str(sprites)} if sprites else {})

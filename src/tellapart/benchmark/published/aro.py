@@ -9,7 +9,7 @@ from __future__ import annotations
 from tellapart.benchmark.published.fields import SourceRow, list_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
-from tellapart.tables import read_json
+from tellapart.files import read_json
 
 FORM = (
     '[{"image_path", "bbox_x", "bbox_y", "bbox_w", "bbox_h", "true_caption", "false_caption", '

@@ -10,8 +10,8 @@ from tellapart.benchmark.published.fields import SourceRow, slug, table_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.corpus.reader import name_of
 from tellapart.errors import UnknownName
+from tellapart.files import TABLE_KINDS
 from tellapart.items import KINDS
-from tellapart.tables import TABLE_KINDS
 
 COLUMNS = ("image", "caption", "negative_caption", "negative_image", "type", "subtype")
 MEASURES = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")

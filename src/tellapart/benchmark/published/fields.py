@@ -14,10 +14,16 @@ from typing import Any
 
 import polars as pl
 
-from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, presentable
+from tellapart.files import (
+    can_be_written,
+    read_bytes,
+    read_json,
+    read_table,
+    require_columns,
+    suffix,
+)
 from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet
-from tellapart.tables import read_bytes, read_json, read_table, require_columns, suffix
 
 SLICE = 256
 """How many rows of a Parquet file are in memory at a time; they may hold pictures."""

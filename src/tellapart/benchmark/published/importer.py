@@ -27,11 +27,10 @@ from tellapart.benchmark.published.fields import SourceRow, kind_of
 from tellapart.benchmark.table import ItemTable, notes_text
 from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
-from tellapart.decoding import can_be_written
 from tellapart.errors import BadInput, Problems
+from tellapart.files import can_be_written, suffix
 from tellapart.items import Cell, Image, Item, Origin, Slot, check_item
 from tellapart.options import Help, Overwrite, Seed, SkipBad
-from tellapart.tables import suffix
 from tellapart.text.english import alike
 from tellapart.types import Progress, silent
 

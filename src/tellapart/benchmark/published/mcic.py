@@ -14,7 +14,7 @@ from pathlib import Path
 from tellapart.benchmark.published.fields import SourceRow
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
-from tellapart.tables import read_text
+from tellapart.files import read_text
 
 FORM = "key=value parts with tabs between them: answer_0, answer_1, ..., image, reference"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tellapart.benchmark.published.fields import SourceRow, slug, table_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.corpus.reader import name_of
-from tellapart.tables import TABLE_KINDS
+from tellapart.files import TABLE_KINDS
 
 
 def read(collector: ItemCollector) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, UnknownName
+from tellapart.files import read_table, require_columns
 from tellapart.mine.categories import Categories, Name, categories_for
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.mentions import (
@@ -36,7 +37,6 @@ from tellapart.mine.foil.mentions import (
     words_of,
 )
 from tellapart.store.cache import default_folder
-from tellapart.tables import read_table, require_columns
 from tellapart.text.english import plural, put
 from tellapart.text.parse import parse
 from tellapart.text.parses import Ints, Parses

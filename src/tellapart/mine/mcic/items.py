@@ -16,12 +16,12 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Card, make_benchmark, write_benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
+from tellapart.files import write_parquet, write_text
 from tellapart.items import Item, Origin
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.mcic.score import REASONS, ChosenDecoys, Guards
 from tellapart.mine.mcic.tuning import Trial, draw_curves
 from tellapart.mine.statistics import mcic_statistics
-from tellapart.tables import write_parquet, write_text
 from tellapart.types import Ints32
 
 DECOY_COLUMNS = {

@@ -22,6 +22,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.errors import BadInput, TellapartError
+from tellapart.files import read_table, require_columns
 from tellapart.mine.negatives.checks import (
     PartsOfSpeech,
     edited,
@@ -42,7 +43,6 @@ from tellapart.models.model import ModelInfo
 from tellapart.models.writer import Talk, Writer, WriterReply, writer_of
 from tellapart.store.cache import default_folder
 from tellapart.store.records import Journal
-from tellapart.tables import read_table, require_columns
 from tellapart.text.english import alike, formed_like
 from tellapart.text.parses import Parse
 

@@ -13,11 +13,11 @@ import threading
 from pathlib import Path
 
 from tellapart.errors import BadImage
+from tellapart.files import whole_file
 from tellapart.items import Image
 from tellapart.pictures import Picture
 from tellapart.seeds import digest
 from tellapart.study.study import OpenStudy
-from tellapart.tables import whole_file
 
 SIDE = 1600
 QUALITY = 90

@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.tables import whole_file
+from tellapart.files import whole_file
 from tellapart.text._numba import Array, in_threads, kernel
 from tellapart.text.caption_metrics.ngrams import NGramCounts, NGramIndex
 from tellapart.text.caption_metrics.sentences import Sentences, with_other_spaces

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from tellapart.errors import TellapartError
-from tellapart.tables import read_json
+from tellapart.files import read_json
 from tellapart.text.caption_metrics.java import java, program
 from tellapart.text.caption_metrics.metric import Marks, Material
 from tellapart.text.caption_metrics.scene_graphs import SceneTuple

@@ -183,8 +183,8 @@ def _write_for_study(
 ) -> Benchmark:
     """Write the pairs for people, and the same as a benchmark that nobody has verified."""
     from tellapart.benchmark.benchmark import load_benchmark
+    from tellapart.files import whole_folder
     from tellapart.mine.image_pairs import study_item, study_rows, write_pairs
-    from tellapart.tables import whole_folder
 
     rows = study_rows(pairs, captions)
     items = [study_item(row, corpus.name, options.seed) for row in rows]

@@ -63,8 +63,8 @@ def bivlc(
     from tellapart.benchmark.benchmark import load_benchmark, make_benchmark, write_benchmark
     from tellapart.corpus.world.painter import SIDE, png_bytes
     from tellapart.corpus.world.world import painter_of
+    from tellapart.files import whole_folder
     from tellapart.items import Image
-    from tellapart.tables import whole_folder
 
     kinds = options.checked_kinds()
     source = open_corpus(corpus, out, options)

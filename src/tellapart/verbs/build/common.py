@@ -88,7 +88,7 @@ def open_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOpti
     """The corpus to build from, after a check that the benchmark can be written."""
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.reader import ReadOptions, read_corpus
-    from tellapart.tables import check_free
+    from tellapart.files import check_free
 
     if options.items is not None and options.items < 1:
         raise BadInput(f"items: {options.items}", allowed="1 or more")

@@ -199,8 +199,8 @@ def _by_score(
 ) -> Benchmark:
     """An item for each caption, with decoys by Score."""
     from tellapart.benchmark.benchmark import load_benchmark
+    from tellapart.files import whole_folder
     from tellapart.mine.mcic.items import write_splits
-    from tellapart.tables import whole_folder
 
     if len(captions.images) < 2:
         raise BadInput(

@@ -42,9 +42,9 @@ def negatives(
     progress: Progress = silent,
 ) -> Benchmark:
     """A caption beside one that differs by a detail and is false: seven kinds of hard negative."""
+    from tellapart.files import write_parquet
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, sample
     from tellapart.mine.verifier import Verifier
-    from tellapart.tables import write_parquet
 
     source = open_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
