@@ -64,7 +64,7 @@ def test_bison_files_that_are_something_else(desk):
     no_data = first_line(desk.error("bison", desk.write("c.json", {"a": 1})))
     assert no_data == '"data" in c.json is null'
     twice = desk.error("bison", desk.write("d.json", {"data": [bison(), bison(true=11)]}))
-    assert first_line(twice) == "the id 'bison:7' is there twice"
+    assert first_line(twice) == "the id 'bison:7' occurs twice"
     assert "is not JSON" in desk.error("bison", desk.write("e.json", "{"))
 
 
@@ -102,7 +102,7 @@ def test_mcic(desk):
         (mcic(answer_1="-"), 'line 1 of mc.txt has no "answer_1"'),
         (mcic(answer_1="caption = 0"), "two captions of mcic:5_0 are the same"),
         ("hello", "line 1 of mc.txt has a part without a =: 'hello'"),
-        (mcic() + "\n" + mcic(), "the id 'mcic:5_0' is there twice"),
+        (mcic() + "\n" + mcic(), "the id 'mcic:5_0' occurs twice"),
     ],
 )
 def test_mcic_errors(desk, line, message):
@@ -441,4 +441,4 @@ def test_pairs_with_ids_and_kinds(desk):
     (item,) = desk.get("pairs", desk.write("p.csv", head + line.format("x1"))).items
     assert (item.id, item.kind) == ("pairs:x1", "swap-object")
     error = desk.error("pairs", desk.write("p.csv", head + line.format("x") * 2))
-    assert first_line(error) == "the id 'pairs:x' is there twice" and "p.csv, row 2" in error
+    assert first_line(error) == "the id 'pairs:x' occurs twice" and "p.csv, row 2" in error

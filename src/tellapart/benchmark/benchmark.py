@@ -16,8 +16,9 @@ from typing import Any
 import polars as pl
 
 from tellapart._version import __version__
+from tellapart.benchmark.columns import FILLED, ITEM_COLUMNS
 from tellapart.benchmark.homes import found_folder
-from tellapart.benchmark.table import FILLED, ITEM_COLUMNS, ItemTable
+from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput, Problems
 from tellapart.files import (
     fields_of,
@@ -194,7 +195,10 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
     """
     given = benchmark.images.values()
     uris = moved_uris((image.uri for image in given), benchmark.root, folder)
-    images = {image.id: replace(image, uri=uri) for image, uri in zip(given, uris, strict=True)}
+    images = {
+        image.id: Image(image.id, uri, image.sha256, image.width, image.height)
+        for image, uri in zip(given, uris, strict=True)
+    }
     rows = [
         (image.id, image.uri, image.sha256, image.width, image.height) for image in images.values()
     ]

@@ -18,44 +18,10 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
+from tellapart.benchmark.columns import frame_of, frame_of_columns, item_of
 from tellapart.errors import BadInput
-from tellapart.items import Cell, Item, Origin, Slot, Word, check_item, content_of
+from tellapart.items import Cell, Item, check_item, content_of
 from tellapart.types import Bools, Ints
-
-ITEM_COLUMNS: dict[str, Any] = {
-    "id": pl.String,
-    "content": pl.String,
-    "kind": pl.String,
-    "group": pl.String,
-    "images": pl.List(pl.String),
-    "captions": pl.List(pl.String),
-    "true_cells": pl.List(pl.List(pl.Int32)),
-    "original": pl.List(pl.Int32),
-    "slot": pl.Struct(
-        {
-            "caption": pl.Int32,
-            "start": pl.Int32,
-            "end": pl.Int32,
-            "target": pl.String,
-            "foil": pl.String,
-            "plural": pl.Boolean,
-            "words": pl.List(pl.Struct({"start": pl.Int32, "end": pl.Int32, "noun": pl.Boolean})),
-            "candidates": pl.List(pl.String),
-        }
-    ),
-    "origin": pl.Struct(
-        {
-            "made_by": pl.String,
-            "source": pl.String,
-            "source_id": pl.String,
-            "seed": pl.Int64,
-            "notes": pl.String,
-        }
-    ),
-}
-
-FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", "origin")
-"""The columns that have a value in every row."""
 
 MASK_BITS = 63
 """Grids of up to this many cells have their truth as the bits of one number."""
@@ -99,22 +65,12 @@ class ItemTable(Sequence[Item]):
         """The table of some items."""
         if isinstance(items, ItemTable):
             return items
-        rows = list(items)
-        columns = [
-            pl.Series("id", [item.id for item in rows], pl.String),
-            pl.Series("content", [item.content for item in rows], pl.String),
-            pl.Series("kind", [item.kind for item in rows], pl.String),
-            pl.Series("group", [item.group for item in rows], pl.String),
-            _text_lists("images", [item.images for item in rows]),
-            _text_lists("captions", [item.captions for item in rows]),
-            _repeated("true_cells", [tuple(sorted(item.true)) for item in rows]),
-            _repeated("original", [item.original for item in rows]),
-            pl.Series(
-                "slot", [i.slot and _slot_fields(i.slot) for i in rows], ITEM_COLUMNS["slot"]
-            ),
-            pl.Series("origin", [_origin_fields(i.origin) for i in rows], ITEM_COLUMNS["origin"]),
-        ]
-        return cls(pl.DataFrame(columns))
+        return cls(frame_of(items))
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> ItemTable:
+        """The table of plain columns, without contents and groups (see `frame_of_columns`)."""
+        return cls(frame_of_columns(columns))
 
     @classmethod
     def joined(cls, tables: Iterable[ItemTable]) -> ItemTable:
@@ -151,7 +107,7 @@ class ItemTable(Sequence[Item]):
 
     def _view(self, place: int, row: tuple[Any, ...]) -> Item:
         try:
-            return _item(row)
+            return item_of(row)
         except (TypeError, ValueError, IndexError, RecursionError) as error:
             raise self._no_item(place, error) from None
 
@@ -493,83 +449,3 @@ def _truth_keys(true: pl.Series, cells: Ints, captions: Ints) -> pl.Series:
     mask = np.zeros(len(true), np.uint64)
     np.bitwise_or.at(mask, owner, np.uint64(1) << place.astype(np.uint64))
     return pl.Series(mask)
-
-
-def _text_lists(name: str, lists: Sequence[Sequence[str]]) -> pl.Series:
-    """A column of lists of texts; Polars would make a series of each list."""
-    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-    texts = pl.Series(name, [text for texts in lists for text in texts], pl.String)
-    owner = pl.Series("owner", np.repeat(np.arange(len(lists)), sizes))
-    grouped = pl.DataFrame([owner, texts]).group_by("owner", maintain_order=True).agg(name)
-    if grouped.height == len(lists):
-        return grouped[name]
-    return pl.Series(name, [list(texts) for texts in lists], pl.List(pl.String))
-
-
-def _repeated(name: str, values: Sequence[Any]) -> pl.Series:
-    """A column in which few distinct values occur: each is given to Polars once."""
-    numbers = {value: k for k, value in enumerate(dict.fromkeys(values))}
-    distinct = pl.Series(name, list(numbers), ITEM_COLUMNS[name])
-    return distinct.gather([numbers[value] for value in values])
-
-
-def _slot_fields(slot: Slot) -> dict[str, Any]:
-    return {
-        "caption": slot.caption,
-        "start": slot.start,
-        "end": slot.end,
-        "target": slot.target,
-        "foil": slot.foil,
-        "plural": slot.plural,
-        "words": [{"start": w.start, "end": w.end, "noun": w.noun} for w in slot.words],
-        "candidates": list(slot.candidates),
-    }
-
-
-def _origin_fields(origin: Origin) -> dict[str, Any]:
-    return {
-        "made_by": origin.made_by,
-        "source": origin.source,
-        "source_id": origin.source_id,
-        "seed": origin.seed,
-        "notes": notes_text(origin.notes),
-    }
-
-
-def notes_text(notes: Mapping[str, str]) -> str:
-    """Notes as they stand in the column."""
-    return json.dumps(dict(notes), ensure_ascii=False, sort_keys=True) if notes else "{}"
-
-
-def _item(row: tuple[Any, ...]) -> Item:
-    item_id, content, kind, group, images, captions, true, original, slot, origin = row
-    return Item(
-        id=item_id,
-        images=tuple(images),
-        captions=tuple(captions),
-        true=frozenset((i, j) for i, j in true),
-        kind=kind,
-        origin=Origin(
-            origin["made_by"], origin["source"], origin["source_id"], origin["seed"],
-            _notes(origin["notes"]),
-        ),
-        original=None if original is None else (original[0], original[1]),
-        slot=None if slot is None or slot["caption"] is None else _slot(slot),
-        group=group,
-        content=content,
-    )  # fmt: skip
-
-
-def _notes(text: str | None) -> dict[str, str]:
-    notes = json.loads(text or "{}")
-    if not isinstance(notes, dict):
-        raise TypeError("its notes are not an object")
-    return notes
-
-
-def _slot(slot: dict[str, Any]) -> Slot:
-    return Slot(
-        slot["caption"], slot["start"], slot["end"], slot["target"], slot["foil"], slot["plural"],
-        tuple(Word(w["start"], w["end"], w["noun"]) for w in slot["words"]),
-        tuple(slot["candidates"]),
-    )  # fmt: skip

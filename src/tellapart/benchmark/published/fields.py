@@ -29,19 +29,42 @@ SLICE = 256
 """How many rows of a Parquet file are in memory at a time; they may hold pictures."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that makes a row three times as slow, and there are many
 class SourceRow:
-    """One row of a source: `title` is what errors call it, `where` its full place.
+    """One row of a source.
 
-    `number` counts the rows of its file from 0; `key` is its name where the file is an object.
+    `number` counts the rows of its file from 0. `key` is its name where the file is an object of
+    rows, `inside` that of the list in the file which it is a row of; `parent` is the row that has
+    it as the value called `key`. `unit` is what a row is called.
     """
 
     values: Mapping[str, Any]
     file: Path
-    title: str
-    where: str
     number: int = 0
     key: str = ""
+    inside: str = ""
+    parent: SourceRow | None = None
+    unit: str = "row"
+
+    @property
+    def title(self) -> str:
+        """What errors call the row."""
+        if self.parent is not None:
+            return f"{self.key} of {self.parent.title}"
+        if self.key:
+            return f'{self.unit} "{self.key}" of {self.file.name}'
+        within = f'"{self.inside}" in {self.file.name}' if self.inside else self.file.name
+        return f"{self.unit} {self.number + 1} of {within}"
+
+    @property
+    def where(self) -> str:
+        """Its full place."""
+        if self.parent is not None:
+            return self.parent.where
+        if self.key:
+            return f'{self.file}, key "{self.key}"'
+        within = f", {self.inside}" if self.inside else ""
+        return f"{self.file}{within}, {self.unit} {self.number + 1}"
 
     def check(self) -> None:
         """Raise unless the row is an object."""
@@ -69,7 +92,7 @@ class SourceRow:
             raise self.wrong(key, kind_of(value), "text")
         if not value.strip():
             raise self.wrong(key, "empty", "text")
-        if not can_be_written(value):
+        if not value.isascii() and not can_be_written(value):
             raise self.wrong(key, f"no Unicode text: {value!a:.60}", "text that UTF-8 can hold")
         return value
 
@@ -110,7 +133,7 @@ class SourceRow:
         return self._inner(self.get(key), f'"{key}"')
 
     def _inner(self, value: Any, name: str) -> SourceRow:
-        row = SourceRow(value, self.file, f"{name} of {self.title}", self.where)
+        row = SourceRow(value, self.file, key=name, parent=self)
         row.check()
         return row
 
@@ -150,20 +173,17 @@ def json_object(file: Path, form: str) -> dict[str, Any]:
 
 def list_rows(file: Path, form: str, data: object, name: str = "") -> Iterator[SourceRow]:
     """The rows of a list that a JSON file holds, or holds under `name`."""
-    inside, place = (f'"{name}" in {file.name}', f"{file}, {name}") if name else (file.name, file)
     if not isinstance(data, list):
+        inside = f'"{name}" in {file.name}' if name else file.name
         raise BadInput(f"{inside} is {kind_of(data)}", where=str(file), allowed=form)
     for number, value in enumerate(data):
-        title, where = f"row {number + 1} of {inside}", f"{place}, row {number + 1}"
-        yield SourceRow(value, file, title, where, number)
+        yield SourceRow(value, file, number, inside=name)
 
 
 def entry_rows(file: Path, data: Mapping[str, Any]) -> Iterator[SourceRow]:
     """The rows of an object of objects that a JSON file holds."""
     for number, (name, value) in enumerate(data.items()):
-        key = presentable(name)
-        title, where = f'row "{key}" of {file.name}', f'{file}, key "{key}"'
-        yield SourceRow(value, file, title, where, number, key)
+        yield SourceRow(value, file, number, presentable(name))
 
 
 def table_rows(file: Path, needed: Sequence[str], more: Sequence[str] = ()) -> Iterator[SourceRow]:
@@ -171,8 +191,7 @@ def table_rows(file: Path, needed: Sequence[str], more: Sequence[str] = ()) -> I
     number = 0
     for table in _tables(file, needed, more):
         for values in rows_of(table, file):
-            title, where = f"row {number + 1} of {file.name}", f"{file}, row {number + 1}"
-            yield SourceRow(values, file, title, where, number)
+            yield SourceRow(values, file, number)
             number += 1
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, list_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.benchmark.published.valse import confirmed_words, votes_of
+from tellapart.errors import BadInput
 from tellapart.items import Slot
 from tellapart.text.content_words import LexiconTagger
 from tellapart.text.english import plural
@@ -57,8 +58,10 @@ def read(collector: ItemCollector) -> None:
     tagger = LexiconTagger.of("target and foil words", {*targets, *(p.foil_word for p in foils)})
     slots = [_slot(pair, targets, tagger) for pair in pairs]
     for pair, slot in zip(pairs, slots, strict=True):
-        with collector.noting(pair.row):
+        try:
             _add(collector, pair, slot)
+        except BadInput as problem:
+            collector.note(pair.row, problem)
     collector.facts |= {
         "pairs": sum(bool(pair.original) for pair in foils),
         "foils_without_original": sum(not pair.original for pair in foils),

@@ -9,6 +9,7 @@ among its package's entry points.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -22,9 +23,10 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
+from tellapart.benchmark.columns import notes_text, slot_fields
 from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, hub_files
 from tellapart.benchmark.published.fields import SourceRow, kind_of
-from tellapart.benchmark.table import ItemTable, notes_text
+from tellapart.benchmark.table import ItemTable
 from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
 from tellapart.errors import BadInput, Problems
@@ -36,6 +38,10 @@ from tellapart.types import Progress, silent
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 """What a picture's name may end in where the source leaves its ending off."""
+
+
+DATA = frozenset({"csv", "gz", "json", "jsonl", "md", "parquet", "tsv", "txt"})
+"""Endings of files that are certainly no pictures: beside them none need be looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ class ItemCollector:
         self.facts: dict[str, Any] = {}
         self.verified = ""
         self.images: dict[str, Image] = {}
-        self._items: list[Item] = []
+        self._rows: list[tuple[Any, ...]] = []
         self._ids: set[str] = set()
         self._found: set[str] = set()
         self._folders: dict[Path, Path] = {}
@@ -138,18 +144,16 @@ class ItemCollector:
     ) -> None:
         """Call `add` with every row; one in which something is wrong is left out, and noted."""
         for row in rows:
-            with self.noting(row):
+            try:
                 row.check()
                 add(self, row)
+            except BadInput as problem:
+                self.note(row, problem)
 
-    @contextlib.contextmanager
-    def noting(self, row: SourceRow) -> Iterator[None]:
-        """Note what is wrong with a row, and go on."""
-        try:
-            yield
-        except BadInput as problem:
-            problem.where = row.where
-            self.problems.add(problem)
+    def note(self, row: SourceRow, problem: BadInput) -> None:
+        """Note what is wrong with a row."""
+        problem.where = row.where
+        self.problems.add(problem)
 
     # Images
 
@@ -160,11 +164,12 @@ class ItemCollector:
         """
         part = f"#crop={crop}" if crop else ""
         image_id = (image_id or file_name) + part
-        if image_id not in self.images:
-            path = self._path(file_name, image_id.partition("#")[0], row.file)
-            if path is not None:
-                self._found.add(image_id)
-            self.images[image_id] = Image(image_id, (path or file_name) + part)
+        if image_id in self.images:
+            return image_id
+        path = self._path(file_name, image_id.partition("#")[0], row.file)
+        if path is not None:
+            self._found.add(image_id)
+        self.images[image_id] = Image(image_id, (path or file_name) + part)
         return image_id
 
     def coco(self, row: SourceRow, file_name: str) -> str:
@@ -212,9 +217,10 @@ class ItemCollector:
             return None
         folder = self._folder(file)
         if folder not in self._listings:
-            self._listings[folder] = listing(folder)
+            names = listing(folder).items()
+            self._listings[folder] = {n: path for n, path in names if suffix(Path(n)) not in DATA}
         listed = self._listings[folder]
-        path = find(file_name, image_id, listed)
+        path = find(file_name, image_id, listed) if listed else None
         if path is None and "." not in file_name.rpartition("/")[2]:
             names = (file_name + ending for ending in ENDINGS)
             path = next((listed[name] for name in names if name in listed), None)
@@ -249,25 +255,21 @@ class ItemCollector:
                     f"two {noun} of {item_id} are the same",
                     allowed=f"{noun} that differ, as there is nothing to tell apart otherwise",
                 )
+        if item_id in self._ids:
+            raise BadInput(f"the id {item_id!r} occurs twice", allowed="every id once")
         shuffled = "source_order" in notes and not self.options.keep_order
         seed = self.options.seed if shuffled else None
         if self.options.alike and slot is None:  # in one with a slot, places would move
             captions = [alike(caption) for caption in captions]
-        item = Item(
-            id=item_id,
-            images=tuple(images),
-            captions=tuple(captions),
-            true=frozenset(true),
-            kind=kind,
-            origin=Origin(f"tellapart get {self.name}", row.file.name, source_id, seed, notes),
-            original=original,
-            slot=slot,
-        )
-        check_item(item)
-        if item.id in self._ids:
-            raise BadInput(f"the id {item.id!r} is there twice", allowed="every id once")
-        self._ids.add(item.id)
-        self._items.append(item)
+        if slot is not None:  # what else can be wrong is found on columns, for all items at once
+            origin = Origin(f"tellapart get {self.name}")
+            check_item(Item(item_id, tuple(images), tuple(captions), frozenset(true), kind, origin,
+                            original, slot))  # fmt: skip
+        self._ids.add(item_id)
+        self._rows.append(
+            (item_id, kind, images, captions, tuple(sorted(true)), original,
+             slot and slot_fields(slot), row.file.name, source_id, seed, notes_text(notes))
+        )  # fmt: skip
 
     def add_choice(
         self,
@@ -366,9 +368,19 @@ class ItemCollector:
             )
         return whole, {**counts, "left_out_without_images": len(items) - len(whole)}
 
+    def _table(self) -> ItemTable:
+        """All items, without their contents and groups."""
+        names = ("id", "kind", "images", "captions", "true_cells", "original", "slot",
+                 "source", "source_id", "seed", "notes")  # fmt: skip
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(names)
+        rows = dict(zip(names, columns, strict=True))
+        self._rows.clear()
+        made_by = [f"tellapart get {self.name}"] * len(rows["id"])
+        return ItemTable.of_columns({**rows, "made_by": made_by})
+
     def _flagged(self) -> tuple[ItemTable, dict[str, str]]:
         """The items, with a note on each that asks what an earlier one asks; id by id of that."""
-        table = ItemTable.of(self._items)
+        table = self._table()
         frame = table.frame.with_columns(table.contents())
         first = frame.select(pl.col("id").first().over("content")).to_series()
         later = (first != frame["id"]).arg_true()
@@ -390,8 +402,9 @@ def import_benchmark(
 ) -> Benchmark:
     """The benchmark that a source's files hold; it is not saved."""
     collector = ItemCollector(importer.name, files, options)
-    importer.read(collector)
-    items, counts = collector.kept()
+    with no_garbage_collection():  # rows have no cycles, and looking for some takes a third longer
+        importer.read(collector)
+        items, counts = collector.kept()
     card = Card(
         name=options.name or importer.name,
         about=importer.about,
@@ -409,6 +422,18 @@ def import_benchmark(
     )
     images = collector.images.values()
     return make_benchmark(card, collector.root, items, images, problems=collector.problems)
+
+
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Do without Python's search for cycles while millions of small objects are made."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _file_facts(path: Path, importer: Importer) -> dict[str, Any]:

@@ -28,8 +28,7 @@ def read(collector: ItemCollector) -> None:
 def _lines(file: Path) -> Iterator[SourceRow]:
     for number, line in enumerate(read_text(file).split("\n")):
         if line.strip():
-            title, where = f"line {number + 1} of {file.name}", f"{file}, line {number + 1}"
-            yield SourceRow({"line": line.rstrip("\r")}, file, title, where, number)
+            yield SourceRow({"line": line.rstrip("\r")}, file, number, unit="line")
 
 
 def add(collector: ItemCollector, row: SourceRow) -> None:
