@@ -217,8 +217,8 @@ class ItemCollector:
             return None
         folder = self._folder(file)
         if folder not in self._listings:
-            names = listing(folder).items()
-            self._listings[folder] = {n: path for n, path in names if suffix(Path(n)) not in DATA}
+            inside = listing(folder).items()
+            self._listings[folder] = {n: path for n, path in inside if suffix(Path(n)) not in DATA}
         listed = self._listings[folder]
         path = find(file_name, image_id, listed) if listed else None
         if path is None and "." not in file_name.rpartition("/")[2]:
