@@ -14,6 +14,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import PIL.Image
 from PIL import features
 
@@ -25,6 +26,7 @@ from tellapart.measures.estimate import asks_of
 from tellapart.questions import Ask, Question, questions
 from tellapart.reports.picks import Pick, Reader, State, reader, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults, StepCounter
+from tellapart.types import Ints
 
 PAGE_BYTES = 7_300_000
 """Bytes that a page with 300 items should stay under; more items may take more."""
@@ -335,25 +337,25 @@ def chosen_items(benchmarks: Sequence[BenchmarkResults], total: int) -> list[lis
     """For each benchmark the items to show, evenly over benchmarks and kinds, by a fixed seed."""
     pools = [_pool(results) for results in benchmarks]
     shares = spread(total, [sum(map(len, pool.values())) for pool in pools])
-    found = []
+    chosen = []
     for results, pool, share in zip(benchmarks, pools, shares, strict=True):
-        kept: set[str] = set()
-        parts = spread(share, [len(items) for items in pool.values()])
-        for (kind, items), part in zip(pool.items(), parts, strict=True):
+        items, shown = results.benchmark.items, []
+        parts = spread(share, [len(places) for places in pool.values()])
+        for (kind, places), part in zip(pool.items(), parts, strict=True):
             rng = seeds.rng(0, "gallery", results.benchmark.sha256, kind)
-            kept |= {items[int(k)].id for k in rng.choice(len(items), size=part, replace=False)}
-        found.append([item for item in results.benchmark.items if item.id in kept])
-    return found
+            shown += places[rng.choice(len(places), size=part, replace=False)].tolist()
+        chosen.append([items[place] for place in sorted(shown)])
+    return chosen
 
 
-def _pool(results: BenchmarkResults) -> dict[str, list[Item]]:
+def _pool(results: BenchmarkResults) -> dict[str, Ints]:
+    """By kind, the places of the items that any run covers."""
     entries = [*results.entries, results.text_only]
     covered = frozenset[str]().union(*(entry.run.covered for entry in entries))
-    pool: dict[str, list[Item]] = {kind: [] for kind in results.kinds}
-    for item in results.benchmark.items:
-        if item.id in covered:
-            pool[item.kind].append(item)
-    return pool
+    items = results.benchmark.items
+    names, kind = items.kinds
+    places = items.ids.is_in(list(covered)).arg_true().to_numpy().astype(np.int64)
+    return {name: places[kind[places] == k] for k, name in enumerate(names)}
 
 
 def make_gallery(
@@ -372,5 +374,5 @@ def make_gallery(
         for card in make_cards(results, number, items, models, album):
             cards.append(card)
             steps.step()
-    available = sum(len(items) for results in benchmarks for items in _pool(results).values())
+    available = sum(len(places) for results in benchmarks for places in _pool(results).values())
     return Gallery(tuple(cards), tuple(album.pictures), models, available)

@@ -102,7 +102,7 @@ def _general(benchmarks: Sequence[BenchmarkResults], ties: TieRule) -> list[tupl
 
 def _benchmark(results: BenchmarkResults) -> FactGroup:
     card, items = results.benchmark.card, results.benchmark.items
-    kinds = Counter(item.kind for item in items)
+    kinds = items.frame["kind"].value_counts().sort("kind").iter_rows()
     rows = [
         ("name", card.name),
         ("version", card.version),
@@ -110,9 +110,9 @@ def _benchmark(results: BenchmarkResults) -> FactGroup:
         ("items sha256", results.benchmark.sha256),
         ("items", f"{len(items):,}"),
         ("images", f"{len(results.benchmark.images):,}"),
-        ("captions", f"{len({c for item in items for c in item.captions}):,}"),
-        ("clusters", f"{len({item.group for item in items}):,}"),
-        ("kinds", ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))),
+        ("captions", f"{items.frame['captions'].explode().n_unique():,}"),
+        ("clusters", f"{items.frame['group'].n_unique():,}"),
+        ("kinds", ", ".join(f"{kind} {count:,}" for kind, count in kinds)),
         ("measures", ", ".join(card.measures)),
         ("verified", card.verified or "by nobody"),
         *((f"made: {name}", _text(value)) for name, value in card.made.items()),

@@ -67,7 +67,7 @@ def family(benchmark: Benchmark) -> TestFamily:
         return FOIL
     if measures & {"I2T", "T2I", "Group"}:
         return BIVLC
-    shapes = {(len(item.images), len(item.captions)) for item in benchmark.items}
+    shapes = benchmark.items.shapes
     if all(captions == 1 for _, captions in shapes):
         return BISON
     if all(images == 1 for images, _ in shapes):
