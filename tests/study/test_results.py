@@ -15,7 +15,8 @@ from tellapart.study.effort import StudyEffort, expected_kappa, majority_right, 
 from tellapart.study.export import human_run, save_verified
 from tellapart.study.plan import Stage, StudyPlan
 from tellapart.study.questions.foil import WORD
-from tellapart.study.questions.question import JudgedTask, Judgement, Matter, Truth
+from tellapart.study.questions.question import JudgedTask, Judgement, Matter, Share, Truth
+from tellapart.study.questions.rate import RateDetail
 from tellapart.study.results import StudyRecord, agreements, figures, funnel
 
 ITEM = "test:{}".format
@@ -227,6 +228,22 @@ def test_nothing_verified_is_an_error_that_says_so(tmp_path):
     with pytest.raises(BadInput, match="no item is verified yet"):
         save_verified(gathered(judged(1, "which-image", ["a 1"], "0", kept=False)), tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+def test_tasks_without_a_known_truth_have_no_share_of_right_answers():
+    known = judged(1, "which-image", ["a 0"], "0")
+    found = figures(gathered(known, judged(2, "which-image", ["a 1"])))
+    assert shares(found) == {("all", "each answer"): (1.0, 1)}
+
+
+def test_a_question_may_count_answers_that_are_neither_right_nor_wrong(monkeypatch):
+    def agreeing(_self, tasks):
+        yield Share("captions", "5 of 5", tuple((task, task.chosen == "5") for task in tasks))
+        yield Share("nothing", "at all", ())
+
+    monkeypatch.setattr(RateDetail, "figures", agreeing)
+    tasks = [judged(k, "rate-detail", ["a 5"], chosen="5" if k else "4") for k in range(4)]
+    assert shares(figures(gathered(*tasks))) == {("captions", "5 of 5"): (0.75, 4)}
 
 
 def slow_majority(error, judgements):

@@ -131,13 +131,13 @@ class Figure:
 
 
 def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
-    """Every figure that the known truth allows, stage by stage, as the question counts them."""
+    """Every figure of every stage, as its question counts them."""
     every = []
     for stage in record.plan.stages:
         tasks = [
             task
             for task in record.of_stage(stage.name)
-            if task.state == "closed" and task.judgements and task.matter.truth is not None
+            if task.state == "closed" and task.judgements
         ]
         for share in stage.question.figures(tasks):
             if not share.rows:

@@ -240,7 +240,8 @@ def rules_for(tasks: Sequence[JudgedTask]) -> list[str]:
 
 
 def right_shares(about: str, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
-    """The share of right answers, and of tasks that are right by each rule."""
+    """The share of right answers, and of tasks right by each rule, where the truth is known."""
+    tasks = [task for task in tasks if task.matter.truth is not None]
     right = [[task.right(one) for one in task.judgements] for task in tasks]
     if not right:
         return
@@ -283,7 +284,7 @@ class QuestionType:
         raise NotImplementedError
 
     def figures(self, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
-        """The figures of a stage: of its closed tasks whose truth is known."""
+        """The figures of a stage, of its closed tasks (default: what is known to be right)."""
         return right_shares("all", tasks)
 
     def model_option(self, choice: str) -> int | None:

@@ -1,7 +1,7 @@
 """What annotators' pages call, and what they are told.
 
-Join, consent, the next task, answers, going back, people. A page is told who the person is, what is
-before them and how far they are; never which tasks are checks or gold, nor what is right.
+Join, consent, the next task, answers, going back, leaving. A page is told who the person is, what
+is before them and how far they are; never which tasks are checks or gold, nor what is right.
 """
 
 from __future__ import annotations
