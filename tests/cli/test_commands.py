@@ -14,7 +14,7 @@ from tellapart.cli.commands import Parameter, command_of, parameters
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 if TYPE_CHECKING:
     from nowhere import Noun  # only type checkers would read it

@@ -401,11 +401,11 @@ def test_pitfall_9_no_decoy_twice_and_no_item_twice(tmp_path):
     twice = ("i0", zoo(20)[0][1])
     many = [(f"j{k}", "A dog stands on the moon!") for k in range(6)]
     rows = [*zoo(20), twice, *many, ("k", "a dog stands on the moon")]
-    guarded = built(rows, tmp_path, limit=0.95)
+    guarded = built(rows, tmp_path, max_bleu=0.95)
     for item in guarded.items:
         assert len({bag_of_words(text) for text in item.captions}) == 5
     assert len({item.content for item in guarded.items}) == len(guarded.items)
-    plain = built(rows, tmp_path, "plain", limit=0.95, without=("all",))
+    plain = built(rows, tmp_path, "plain", max_bleu=0.95, without=("all",))
     assert any(len(set(item.captions)) < 5 for item in plain.items)
     contents = Counter(item.content for item in plain.items)
     assert max(contents.values()) == 2 and ta.validate(plain, look=False).good
@@ -507,7 +507,7 @@ def test_pitfall_4_the_most_central_option_gives_the_truth_away_in_the_papers_wa
     """Which is why it is measured, and why there are fair sets."""
     things = product(ANIMALS[:5], PLACES[:5], "red green blue white black".split())
     rows = [(f"i{k}", f"A {c} {a} on some {b} here.") for k, (a, b, c) in enumerate(things)]
-    paper = built(rows, tmp_path, limit=0.95)
+    paper = built(rows, tmp_path, max_bleu=0.95)
     fair = built(rows, tmp_path, "fair", way="fair-sets")
     shares = []
     for made in (paper, fair):
@@ -554,7 +554,7 @@ def test_pitfall_21_damaged_and_other_blocks_are_computed_anew(tmp_path, monkeyp
     assert built(rows, tmp_path, "again").sha256 == first.sha256
     path.write_bytes(b"")
     assert built(rows, tmp_path, "third").sha256 == first.sha256
-    built(rows, tmp_path, "fourth", limit=0.4)
+    built(rows, tmp_path, "fourth", max_bleu=0.4)
     assert len(list((tmp_path / "cache" / "mined").glob("*/from-0.npz"))) == 2
 
 
@@ -642,7 +642,7 @@ def test_wrong_options_are_named(tmp_path):
     rows = zoo(5)
     wrong = {
         "way": {"way": "papers"}, "neighbours": {"neighbours": 0},
-        "lambda": {"weights": (1.5,)}, "L": {"limit": 2},
+        "lambda": {"weights": (1.5,)}, "L": {"max_bleu": 2},
         "doubt": {"doubt": 0}, "smoothing": {"smoothing": "much"},
         "fair sets have no splits": {"way": "fair-sets", "split": "a:0.5,b:0.5"},
         "decoys cannot come from": {"neighbours": 3},

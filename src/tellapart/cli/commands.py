@@ -23,7 +23,7 @@ from typer.core import TyperCommand
 from tellapart.cli.output import emit, note, progress_bars, stoppable
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 REQUIRED: Any = inspect.Parameter.empty
 CALL, OPTIONS, FLAGS = "call", "options", "flags"

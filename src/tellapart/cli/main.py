@@ -56,10 +56,10 @@ class BuilderGroup(VerbGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A builder's command; an unknown name is an error that names the near ones."""
-        from tellapart import registry
         from tellapart.cli.commands import command_of
+        from tellapart.verbs.build.common import find_builder
 
-        return command_of(cmd_name, registry.builders.get(cmd_name))
+        return command_of(cmd_name, find_builder(cmd_name))
 
 
 def _command(name: str, module: str) -> Any:

@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tellapart.types import Progress
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Seed = Annotated[int, typer.Option(help="The one seed that all randomness comes from.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there already.")]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Carry on without what is bad, and list it.")
-]
 
 STOPPED = 130
 """The exit code of a command that was stopped with Ctrl-C."""
@@ -87,23 +80,3 @@ def progress_bars() -> Iterator[Progress]:
             bars.update(tasks[phase], completed=done, total=total)
 
         yield show
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr with the time left; told how many of how many are done."""
-    with progress_bars() as show:
-        yield lambda done, total: show(label, done, total)
-
-
-def listed(text: str) -> list[str]:
-    """The names in an option that takes several, separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def list_skipped(skipped: tuple[str, ...]) -> None:
-    """Name what `--skip-bad` left out."""
-    for what in skipped[:20]:
-        note(f"skipped: {what}")
-    if len(skipped) > 20:
-        note(f"skipped: ... and {len(skipped) - 20:,} more")

@@ -51,7 +51,7 @@ class RetrievalOptions:
     ] = ()
     limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
     seed: Seed = 0
-    batch_size: Annotated[int, Help("Inputs at a time.")] = 64
+    batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
     image_column: Annotated[str, Help("Tables: the column of images.")] = "image"
     caption_column: Annotated[str, Help("Tables: the column of captions.")] = "caption"
     cache: Cache = None

@@ -1,10 +1,38 @@
 """Verbs: what the toolkit does, one file each; Python and the command line follow from them.
 
-The table names every verb without importing it, so that `tellapart --help` is quick; a test holds
-it to the verbs' own first lines.
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class StatusOptions:
+        database: Annotated[str, Help("The address of the database.")] = ""
+
+    def status(
+        folder: Annotated[Path, Help("A study's folder.")],
+        options: StatusOptions = StatusOptions(),
+        progress: Progress = silent,
+    ) -> StudyStatus:
+        \"\"\"Say how far a study is.\"\"\"
+
+    VERB = Verb(status, example="tellapart study status my-study")
+
+On the command line a positional parameter with `Help` is an argument (a flag if its `Help` has
+one); a keyword-only parameter and a field of `options` is a flag. Others are for Python alone.
+`progress` gets bars; `ready`, where a verb has it, prints a result before the verb returns.
+
+The tables name every verb without importing it, so that `tellapart --help` is quick; a test holds
+them to the verbs' own first lines.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.corpus.reader import ReadOptions
+
 
 VERBS = {
     "demo": "Draw a world, build four benchmarks, run the built-in models, write a report.",
@@ -19,7 +47,7 @@ VERBS = {
     "diff": "Say what sets two benchmarks apart, item by item.",
     "export": "Write a benchmark for the Hugging Face hub, with Croissant metadata.",
     "audit": "Find what can be guessed without looking, and what is odd about the items.",
-    "evaluate": "Put models through benchmarks.",
+    "evaluate": "Run models on benchmarks.",
     "import": "Make a run from answers that were computed elsewhere.",
     "measure": "Measure runs: score, interval, chance level and ties, overall and by kind.",
     "report": "Write a report: one HTML file that needs nothing else.",
@@ -27,7 +55,7 @@ VERBS = {
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "study": "People: create a study, serve it, see how far it is, export what they said.",
-    "list": "List what there is, with a line of explanation each.",
+    "list": "List what is installed, with a line about each.",
 }
 """Every verb with its line of help, in the order of a project."""
 
@@ -63,3 +91,68 @@ def module_of(verb: str) -> str:
     'tellapart.verbs.import_'
     """
     return f"tellapart.verbs.{verb}{'_' if verb in ('import', 'list') else ''}"
+
+
+def _to_json(result: Any) -> Any:
+    return result.to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A function of the Python API and how its result is told on the command line.
+
+    `text` and `json` turn the result into what is printed (default: `str`, and its `to_json()`);
+    `notes` are lines for stderr, `code` is the exit code. Those of them that take a second
+    argument get what was given: an object with the function's parameters (`given.out`) and the
+    fields of `flags`, a dataclass of flags that only bear on what is printed (`given.latex`).
+    A verb that `resumes` goes on where it was stopped when the same command is given again.
+    """
+
+    function: Callable[..., Any]
+    _: KW_ONLY
+    example: str
+    text: Callable[..., str] = str
+    json: Callable[..., Any] = _to_json
+    notes: Callable[..., Iterable[str]] = lambda result: ()
+    code: Callable[..., int] = lambda result: 0
+    flags: type | None = None
+    resumes: bool = False
+
+    @property
+    def about(self) -> str:
+        """The first line of what the function says of itself."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+
+def open_benchmark(where: Benchmark | Path | str) -> Benchmark:
+    """A benchmark as it is, or read from its folder, or by its name."""
+    from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+
+    return where if isinstance(where, Benchmark) else load_benchmark(where)
+
+
+def open_corpus(where: Corpus | Path | str, options: ReadOptions | None = None) -> Corpus:
+    """A corpus as it is, or read from whatever form it has."""
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.corpus.reader import ReadOptions, read_corpus
+
+    return where if isinstance(where, Corpus) else read_corpus(where, options or ReadOptions())
+
+
+def benchmark_text(benchmark: Benchmark) -> str:
+    """What is printed of a benchmark that was written."""
+    return f"{benchmark}  ->  {benchmark.root}"
+
+
+def benchmark_json(benchmark: Benchmark) -> Any:
+    """The card of a benchmark that was written."""
+    from tellapart.benchmark.benchmark import card_json
+
+    return card_json(benchmark)
+
+
+def skipped_notes(skipped: tuple[str, ...]) -> list[str]:
+    """Lines that name what `--skip-bad` left out."""
+    lines = [f"skipped: {what}" for what in skipped[:20]]
+    more = len(skipped) - 20
+    return [*lines, f"skipped: ... and {more:,} more"] if more > 0 else lines

@@ -14,7 +14,7 @@ from tellapart.corpus.reader import ReadOptions
 from tellapart.errors import BadInput
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb, open_benchmark, open_corpus
+from tellapart.verbs import Verb, open_benchmark, open_corpus
 
 
 def audit(

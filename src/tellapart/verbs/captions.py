@@ -12,7 +12,7 @@ from tellapart.measures.caption_judge import CaptionOptions, Results, judge_capt
 from tellapart.measures.caption_scores import CaptionScores, check_table_name, write_per_image
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from tellapart.options import Help, Seed
+from tellapart.verbs import Verb
 from tellapart.verbs.measure import MeasureNames, On, Runs, Ties
-from tellapart.verbs.verb import Verb
 
 if TYPE_CHECKING:
     from tellapart.measures.comparison import Comparison

@@ -11,7 +11,7 @@ from tellapart import registry
 from tellapart.errors import BadInput
 from tellapart.options import Help, Seed
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus

@@ -15,7 +15,7 @@ from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Cache, CacheGb, Help, Overwrite, Seed, SkipBad, UseCache
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb, open_benchmark, skipped_notes
+from tellapart.verbs import Verb, open_benchmark, skipped_notes
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -36,7 +36,7 @@ class EvaluateOptions:
     measures: tuple[str, ...] | None = None
     limit: Annotated[int | None, Help("Only a random sample of this many items.")] = None
     seed: Seed = 0
-    batch_size: Annotated[int, Help("Inputs at a time.")] = 64
+    batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
     trials: Annotated[int, Help("Choosers: how often each question is asked.")] = 1
     cache: Cache = None
     use_cache: UseCache = True
@@ -80,7 +80,7 @@ def evaluate(
     options: EvaluateOptions = EvaluateOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> list[Run]:
-    """Put models through benchmarks.
+    """Run models on benchmarks.
 
     A command that was stopped, or killed, goes on where it was when it is given again.
 

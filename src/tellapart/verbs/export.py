@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadImage
 from tellapart.options import Help, Overwrite
-from tellapart.verbs.verb import Verb, open_benchmark
+from tellapart.verbs import Verb, open_benchmark
 
 if TYPE_CHECKING:
     import polars as pl

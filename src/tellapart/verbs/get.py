@@ -17,7 +17,7 @@ from tellapart.benchmark.published.importer import (
 from tellapart.options import Help
 from tellapart.registry import importers
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb, benchmark_json, benchmark_text, skipped_notes
+from tellapart.verbs import Verb, benchmark_json, benchmark_text, skipped_notes
 
 
 def get(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from tellapart.errors import BadInput, Problems
 from tellapart.options import Help, Overwrite, SkipBad
+from tellapart.verbs import Verb, open_benchmark
 from tellapart.verbs.evaluate import runs_json, runs_text
-from tellapart.verbs.verb import Verb, open_benchmark
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tellapart.errors import UnknownName
 from tellapart.options import Help
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 BENCHMARKS = "benchmarks"
 
@@ -38,7 +38,7 @@ def list_all(
         ),
     ],
 ) -> Listing:
-    """List what there is, with a line of explanation each."""
+    """List what is installed, with a line about each."""
     from tellapart import registry
 
     if what == BENCHMARKS:

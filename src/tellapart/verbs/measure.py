@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.options import Help
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 if TYPE_CHECKING:
     from tellapart.measures.scores import Scores

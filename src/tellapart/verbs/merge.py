@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tellapart.errors import BadInput
 from tellapart.options import Help, Overwrite
-from tellapart.verbs.verb import Verb, benchmark_json, benchmark_text, open_benchmark
+from tellapart.verbs import Verb, benchmark_json, benchmark_text, open_benchmark
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark

@@ -15,7 +15,7 @@ from tellapart import registry
 from tellapart.errors import BadInput
 from tellapart.options import Cache, Help, Overwrite, Seed, UseCache
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb, open_benchmark
+from tellapart.verbs import Verb, open_benchmark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +51,7 @@ class RefineOptions:
     ] = 10
     seed: Seed = 0
     name: Annotated[str, Help("The new benchmark's name.")] = ""
-    batch_size: Annotated[int, Help("Captions at a time.")] = 64
+    batch_size: Annotated[int, Help("How many captions a model gets at a time.")] = 64
     cache: Cache = None
     use_cache: UseCache = True
     overwrite: Overwrite = False

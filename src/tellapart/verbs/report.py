@@ -8,8 +8,8 @@ from typing import Annotated
 from tellapart.options import Help
 from tellapart.reports.report import ReportOptions, write_report
 from tellapart.types import Progress, silent
+from tellapart.verbs import Verb
 from tellapart.verbs.measure import Runs
-from tellapart.verbs.verb import Verb
 
 
 def report(

@@ -10,7 +10,7 @@ from tellapart.measures.retrieval import Retrieval, RetrievalOptions, rank_corpu
 from tellapart.models.names import load
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb, open_corpus, skipped_notes
+from tellapart.verbs import Verb, open_corpus, skipped_notes
 
 
 def retrieve(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.options import Help, Seed
-from tellapart.verbs.verb import Verb, open_benchmark
+from tellapart.verbs import Verb, open_benchmark
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help, Overwrite, Seed
-from tellapart.verbs.verb import Verb, benchmark_json, benchmark_text, open_benchmark
+from tellapart.verbs import Verb, benchmark_json, benchmark_text, open_benchmark
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark

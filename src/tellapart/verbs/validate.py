@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tellapart.errors import BadImage, BadInput
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb, open_benchmark
+from tellapart.verbs import Verb, open_benchmark
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tellapart.errors import BadInput
 from tellapart.options import Help, Overwrite, Seed
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus

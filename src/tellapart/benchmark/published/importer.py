@@ -67,8 +67,10 @@ class GetOptions:
     """
 
     images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
-    only_with_images: Annotated[bool, Help("Only items whose pictures are all there.")] = False
-    drop_duplicates: Annotated[bool, Help("Leave out items that are there twice.")] = False
+    only_with_images: Annotated[bool, Help("Only items all of whose pictures are found.")] = False
+    drop_duplicates: Annotated[
+        bool, Help("Leave out items that ask the same as an earlier one.")
+    ] = False
     keep_order: Annotated[bool, Help("Do not shuffle options.")] = False
     keep_all: Annotated[
         bool, Help("valse: also what its annotators did not confirm.", flag="--all")
@@ -77,7 +79,10 @@ class GetOptions:
     columns: Annotated[
         PairColumns,
         Help(
-            "pairs: a column's name, such as negative_caption=foil.", flag="--column", repeat=True
+            "pairs: what a column is called, such as negative_caption=foil.",
+            flag="--column",
+            metavar="OURS=YOURS",
+            repeat=True,
         ),
     ] = PairColumns()
     seed: Seed = 0

@@ -118,7 +118,7 @@ class McicSplit:
             f"{self.chosen.captions.shape[1]} decoys among its neighbours"
             + (f" (passed over: {why})" if why else ""),
             allowed="captions of enough other images that are like a caption and not the same",
-            todo="give a larger corpus, or looser options (--neighbours, --limit, --without)",
+            todo="give a larger corpus, or looser options (--neighbours, --max-bleu, --without)",
         )
 
 

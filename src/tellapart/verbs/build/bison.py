@@ -21,8 +21,8 @@ from tellapart.verbs.build.common import (
     OutArgument,
     builder_card,
     builder_verb,
-    open_corpus,
     save_items,
+    source_corpus,
 )
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def bison(
     from tellapart.mine.vectors import VectorTraining, image_vectors
 
     options.check()
-    source = open_corpus(corpus, out, options)
+    source = source_corpus(corpus, out, options)
     captions = MinedCaptions.of(source)
     training = VectorTraining(options.seed, options.fast_training, progress)
     vectors = image_vectors(captions, options.vectors, training)

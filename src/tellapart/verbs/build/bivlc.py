@@ -22,7 +22,7 @@ from tellapart.verbs.build.common import (
     OutArgument,
     builder_card,
     builder_verb,
-    open_corpus,
+    source_corpus,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def bivlc(
     from tellapart.items import Image
 
     kinds = options.checked_kinds()
-    source = open_corpus(corpus, out, options)
+    source = source_corpus(corpus, out, options)
     painter = painter_of(source.about)
     items: list[Item] = []
     images = {image_id: source.image(image_id) for image_id in source.images["id"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tellapart.errors import BadInput
 from tellapart.options import Help, Overwrite, Seed, SkipBad
 from tellapart.types import Progress, silent
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb, benchmark_json, benchmark_text, open_corpus, skipped_notes
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark, Card
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 CorpusArgument = Annotated["Path | Corpus", Help("A corpus: a folder, COCO JSON, CSV, ...")]
 OutArgument = Annotated["Path | str", Help("Folder to write the benchmark to.")]
-
-SKIPPED_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +62,23 @@ def build(
     `options` are the builder's own (`BisonOptions(...)`), or `BuildOptions(...)` where its
     defaults will do.
     """
-    from tellapart.registry import builders
-
-    function = builders.get(name).function
+    function = find_builder(name).function
     benchmark: Benchmark = function(corpus, out, _own(function, options), progress)
     return benchmark
+
+
+def find_builder(name: str) -> Verb:
+    """The builder of a name; an unknown one is an error that names the near ones."""
+    from tellapart.registry import builders
+
+    builder = builders.get(name)
+    if not isinstance(builder, Verb):
+        raise BadInput(
+            f"the builder {name!r} is no verb",
+            where=f"entry point {name} of {builders.group}",
+            allowed="a Verb, such as VERB = builder_verb(function, example=...)",
+        )
+    return builder
 
 
 def _own(function: Callable[..., Benchmark], options: BuildOptions) -> BuildOptions:
@@ -84,18 +94,15 @@ def _own(function: Callable[..., Benchmark], options: BuildOptions) -> BuildOpti
     return own(**{field.name: getattr(options, field.name) for field in fields(options)})
 
 
-def open_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOptions) -> Corpus:
+def source_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOptions) -> Corpus:
     """The corpus to build from, after a check that the benchmark can be written."""
-    from tellapart.corpus.corpus import Corpus
-    from tellapart.corpus.reader import ReadOptions, read_corpus
+    from tellapart.corpus.reader import ReadOptions
     from tellapart.files import check_free
 
     if options.items is not None and options.items < 1:
         raise BadInput(f"items: {options.items}", allowed="1 or more")
     check_free(Path(out), overwrite=options.overwrite)
-    if isinstance(corpus, Corpus):
-        return corpus
-    return read_corpus(corpus, ReadOptions(**{name: getattr(options, name) for name in READING}))
+    return open_corpus(corpus, ReadOptions(**{name: getattr(options, name) for name in READING}))
 
 
 def builder_card(
@@ -143,20 +150,9 @@ def builder_verb(
     """A builder as a verb: it prints tables of what the card says, and what was written where."""
 
     def text(benchmark: Benchmark) -> str:
-        written = f"{benchmark}  ->  {benchmark.root}"
-        return "\n\n".join([*tables(benchmark.card.made), written])
+        return "\n\n".join([*tables(benchmark.card.made), benchmark_text(benchmark)])
 
-    return Verb(function, example=example, text=text, json=_card_json, notes=_skipped)
+    def notes(benchmark: Benchmark) -> list[str]:
+        return skipped_notes(benchmark.card.skipped)
 
-
-def _card_json(benchmark: Benchmark) -> dict[str, Any]:
-    from tellapart.benchmark.benchmark import card_json
-
-    return card_json(benchmark)
-
-
-def _skipped(benchmark: Benchmark) -> Iterator[str]:
-    skipped = benchmark.card.skipped
-    yield from (f"skipped: {what}" for what in skipped[:SKIPPED_SHOWN])
-    if len(skipped) > SKIPPED_SHOWN:
-        yield f"skipped: ... and {len(skipped) - SKIPPED_SHOWN:,} more"
+    return Verb(function, example=example, text=text, json=benchmark_json, notes=notes)

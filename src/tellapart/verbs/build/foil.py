@@ -14,8 +14,8 @@ from tellapart.verbs.build.common import (
     OutArgument,
     builder_card,
     builder_verb,
-    open_corpus,
     save_items,
+    source_corpus,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def foil(
     from tellapart.mine.verifier import Verifier
 
     options.check()
-    source = open_corpus(corpus, out, options)
+    source = source_corpus(corpus, out, options)
     method = options.resolved(world=bool(source.about.get("world")))
     foils = make_foils(source, method, options.seed, progress)
     maker = FoilItems.of(foils, method, options.seed)

@@ -19,8 +19,8 @@ from tellapart.verbs.build.common import (
     OutArgument,
     builder_card,
     builder_verb,
-    open_corpus,
     save_items,
+    source_corpus,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ class McicOptions(BuildOptions):
     sample: Annotated[int, Help("Most captions to tune on.")] = 10_000
     neighbours: Annotated[int, Help("N: decoys are among this many.")] = 500
     decoys: Annotated[int, Help("Decoys of an item.")] = 4
-    limit: Annotated[float, Help("L: no decoy has a BLEU as high as this.")] = 0.5
+    max_bleu: Annotated[float, Help("L: no decoy has a BLEU as high as this.", alias="--limit")] = (
+        0.5
+    )
     smoothing: Annotated[
         str, Help("Smoothing of BLEU: exp, add-one, floor, epsilon, coco, none.")
     ] = "exp"
@@ -142,7 +144,7 @@ class McicOptions(BuildOptions):
                 f"{self.decoys} decoys cannot come from {self.neighbours} neighbours",
                 allowed="at least as many neighbours as decoys",
             )
-        for name, shares in {"lambda": tuning.weights, "L": (self.limit,)}.items():
+        for name, shares in {"lambda": tuning.weights, "L": (self.max_bleu,)}.items():
             if not all(0 <= share <= 1 for share in shares):
                 raise BadInput(f"{name}: {_listed(shares)}", allowed="0 to 1")
 
@@ -161,7 +163,7 @@ def mcic(
     from tellapart.mine.captions import MinedCaptions
 
     options.check()
-    source = open_corpus(corpus, out, options)
+    source = source_corpus(corpus, out, options)
     captions = MinedCaptions.of(source)
     if options.way == "fair-sets" or (options.way == "auto" and source.about.get("world")):
         return _fair_sets(captions, source, out, options, progress)
@@ -229,7 +231,7 @@ def _tuned(captions: MinedCaptions, options: McicOptions, progress: Progress) ->
     from tellapart.text.gensim_vectors import ParagraphOptions
 
     choice = DecoyChoice(
-        options.neighbours, options.decoys, options.limit, smoothing=options.smoothing
+        options.neighbours, options.decoys, options.max_bleu, smoothing=options.smoothing
     )
     training = ParagraphOptions(
         negative=options.negative, fast=options.fast_training, seed=options.seed

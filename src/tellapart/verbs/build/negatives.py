@@ -15,8 +15,8 @@ from tellapart.verbs.build.common import (
     OutArgument,
     builder_card,
     builder_verb,
-    open_corpus,
     save_items,
+    source_corpus,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def negatives(
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, sample
     from tellapart.mine.verifier import Verifier
 
-    source = open_corpus(corpus, out, options)
+    source = source_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
     task = NegativesTask.of(source, options, seed=seed, items=limit, progress=progress)
     maker: NegativeMaker = import_module(MAKERS[options.by.partition(":")[0]]).make

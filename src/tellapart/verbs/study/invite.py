@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from tellapart.options import Help
+from tellapart.verbs import Verb
 from tellapart.verbs.study.common import (
     LOCAL_URL,
     Database,
@@ -14,7 +15,6 @@ from tellapart.verbs.study.common import (
     check_installed,
     in_study,
 )
-from tellapart.verbs.verb import Verb
 
 
 @dataclass(frozen=True, slots=True)

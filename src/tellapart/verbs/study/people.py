@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tellapart.verbs import Verb
 from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
-from tellapart.verbs.verb import Verb
 
 if TYPE_CHECKING:
     from tellapart.study.progress import StudyPeople

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tellapart.errors import UnknownName
 from tellapart.options import Help
+from tellapart.verbs import Verb
 from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
-from tellapart.verbs.verb import Verb
 
 
 @dataclass(frozen=True, slots=True)

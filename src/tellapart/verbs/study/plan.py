@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tellapart.options import Help
 from tellapart.study.effort import EffortTable, StudyEffort, plan_effort
-from tellapart.verbs.verb import Verb
+from tellapart.verbs import Verb
 
 
 def plan_study(

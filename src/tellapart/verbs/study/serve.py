@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 from tellapart.options import Help
+from tellapart.verbs import Verb
 from tellapart.verbs.study.common import Database, Folder, opened
-from tellapart.verbs.verb import Verb
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tellapart.study.effort import Crowd
 from tellapart.types import Progress, silent
+from tellapart.verbs import Verb
 from tellapart.verbs.study.common import Database, Folder, opened
-from tellapart.verbs.verb import Verb
 
 if TYPE_CHECKING:
     from tellapart.study.server.crowd import SimulatedStudy
