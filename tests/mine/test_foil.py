@@ -117,7 +117,7 @@ def test_any_table_of_words_will_do(tmp_path):
     ("text", "message"),
     [
         ("word,category\na,x\n", "no column called 'supercategory'"),
-        ("word,category,supercategory\na,x,s\na,y,s\n", "'a' is there twice"),
+        ("word,category,supercategory\na,x,s\na,y,s\n", "'a' occurs twice"),
         ("word,category,supercategory\na b,x,s\n", "more than one word"),
         ("word,category,supercategory\na,,s\nb,y,s\n", "no text in the column 'category'"),
         ("word,category,supercategory\na,x,s\nb,y,t\n", "no two words"),

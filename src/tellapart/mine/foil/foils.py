@@ -24,7 +24,7 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import read_table, require_columns
-from tellapart.mine.categories import Categories, Name, categories_for
+from tellapart.mine.categories import Categories, CategoryName, categories_for
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.mentions import (
     Binding,
@@ -128,7 +128,7 @@ def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress
     """Steps 1 to 3: pairs of words, salient targets, absent foils."""
     method = method.resolved(world=bool(corpus.about.get("world")))
     objects = corpus.images["objects"].explode().drop_nulls().unique().to_list()
-    table = categories_for(corpus, method.categories).knowing(objects)
+    table = categories_for(corpus, method.categories).with_objects(objects)
     pairs = pairs_for(table, method.split, method.part, seed)
     images = corpus.images["id"].to_list()
     place = {image: k for k, image in enumerate(images)}
@@ -433,5 +433,5 @@ def _commonest(times: Counter[str]) -> str:
     return min(often, key=lambda form: (-times[form], form), default="")
 
 
-def _default(name: Name) -> str:
+def _default(name: CategoryName) -> str:
     return name.category if name.category in name.long else name.word
