@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
     from tellapart.verbs.audit import audit
+    from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
     from tellapart.verbs.build.bivlc import BivlcOptions
-    from tellapart.verbs.build.common import BuildOptions, build
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
@@ -76,7 +76,7 @@ _WHERE = {
     "Benchmark": "benchmark.benchmark",
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
-    "BuildOptions": "verbs.build.common",
+    "BuildOptions": "verbs.build",
     "CaptionOptions": "measures.caption_judge",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
@@ -100,7 +100,7 @@ _WHERE = {
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "audit": "verbs.audit",
-    "build": "verbs.build.common",
+    "build": "verbs.build",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",

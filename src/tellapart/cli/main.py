@@ -57,7 +57,7 @@ class BuilderGroup(VerbGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A builder's command; an unknown name is an error that names the near ones."""
         from tellapart.cli.commands import command_of
-        from tellapart.verbs.build.common import find_builder
+        from tellapart.verbs.build import find_builder
 
         return command_of(cmd_name, find_builder(cmd_name))
 

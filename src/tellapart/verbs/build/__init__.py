@@ -1,1 +1,158 @@
-"""Builders: how each makes a benchmark from a corpus."""
+"""What builders share: their options, the corpus they read, the benchmark they write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.errors import BadInput
+from tellapart.options import Help, Overwrite, Seed, SkipBad
+from tellapart.types import Progress, silent
+from tellapart.verbs import Verb, benchmark_json, benchmark_text, open_corpus, skipped_notes
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark, Card
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.items import Item
+
+CorpusArgument = Annotated["Path | Corpus", Help("A corpus: a folder, COCO JSON, CSV, ...")]
+OutArgument = Annotated["Path | str", Help("Folder to write the benchmark to.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """What every builder can be told; each builder's own options are a subclass.
+
+    `verifier` is a model that says whether a caption is true of an image (a score above 0.5):
+    `oracle` for the built-in world. Without one the benchmark is marked as not verified.
+    `images` and what follows says how a corpus is read that is given as a path.
+    """
+
+    name: Annotated[str, Help("The benchmark's name (default: the builder's).")] = ""
+    items: Annotated[int | None, Help("At most this many items.")] = None
+    seed: Seed = 0
+    verifier: Annotated[
+        str, Help("A model that checks captions, such as oracle (built-in world).")
+    ] = ""
+    images: Annotated[Path | None, Help("Folder that holds the pictures.", last=True)] = None
+    objects: Annotated[
+        Path | None, Help("File that says which objects each image shows.", last=True)
+    ] = None
+    image_column: Annotated[str, Help("Tables: the column of images.", last=True)] = "image"
+    caption_column: Annotated[str, Help("Tables: the column of captions.", last=True)] = "caption"
+    skip_bad: SkipBad = False
+    overwrite: Overwrite = False
+
+
+READING = ("images", "objects", "image_column", "caption_column", "skip_bad")
+
+
+def build(
+    name: str,
+    corpus: Path | str | Corpus,
+    out: Path | str,
+    options: BuildOptions = BuildOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Benchmark:
+    """Build a benchmark (`bison`, `mcic`, `foil`, ...) into a folder and return it.
+
+    `options` are the builder's own (`BisonOptions(...)`), or `BuildOptions(...)` where its
+    defaults will do.
+    """
+    function = find_builder(name).function
+    benchmark: Benchmark = function(corpus, out, _own(function, options), progress)
+    return benchmark
+
+
+def find_builder(name: str) -> Verb:
+    """The builder of a name; an unknown one is an error that names the near ones."""
+    from tellapart.registry import builders
+
+    builder = builders.get(name)
+    if not isinstance(builder, Verb):
+        raise BadInput(
+            f"the builder {name!r} is no verb",
+            where=f"entry point {name} of {builders.group}",
+            allowed="a Verb, such as VERB = builder_verb(function, example=...)",
+        )
+    return builder
+
+
+def _own(function: Callable[..., Benchmark], options: BuildOptions) -> BuildOptions:
+    """Options of the type that a builder takes."""
+    own: type[BuildOptions] = type(signature(function).parameters["options"].default)
+    if isinstance(options, own):
+        return options
+    if type(options) is not BuildOptions:
+        raise BadInput(
+            f"{type(options).__name__} are not options of this builder",
+            allowed=f"{own.__name__}(...), or BuildOptions(...)",
+        )
+    return own(**{field.name: getattr(options, field.name) for field in fields(options)})
+
+
+def source_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOptions) -> Corpus:
+    """The corpus to build from, after a check that the benchmark can be written."""
+    from tellapart.corpus.reader import ReadOptions
+    from tellapart.files import check_free
+
+    if options.items is not None and options.items < 1:
+        raise BadInput(f"items: {options.items}", allowed="1 or more")
+    check_free(Path(out), overwrite=options.overwrite)
+    return open_corpus(corpus, ReadOptions(**{name: getattr(options, name) for name in READING}))
+
+
+def builder_card(
+    builder: str,
+    corpus: Corpus,
+    options: BuildOptions,
+    how: Mapping[str, Any],
+    measures: tuple[str, ...] = ("accuracy",),
+) -> Card:
+    """The card of a benchmark that was built from a corpus; `how` are the builder's own facts."""
+    from tellapart.benchmark.benchmark import Card
+
+    return Card(
+        name=options.name or builder,
+        about=f"{builder} items built from {corpus.name}",
+        measures=measures,
+        made={
+            "by": f"tellapart build {builder}",
+            "corpus": corpus.name,
+            "corpus_about": dict(corpus.about),
+            "seed": options.seed,
+            **how,
+        },
+        verified=f"by the model {options.verifier}" if options.verifier else "",
+        skipped=corpus.skipped,
+    )
+
+
+def save_items(
+    card: Card, corpus: Corpus, items: Iterable[Item], out: Path | str, *, overwrite: bool
+) -> Benchmark:
+    """Write items with their card as a benchmark."""
+    from tellapart.benchmark.benchmark import make_benchmark, save_benchmark
+
+    images = (corpus.image(image_id) for image_id in corpus.images["id"])
+    benchmark = make_benchmark(card, corpus.root, items, images)
+    return save_benchmark(benchmark, Path(out), overwrite=overwrite)
+
+
+def builder_verb(
+    function: Callable[..., Benchmark],
+    example: str,
+    tables: Callable[[Mapping[str, Any]], Iterable[str]] = lambda made: (),
+) -> Verb:
+    """A builder as a verb: it prints tables of what the card says, and what was written where."""
+
+    def text(benchmark: Benchmark) -> str:
+        return "\n\n".join([*tables(benchmark.card.made), benchmark_text(benchmark)])
+
+    def notes(benchmark: Benchmark) -> list[str]:
+        return skipped_notes(benchmark.card.skipped)
+
+    return Verb(function, example=example, text=text, json=benchmark_json, notes=notes)

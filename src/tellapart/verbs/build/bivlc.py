@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs.build.common import (
+from tellapart.verbs.build import (
     BuildOptions,
     CorpusArgument,
     OutArgument,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tellapart.mine.foil import FoilMethod
 from tellapart.types import Progress, silent
-from tellapart.verbs.build.common import (
+from tellapart.verbs.build import (
     BuildOptions,
     CorpusArgument,
     OutArgument,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tellapart.mine.negatives import NegativesMethod
 from tellapart.types import Progress, silent
-from tellapart.verbs.build.common import (
+from tellapart.verbs.build import (
     BuildOptions,
     CorpusArgument,
     OutArgument,

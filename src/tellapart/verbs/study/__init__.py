@@ -1,1 +1,45 @@
-"""Verbs of studies with people."""
+"""What the verbs of studies share: arguments of most of them, and a study opened for one job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from tellapart.options import Help
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy import Connection
+
+    from tellapart.study.study import OpenStudy
+
+T = TypeVar("T")
+Folder = Annotated[Path | str, Help("A study's folder.")]
+Database = Annotated[str, Help("postgresql://USER@HOST/NAME (default: SQLite in FOLDER).")]
+PublicUrl = Annotated[str, Help("The address that people know the server by.")]
+LOCAL_URL = "http://127.0.0.1:8000"
+
+
+def opened(folder: Path | str, database: str) -> AbstractContextManager[OpenStudy]:
+    """A study that is closed when the block ends."""
+    check_installed()
+    from tellapart.study.study import opened_study
+
+    return opened_study(folder, database)
+
+
+def in_study(
+    folder: Path | str, database: str, job: Callable[[Connection, OpenStudy], T], write: bool = True
+) -> T:
+    """Run one job of the database of a study."""
+    with opened(folder, database) as study:
+        run = study.database.submit if write else study.database.read
+        return run(lambda conn: job(conn, study)).result()
+
+
+def check_installed() -> None:
+    """Name the package that is missing, where the extra `study` was not installed."""
+    import_module("tellapart.study.store")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tellapart.errors import BadInput
 from tellapart.options import Help, Overwrite, Seed
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import check_installed
+from tellapart.verbs.study import check_installed
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.options import Help, Overwrite
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import Database, Folder, opened
+from tellapart.verbs.study import Database, Folder, opened
 
 if TYPE_CHECKING:
     from tellapart.study.results import StudyResults

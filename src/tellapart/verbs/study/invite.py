@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tellapart.options import Help
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import (
+from tellapart.verbs.study import (
     LOCAL_URL,
     Database,
     Folder,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tellapart.options import Help
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import LOCAL_URL, Database, Folder, PublicUrl, opened
+from tellapart.verbs.study import LOCAL_URL, Database, Folder, PublicUrl, opened
 
 
 @dataclass(frozen=True, slots=True)

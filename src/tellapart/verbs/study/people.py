@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
+from tellapart.verbs.study import Database, Folder, check_installed, in_study
 
 if TYPE_CHECKING:
     from tellapart.study.progress import StudyPeople

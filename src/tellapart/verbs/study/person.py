@@ -8,7 +8,7 @@ from typing import Annotated
 from tellapart.errors import UnknownName
 from tellapart.options import Help
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import Database, Folder, check_installed, in_study
+from tellapart.verbs.study import Database, Folder, check_installed, in_study
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from tellapart.options import Help
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import Database, Folder, opened
+from tellapart.verbs.study import Database, Folder, opened
 
 
 @dataclass(frozen=True, slots=True)

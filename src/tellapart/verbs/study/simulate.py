@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tellapart.study.effort import Crowd
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
-from tellapart.verbs.study.common import Database, Folder, opened
+from tellapart.verbs.study import Database, Folder, opened
 
 if TYPE_CHECKING:
     from tellapart.study.server.crowd import SimulatedStudy
