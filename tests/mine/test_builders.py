@@ -126,3 +126,9 @@ def test_a_folder_in_the_way_is_told_before_anything_is_built(world, tmp_path):
     with pytest.raises(BadInput, match="already exists"):
         bison(world, tmp_path, progress=lambda phase, number, total: done.append(number))
     assert not done and (tmp_path / "kept").read_text() == "mine"
+
+
+def test_options_of_another_builder_are_refused(world, tmp_path):
+    with pytest.raises(BadInput, match="BivlcOptions are not options of this builder"):
+        ta.build("bison", world, tmp_path / "b", BivlcOptions())
+    assert not (tmp_path / "b").exists()
