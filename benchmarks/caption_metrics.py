@@ -1,10 +1,12 @@
-"""How fast are tokens, BLEU, CIDEr-D and ROUGE-L beside pycocoevalcap, aac-metrics and sacrebleu?
+"""How fast are caption metrics beside pycocoevalcap, aac-metrics and sacrebleu, and in evaluate?
 
 Token strings go in and scores come out: giving words ids is counted, compiling is not. 20,000
 candidates have five references each: with TELLAPART_REAL_DATA the first five captions of images of
 COCO val2014, the candidate being a caption of the next image; else five captions of scenes of the
 built-in world, whose sixth is the candidate. Ours and theirs run in turns and the best of each
-counts, as other work on the machine slows either. The last line is JSON:
+counts, as other work on the machine slows either. A peer that is not installed counts as 0. With
+`--bison` and TELLAPART_REAL_DATA (bison/ and coco/ in it) also BISON's section 5.1 on all 54,253
+examples. The last line is JSON:
 
 ratio_corpus          pycocoevalcap's seconds for the three metrics over ours
 ratio_aac             the same for aac-metrics
@@ -14,8 +16,12 @@ ratio_pair_bleu       seconds a pair of sacrebleu.sentence_bleu over ours, prepa
 rewards_per_s         CIDEr-D of captions against prepared references
 exponent              growth of our processor time for the three metrics with the number of captions
 max_difference        between a score of ours and pycocoevalcap's, or sacrebleu's for pairs
+meteor_lines_per_s    METEOR's program, where lines are sent without waiting for answers
+ratio_meteor          pycocoevalcap's seconds, which asks line by line, over ours
+evaluate_s            --bison: BLEU-4, CIDEr-D and ROUGE-L together, all of it; also their
+                      accuracies in percent, ties halved
 
-    python benchmarks/caption_metrics.py
+    python benchmarks/caption_metrics.py [--bison]
 """
 
 from __future__ import annotations
@@ -26,19 +32,25 @@ import io
 import json
 import os
 import shutil
+import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import tellapart as ta
 from tellapart import seeds
 from tellapart.models.torch_tools import torch_library
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import CiderReward, cider_d
+from tellapart.text.caption_metrics.meteor import METEOR
+from tellapart.text.caption_metrics.metric import Material
 from tellapart.text.caption_metrics.pair_bleu import PairBleu
 from tellapart.text.caption_metrics.references import ReferenceSets
 from tellapart.text.caption_metrics.rouge import rouge_l
@@ -51,6 +63,8 @@ SENTENCES, PAIRS, PAIRS_OF_SACREBLEU = 10_000, 1_000_000, 2_000
 REWARDS = 50_000
 ROUNDS, OWN_ROUNDS = 2, 7
 SIZES = (2_500, 5_000, 10_000, 20_000)
+METEOR_LINES, METEOR_ROUNDS = 3_000, 5
+PREDICTORS = ("BLEU-4", "CIDEr-D", "ROUGE-L")
 
 Sets = tuple[list[str], list[list[str]]]
 
@@ -131,7 +145,9 @@ def pycocoevalcap(candidates: Sequence[str], references: Sequence[Sequence[str]]
 
 
 def aac(candidates: list[str], references: list[list[str]]) -> None:
-    """The same from aac-metrics."""
+    """The same from aac-metrics, where it is installed."""
+    if not find_spec("aac_metrics"):
+        return
     from aac_metrics.functional import bleu, cider_d, rouge_l
 
     bleu(candidates, references)
@@ -141,7 +157,8 @@ def aac(candidates: list[str], references: list[list[str]]) -> None:
 
 def corpus_figures(sets: Sets) -> dict[str, float]:
     """The three metrics together, how their time grows, how far scores are from the scripts'."""
-    torch_library("aac_metrics.functional")  # its imports are not counted
+    if find_spec("aac_metrics"):
+        torch_library("aac_metrics.functional")  # its imports are not counted
     (mine, found), (theirs, expected), (others, _) = best_in_turns(
         lambda: ours(*sets), lambda: pycocoevalcap(*sets), lambda: aac(*sets)
     )
@@ -159,7 +176,7 @@ def corpus_figures(sets: Sets) -> dict[str, float]:
     return {
         "ours_s": mine,
         "ratio_corpus": theirs / mine,
-        "ratio_aac": others / mine,
+        "ratio_aac": others / mine if find_spec("aac_metrics") else 0.0,
         "exponent": float(np.polyfit(np.log(SIZES), np.log(grown), 1)[0]),
         "max_difference": difference,
     }
@@ -236,6 +253,38 @@ def reward_figures(sets: Sets) -> dict[str, float]:
     return {"rewards_per_s": REWARDS / seconds}
 
 
+def meteor_figures(sets: Sets) -> dict[str, float]:
+    """METEOR's lines a second, and how much faster that is than asking line by line."""
+    if METEOR.lacking() is not None:
+        return {"meteor_lines_per_s": 0.0, "ratio_meteor": 0.0}
+    from pycocoevalcap.meteor.meteor import Meteor as TheirMeteor
+
+    candidates, references = sets[0][:METEOR_LINES], sets[1][:METEOR_LINES]
+    material = Material(candidates, references)
+    tokens, reference_tokens = material.tokenised
+    dicts = dict(enumerate(reference_tokens)), {k: [text] for k, text in enumerate(tokens)}
+    theirs = TheirMeteor()
+    # Java compiles itself as it goes: the best round counts
+    (mine, _), (other, _) = best_in_turns(
+        lambda: METEOR.marks(material), lambda: theirs.compute_score(*dicts), rounds=METEOR_ROUNDS
+    )
+    return {"meteor_lines_per_s": len(candidates) / mine, "ratio_meteor": other / mine}
+
+
+def bison_figures(data: Path, folder: Path) -> dict[str, float]:
+    """All examples by three metrics; importing the benchmark and measuring are not counted."""
+    captions = data / "coco" / "captions_val2014.json.gz"
+    bison = data / "bison" / "bison_annotations.cocoval2014.json.gz"
+    benchmark = ta.get("bison", [bison], folder / "bison")
+    begin = time.perf_counter()
+    models = [f"reference:{metric}@{captions}" for metric in PREDICTORS]
+    runs = ta.evaluate(models, benchmark, folder / "runs")
+    figures = {"evaluate_s": time.perf_counter() - begin}
+    for metric, run in zip(PREDICTORS, runs, strict=True):
+        figures[metric] = 100 * ta.measure(run, ties="half", by_kind=False).rows[0].value
+    return figures
+
+
 def main() -> None:
     """Time all of it, warm."""
     groups = raw_captions()
@@ -253,7 +302,10 @@ def main() -> None:
         figures = corpus_figures(sets) | reward_figures(sets)
         more = pair_figures(tokens)
         figures["max_difference"] = max(figures["max_difference"], more.pop("max_difference"))
-        figures |= more | token_figures((flat * 2)[:TO_TOKENISE])
+        figures |= more | token_figures((flat * 2)[:TO_TOKENISE]) | meteor_figures(sets)
+    if "--bison" in sys.argv:
+        with tempfile.TemporaryDirectory() as folder:
+            figures |= bison_figures(Path(os.environ["TELLAPART_REAL_DATA"]), Path(folder))
     print(json.dumps({name: float(f"{value:.4g}") for name, value in figures.items()}))
 
 
