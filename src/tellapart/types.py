@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Ints32 = npt.NDArray[np.int32]
     Bools = npt.NDArray[np.bool_]
+    AnyInts = npt.NDArray[np.integer[Any]]
+    """Of columns that are as narrow as their values allow."""
 
 _DTYPES = {
     "Floats": "float64",
     "Floats32": "float32",
     "Ints": "int64",
     "Ints32": "int32",
+    "AnyInts": "integer",
     "Bools": "bool_",
 }
 

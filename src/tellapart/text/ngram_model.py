@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellapart.types import Floats
+from tellapart.types import AnyInts, Floats
 
-Ints = npt.NDArray[np.integer[Any]]
 SENTENCE_START, SENTENCE_END = "<s>", "</s>"
 BITS = 21
 START, END, UNKNOWN = (1 << BITS) - 3, (1 << BITS) - 2, (1 << BITS) - 1
@@ -66,13 +65,13 @@ class NGramModel:
 class _Counts:
     """How often each history was followed by each word."""
 
-    def __init__(self, history: Ints, word: Ints) -> None:
+    def __init__(self, history: AnyInts, word: AnyInts) -> None:
         self.keys, self.times = np.unique((history << BITS) | word, return_counts=True)
         of = self.keys >> BITS
         self.histories, self.distinct = np.unique(of, return_counts=True)
         self.total = np.bincount(np.searchsorted(self.histories, of), weights=self.times)
 
-    def smoothed(self, history: Ints, word: Ints, lower: Floats) -> Floats:
+    def smoothed(self, history: AnyInts, word: AnyInts, lower: Floats) -> Floats:
         """The probability of a word after a history, given that after a shorter one."""
         times = _looked_up(self.keys, self.times, (history << BITS) | word)
         total = _looked_up(self.histories, self.total, history)
@@ -94,7 +93,7 @@ class Trigrams:
     `word` are the words of texts one after the other, text k at starts[k] to starts[k + 1].
     """
 
-    def __init__(self, word: Ints, starts: Ints) -> None:
+    def __init__(self, word: AnyInts, starts: AnyInts) -> None:
         padded, predicted = _padded(np.minimum(word, MOST_WORDS - 1), starts)
         before, last, now = padded[predicted - 2], padded[predicted - 1], padded[predicted]
         nothing = np.zeros(len(now), np.int64)
@@ -105,7 +104,7 @@ class Trigrams:
         )
         self._uniform = 1.0 / (len(self._orders[0].keys) + 1 + (0 if len(now) else 1))
 
-    def log_probabilities(self, windows: Ints) -> Floats:
+    def log_probabilities(self, windows: AnyInts) -> Floats:
         """The natural logarithm of p(w | u, v) for each row (u, v, w), shape (n, 3)."""
         rows = np.minimum(windows, UNKNOWN).astype(np.int64)
         key = (rows[:, 0] << 2 * BITS) | (rows[:, 1] << BITS) | rows[:, 2]
@@ -120,7 +119,7 @@ class Trigrams:
         logs: Floats = np.log(p)[back]
         return logs
 
-    def mean_log_probabilities(self, word: Ints, starts: Ints) -> Floats:
+    def mean_log_probabilities(self, word: AnyInts, starts: AnyInts) -> Floats:
         """The mean over the words of each text, its end included, as `NGramModel` has it."""
         padded, predicted = _padded(np.minimum(word, UNKNOWN), starts)
         windows = np.stack([padded[predicted - 2], padded[predicted - 1], padded[predicted]], 1)
@@ -133,7 +132,7 @@ class Trigrams:
         return means
 
 
-def _padded(word: Ints, starts: Ints) -> tuple[Ints, Ints]:
+def _padded(word: AnyInts, starts: AnyInts) -> tuple[AnyInts, AnyInts]:
     """The texts with two starts before and an end behind each, and the places of what follows."""
     texts = len(starts) - 1
     lengths = np.diff(starts)
@@ -146,7 +145,7 @@ def _padded(word: Ints, starts: Ints) -> tuple[Ints, Ints]:
     return padded, np.concatenate([places, ends])
 
 
-def _looked_up(keys: Ints, values: npt.NDArray[Any], wanted: Ints) -> Floats:
+def _looked_up(keys: AnyInts, values: npt.NDArray[Any], wanted: AnyInts) -> Floats:
     """The value of each key that is wanted, 0 where there is none."""
     if not len(keys):
         return np.zeros(len(wanted))

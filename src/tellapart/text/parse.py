@@ -17,7 +17,7 @@ import numpy as np
 
 from tellapart.errors import BadInput
 from tellapart.store.arrays import ArraySegments
-from tellapart.text.parses import CODED, PLACES, Ints, Parses, TokenColumns
+from tellapart.text.parses import CODED, PLACES, Parses, TokenColumns
 from tellapart.text.spacy_pipeline import (
     DEFAULT,
     Pipeline,
@@ -25,7 +25,7 @@ from tellapart.text.spacy_pipeline import (
     parse_columns,
     parse_in_processes,
 )
-from tellapart.types import Progress, silent
+from tellapart.types import AnyInts, Progress, silent
 
 PART = 2048
 """Texts that are parsed, sent and stored together."""
@@ -129,11 +129,11 @@ class _Gathered:
             parts[name], parts[table] = self._coded(name, table, rows)
         return TokenColumns(starts=starts, **parts)
 
-    def _joined(self, name: str) -> Ints:
+    def _joined(self, name: str) -> AnyInts:
         empty = np.empty(0, np.int32)
         return np.concatenate([empty, *(getattr(c, name) for c in self.sources)])
 
-    def _coded(self, name: str, table: str, rows: Ints) -> tuple[Ints, tuple[str, ...]]:
+    def _coded(self, name: str, table: str, rows: AnyInts) -> tuple[AnyInts, tuple[str, ...]]:
         """A column of codes into one table that holds what occurs, sorted."""
         known = sorted({word for c in self.sources for word in getattr(c, table)})
         place = {word: k for k, word in enumerate(known)}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.integer[Any]]
+from tellapart.types import AnyInts, Bools
+
 BLOCK = 4096
 """Texts whose views are made together: numbers leave numpy in bulk, not one by one."""
 
@@ -80,15 +80,15 @@ class TokenColumns:
     are places in the tables `lemmas`, `poses`, `tags` and `deps`.
     """
 
-    starts: Ints
-    begin: Ints
-    end: Ints
-    head: Ints
-    chunk: Ints
-    lemma: Ints
-    pos: Ints
-    tag: Ints
-    dep: Ints
+    starts: AnyInts
+    begin: AnyInts
+    end: AnyInts
+    head: AnyInts
+    chunk: AnyInts
+    lemma: AnyInts
+    pos: AnyInts
+    tag: AnyInts
+    dep: AnyInts
     lemmas: tuple[str, ...]
     poses: tuple[str, ...]
     tags: tuple[str, ...]
@@ -136,11 +136,11 @@ class Parses(Sequence[Parse]):
         for first in range(0, len(self), BLOCK):
             yield from self._views(first, min(first + BLOCK, len(self)))
 
-    def has(self, column: str, *values: str) -> npt.NDArray[np.bool_]:
+    def has(self, column: str, *values: str) -> Bools:
         """Which rows have one of some values in a column: `parses.has("pos", "NOUN", "PROPN")`."""
         table = getattr(self.columns, CODED[column])
         wanted = np.array([one in values for one in table], np.bool_)
-        rows: npt.NDArray[np.bool_] = wanted[getattr(self.columns, column)]
+        rows: Bools = wanted[getattr(self.columns, column)]
         return rows
 
     def _views(self, first: int, last: int) -> list[Parse]:

