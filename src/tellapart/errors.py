@@ -15,7 +15,7 @@ LONGEST = 2_000
 """Characters of one part of an error: a value that is a whole book is not shown in full."""
 
 MANY = 100_000
-"""So many bad rows, and an input is something else than it was taken for."""
+"""An input with more bad rows than this is not what it was taken for."""
 
 
 class TellapartError(Exception):
