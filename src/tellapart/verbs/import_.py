@@ -1,8 +1,7 @@
 """The verb `import`: answers that were computed elsewhere become a run like any other.
 
 Read from CSV, TSV, JSONL or Parquet (also gzipped), or a JSON list of objects: scores (a row or a
-column a cell), choices, outcomes (right or wrong for each question) and BISON's predictions file;
-see `forms/`.
+column a cell), choices, outcomes (right or wrong for each question) and BISON's predictions file.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.score.forms.form import Form
+    from tellapart.score.answer_tables import AnswerTable
     from tellapart.score.run import Run
 
 
@@ -54,10 +53,13 @@ def import_scores(
     rows = _rows(path)
     problems = Problems(skip=skip_bad)
     form = _form(rows, path)(benchmark, path, problems)
-    kept = form.read(rows)
-    failures = form.missing()
-    problems.settle()
     scorer = form.kind == "scorer"
+    frame, failures = form.whole(rows), []
+    if frame is None:
+        kept = form.read(rows)
+        failures = form.missing()
+        problems.settle()
+        frame = scores_frame(kept) if scorer else answers_frame(kept)
     card = RunCard(
         model=name,
         kind=form.kind,
@@ -70,8 +72,8 @@ def import_scores(
     run = Run(
         card,
         benchmark,
-        scores_frame(kept if scorer else []),
-        answers_frame([] if scorer else kept),
+        frame if scorer else scores_frame([]),
+        answers_frame([]) if scorer else frame,
         tuple(failures),
     )
     return save_run(run, Path(out), overwrite=overwrite)
@@ -92,14 +94,11 @@ def _rows(path: Path) -> pl.DataFrame:
     return table_of(rows, path)
 
 
-def _form(rows: pl.DataFrame, path: Path) -> type[Form]:
+def _form(rows: pl.DataFrame, path: Path) -> type[AnswerTable]:
     from tellapart.files import require_columns
-    from tellapart.score.forms.choices import BisonPredictions, Choices
-    from tellapart.score.forms.outcomes import Outcomes
-    from tellapart.score.forms.scores import LongScores, WideScores
+    from tellapart.score.answer_tables import FORMS, Choices, LongScores
 
-    forms: tuple[type[Form], ...] = (LongScores, Choices, BisonPredictions, WideScores, Outcomes)
-    for form in forms:
+    for form in FORMS:
         if form.fits(rows.columns):
             return form
     if {"question", "choice"} & set(rows.columns):
@@ -109,7 +108,7 @@ def _form(rows: pl.DataFrame, path: Path) -> type[Form]:
 
 
 def _notes(run: Run) -> list[str]:
-    missing = len(run.benchmark.items) - len(run.covered)
+    missing = len(run.benchmark.items) - run.size
     return [f"{missing:,} items of {run.benchmark.name} are not in the table"] if missing else []
 
 

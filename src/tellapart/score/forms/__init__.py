@@ -1,1 +1,0 @@
-"""The forms in which answers come from elsewhere: one a file."""
