@@ -142,12 +142,20 @@ class ItemTable(Sequence[Item]):
         """Where each id stands."""
         return {name: k for k, name in enumerate(self.ids)}
 
+    def places_of(self, ids: pl.Series) -> Ints:
+        """Where the items of some ids stand."""
+        # Nearly always they follow one another as the items do, each several times.
+        run = ids.rle_id() if len(ids) else ids.cast(pl.UInt32, strict=False)
+        if len(ids) and int(run[-1]) + 1 == len(self):
+            first = ids.filter(run.diff().fill_null(1) > 0)
+            if first.equals(self.ids):
+                return run.cast(pl.Int64).to_numpy()
+        numbers = pl.int_range(len(self), eager=True)
+        return ids.replace_strict(self.ids, numbers, return_dtype=pl.Int64).to_numpy()
+
     def places_in(self, other: ItemTable) -> Ints:
         """Where each item stands in another table that has all of them."""
-        if self is other or self.ids.equals(other.ids):
-            return np.arange(len(self))
-        numbers = pl.int_range(len(other), eager=True)
-        return self.ids.replace_strict(other.ids, numbers, return_dtype=pl.Int64).to_numpy()
+        return np.arange(len(self)) if self is other else other.places_of(self.ids)
 
     @property
     def by_id(self) -> Mapping[str, Item]:
@@ -211,7 +219,9 @@ class ItemTable(Sequence[Item]):
     @cached_property
     def sha256(self) -> str:
         """The hash of ids, contents and kinds, whatever the order of the items."""
-        ordered = self.frame.select("id", "content", "kind").sort("id", "content", "kind")
+        ordered = self.frame.select("id", "content", "kind")
+        if not ordered["id"].is_sorted() or ordered["id"].is_duplicated().any():
+            ordered = ordered.sort("id", "content", "kind")
         texts = ordered.select(
             pl.concat_str(
                 pl.lit("["), _quoted(pl.col("id")), pl.lit(","), _quoted(pl.col("content")),
@@ -220,8 +230,8 @@ class ItemTable(Sequence[Item]):
         ).to_series()  # fmt: skip
         hashed = hashlib.sha256(b"[[")
         for begin in range(0, len(texts), 65_536):
-            part = texts[begin : begin + 65_536]
-            hashed.update((("," if begin else "") + ",".join(part)).encode())
+            part = texts[begin : begin + 65_536].str.join(",").item()
+            hashed.update((("," if begin else "") + part).encode())
         hashed.update(b"]]")
         return hashed.hexdigest()
 
@@ -232,17 +242,16 @@ class ItemTable(Sequence[Item]):
             lists = self.frame[column]
             # Equal texts have no order of their own: the slow way says which stands first.
             slow = slow | (lists.list.n_unique() != lists.list.len()).to_numpy()
-        made: list[str | None] = [None] * len(self)
-        if not slow.all():
-            rows = np.flatnonzero(~slow)
-            for begin in range(0, len(rows), 500_000):
-                part = rows[begin : begin + 500_000]
-                texts = _asked_json(self.frame[part])
-                for place, text in zip(part.tolist(), texts, strict=True):
-                    made[place] = hashlib.sha256(text.encode()).hexdigest()
-        for place in np.flatnonzero(slow).tolist():
-            made[place] = content_of(self[place])
-        return pl.Series("content", made, pl.String)
+        texts = pl.Series([None], dtype=pl.String).new_from_index(0, len(self))
+        quick = pl.Series(~slow)
+        for pattern in self.patterns:
+            rows = pattern.rows[~slow[pattern.rows]]
+            if len(rows):
+                texts[rows] = _asked_json(self.frame[rows], pattern)
+        hashed = [text and hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        for place in (~quick).arg_true():
+            hashed[place] = content_of(self[place])
+        return pl.Series("content", hashed, pl.String)
 
     def image_groups(self) -> pl.Series:
         """The name of each item's cluster: the smallest image id that it is connected to.
@@ -338,23 +347,26 @@ class ItemTable(Sequence[Item]):
         return np.asarray(~good)
 
     def check_form(self) -> None:
-        """Raise unless every row can be given out as an item; the columns have their types."""
+        """Raise unless every row can be given out as an item.
+
+        The columns have their types, and no holes where none may be (see `parquet.typed`).
+        """
         slot = pl.col("slot").struct
         notes = pl.col("origin").struct.field("notes")
         original = pl.col("original")
         parts = [slot.field(name).is_not_null() for name in ("start", "end", "words", "candidates")]
         suspects = self.frame.select(
             (
-                pl.col("images").list.eval(pl.element().is_null()).list.any()
-                | pl.col("captions").list.eval(pl.element().is_null()).list.any()
-                | pl.col("true_cells").list.eval(pl.element().list.len() != 2).list.any()
-                | pl.col("true_cells").list.eval(pl.element().is_null()).list.any()
-                | (original.is_not_null() & (original.list.len() < 2))
+                (original.is_not_null() & (original.list.len() < 2))
                 | (slot.field("caption").is_not_null() & ~pl.all_horizontal(parts))
                 | ~((notes == "{}") | notes.str.contains(PLAIN_NOTES))
             ).fill_null(True)
         ).to_series()
-        for place in np.flatnonzero(suspects.to_numpy()).tolist():
+        odd = suspects.to_numpy()
+        cells = self.frame["true_cells"]
+        if not (cells.explode().list.len().drop_nulls() == 2).all():
+            odd = odd | cells.list.eval(pl.element().list.len() != 2).list.any().to_numpy()
+        for place in np.flatnonzero(odd).tolist():
             self[place]
 
 
@@ -389,41 +401,53 @@ def _quoted(text: pl.Expr) -> pl.Expr:
     return pl.concat_str(pl.lit('"'), escaped, pl.lit('"'))
 
 
-def _quoted_list(texts: str) -> pl.Expr:
-    """A column of lists of texts as JSON writes them, sorted."""
-    inner = pl.col(texts).list.eval(_quoted(pl.element().sort())).list.join(",")
-    return pl.concat_str(pl.lit("["), inner, pl.lit("]"))
-
-
-def _asked_json(frame: pl.DataFrame) -> Iterable[str]:
-    """What items without a slot ask, as `content_of` hashes it."""
-    order = [
-        pl.col(name).list.eval(pl.element().arg_sort().cast(pl.String)).list.join(",").alias(name)
-        for name in ("images", "captions")
+def _asked_json(frame: pl.DataFrame, pattern: Pattern) -> pl.Series:
+    """What items of one pattern, without a slot, ask: the text that `content_of` hashes."""
+    sides = [
+        _sorted_side(frame[name], size)
+        for name, size in (("images", pattern.images), ("captions", pattern.captions))
     ]
-    cells = pl.col("true_cells").list.eval(
+    orders = pl.DataFrame({"images": sides[0][1], "captions": sides[1][1]})
+    distinct = orders.unique()
+    written = [_cells_json(pattern.true, *row) for row in distinct.iter_rows()]
+    cells = orders.join(
+        distinct.with_columns(cells=pl.Series(written, dtype=pl.String)),
+        on=["images", "captions"], how="left", maintain_order="left",
+    )["cells"]  # fmt: skip
+    return pl.select(
         pl.concat_str(
-            pl.element().list.get(0).cast(pl.String), pl.lit(","),
-            pl.element().list.get(1).cast(pl.String),
-        )
-    ).list.join(";").alias("cells")  # fmt: skip
-    keys = frame.select(*order, cells)
-    distinct = keys.unique(maintain_order=True)
-    written = [_cells_json(*row) for row in distinct.iter_rows()]
-    truth = keys.join(
-        distinct.with_columns(json=pl.Series(written, dtype=pl.String)),
-        on=["images", "captions", "cells"], how="left", maintain_order="left",
-    )["json"]  # fmt: skip
-    return frame.select(
-        pl.concat_str(
-            pl.lit("["), _quoted_list("images"), pl.lit(","), _quoted_list("captions"),
-            pl.lit(","), truth, pl.lit(",null,[]]"),
+            pl.lit("[["), sides[0][0], pl.lit("],["), sides[1][0], pl.lit("],"), cells,
+            pl.lit(",null,[]]"),
         )
     ).to_series()  # fmt: skip
 
 
-def _cells_json(images: str, captions: str, cells: str) -> str:
-    true = {tuple(map(int, cell.split(","))) for cell in cells.split(";") if cell}
+def _sorted_side(lists: pl.Series, size: int) -> tuple[pl.Series, pl.Series]:
+    """The texts of each list, sorted, quoted and joined; and the order that sorts them."""
+    if size > 2:
+        frame = lists.alias("texts").to_frame()
+        order = pl.element().arg_sort().cast(pl.String)
+        both = frame.select(
+            texts=pl.col("texts").list.eval(_quoted(pl.element().sort())).list.join(","),
+            order=pl.col("texts").list.eval(order).list.join(","),
+        )
+        return both["texts"], both["order"]
+    # One or two texts, by far the most common: much quicker without lists.
+    columns = [lists.list.get(k).alias(str(k)) for k in range(size)]
+    frame = pl.DataFrame(columns)
+    plain = not any(column.str.contains(r'["\\\x00-\x1f]').any() for column in columns)
+    quote = (lambda text: pl.concat_str(pl.lit('"'), text, pl.lit('"'))) if plain else _quoted
+    if size == 1:
+        return frame.select(quote(pl.col("0"))).to_series(), pl.repeat("0", len(lists), eager=True)
+    low, high = pl.min_horizontal("0", "1"), pl.max_horizontal("0", "1")
+    both = frame.select(
+        texts=pl.concat_str(quote(low), pl.lit(","), quote(high)),
+        order=pl.when(pl.col("0") <= pl.col("1")).then(pl.lit("0,1")).otherwise(pl.lit("1,0")),
+    )
+    return both["texts"], both["order"]
+
+
+def _cells_json(true: frozenset[Cell], images: str, captions: str) -> str:
     rows, columns = (list(map(int, order.split(","))) for order in (images, captions))
     return json.dumps([[int((i, j) in true) for j in columns] for i in rows], separators=(",", ":"))
 

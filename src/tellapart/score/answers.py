@@ -78,19 +78,12 @@ def grid_scores(run: Run) -> tuple[Floats, Ints]:
     flat = np.full(int(begins[-1]), np.nan)
     plain = run.scores.filter(pl.col("edit") == "")
     if plain.height:
-        row = item_rows(run, plain["item"])
+        row = run.benchmark.items.places_of(plain["item"])
         place = (
             begins[row] + plain["image"].to_numpy() * captions[row] + plain["caption"].to_numpy()
         )
         flat[place] = plain["score"].to_numpy()
     return flat, begins
-
-
-def item_rows(run: Run, ids: pl.Series) -> Ints:
-    """The places of items in a run's benchmark, by their ids."""
-    known = run.benchmark.items.ids
-    numbers = pl.int_range(len(known), eager=True)
-    return ids.replace_strict(known, numbers, return_dtype=pl.Int64).to_numpy()
 
 
 def pattern_scores(run: Run) -> Iterator[tuple[Pattern, Floats]]:
@@ -293,7 +286,9 @@ def _found_words(run: Run, ask: Ask) -> pl.DataFrame:
     covered = pl.DataFrame({"item": np.flatnonzero(run.covered_rows)}).cast(pl.Int32)
     options = word_options(run.benchmark.items, ask).join(covered, on="item", how="semi")
     edits = run.scores.filter(pl.col("edit") != "")
-    scores = edits.with_columns(item=pl.Series(item_rows(run, edits["item"]), dtype=pl.Int32))
+    scores = edits.with_columns(
+        item=pl.Series(run.benchmark.items.places_of(edits["item"]), dtype=pl.Int32)
+    )
     scored = options.join(
         scores, on=["item", "image", "caption", "edit"], how="left", maintain_order="left"
     )
@@ -366,7 +361,7 @@ def _chosen(run: Run, ask: Ask) -> pl.DataFrame:
     )  # fmt: skip
     first, last = shown.list.get(0), shown.list.get(-1)
     replies = replies.select(
-        pl.Series("item", item_rows(run, replies["item"])),
+        pl.Series("item", run.benchmark.items.places_of(replies["item"])),
         image=pl.lit(-1, pl.Int32) if ask is Ask.IMAGE else first,
         caption=pl.lit(-1, pl.Int32) if ask is Ask.CAPTION else last,
         trial="trial",

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -98,9 +99,11 @@ class Run:
     @cached_property
     def covered_rows(self) -> Bools:
         """Which of the benchmark's items the model was given; a failure counts as covered."""
+        covered = np.zeros(len(self.benchmark.items), bool)
         failed = pl.Series("item", [failure.item for failure in self.failures], pl.String)
-        given = pl.concat([self.scores["item"], self.answers["item"], failed]).unique()
-        return self.benchmark.items.ids.is_in(given.implode()).to_numpy()
+        for ids in (self.scores["item"], self.answers["item"], failed):
+            covered[self.benchmark.items.places_of(ids)] = True
+        return covered
 
     @cached_property
     def covered(self) -> frozenset[str]:
