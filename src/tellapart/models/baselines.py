@@ -27,7 +27,6 @@ from tellapart.types import Floats, Ints
 FOLDS = 5
 """Parts of the groups of images; a caption is scored by a model of the other parts."""
 
-FOLDS = 5
 _understand = lru_cache(maxsize=100_000)(understand)
 
 
