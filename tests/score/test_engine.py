@@ -90,11 +90,11 @@ def test_pitfall_24_an_image_of_two_benchmarks_is_opened_and_encoded_once(
 
 
 def test_pitfall_24_a_model_is_loaded_once_for_all_benchmarks(benchmarks, tmp_path, monkeypatch):
-    from tellapart.score import evaluate
+    from tellapart.models import names
 
     loaded = []
-    real = evaluate.load
-    monkeypatch.setattr(evaluate, "load", lambda name: (loaded.append(name), real(name))[1])
+    real = names.load
+    monkeypatch.setattr(names, "load", lambda name: (loaded.append(name), real(name))[1])
     ta.evaluate(["chance", "constant"], list(benchmarks.values()), tmp_path / "runs")
     assert loaded == ["chance", "constant"]
 
