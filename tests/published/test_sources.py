@@ -442,3 +442,15 @@ def test_pairs_with_ids_and_kinds(desk):
     assert (item.id, item.kind) == ("pairs:x1", "swap-object")
     error = desk.error("pairs", desk.write("p.csv", head + line.format("x") * 2))
     assert first_line(error) == "the id 'pairs:x' occurs twice" and "p.csv, row 2" in error
+
+
+def test_plain_bison_rows_come_out_as_those_read_one_by_one(desk):
+    rows = [bison(caption=" A  dog.\r"), {**bison(true=11), "bison_id": 8, "caption_id": 5}]
+    quick = desk.get("bison", desk.write("quick.json", {"data": rows}))
+    odd = [{**rows[0], "bison_id": "7"}, rows[1]]  # a number as text is allowed, but unusual
+    slow = desk.get("bison", desk.write("slow.json", {"data": odd}))
+    assert [(i.id, i.images, i.captions, i.true, i.origin.notes) for i in quick.items] == [
+        (i.id, i.images, i.captions, i.true, i.origin.notes) for i in slow.items
+    ]
+    assert quick.card.made["captions_with_white_space_collapsed"] == 2
+    assert list(quick.images) == list(slow.images)

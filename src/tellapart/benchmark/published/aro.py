@@ -37,7 +37,7 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
     collector.add_choice(
         row,
         f"{KINDS[key]}/{row.number}",
-        collector.image(row, row.text("image_path"), crop=box),
+        collector.image(row.file, row.text("image_path"), crop=box),
         captions,
         kind=f"aro-{KINDS[key]}",
         notes={"box": box, **row.notes(key)},

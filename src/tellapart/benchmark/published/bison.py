@@ -6,12 +6,23 @@ carriage return, mostly); it is collapsed, there and inside, so that equal capti
 
 from __future__ import annotations
 
-from tellapart.benchmark.published.fields import SourceRow, json_object, list_rows
+from pathlib import Path
+from typing import Any
+
+from tellapart.benchmark.columns import notes_text
+from tellapart.benchmark.published.fields import (
+    SourceRow,
+    json_object,
+    list_rows,
+    plain_columns,
+)
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
 
 FORM = '{"data": [{"bison_id", "caption", "image_candidates", "true_image_id"}, ...]}'
 COLLAPSED = "captions_with_white_space_collapsed"
+ROW = {"bison_id": int, "caption": str, "image_candidates": list, "true_image_id": int}
+CANDIDATE = {"image_id": int, "image_filename": str}
 
 
 def read(collector: ItemCollector) -> None:
@@ -19,7 +30,8 @@ def read(collector: ItemCollector) -> None:
     collector.facts[COLLAPSED] = 0
     for file in collector.files:
         data = json_object(file, FORM).get("data")
-        collector.each(list_rows(file, FORM, data, "data"), add)
+        if not _add_columns(collector, file, data):
+            collector.each(list_rows(file, FORM, data, "data"), add)
 
 
 def add(collector: ItemCollector, row: SourceRow) -> None:
@@ -35,7 +47,7 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
             allowed=", ".join(ids) or "there are none",
         )
     images = [
-        collector.image(row, _file_name(candidate, image_id), image_id)
+        collector.image(row.file, _file_name(candidate, image_id), image_id)
         for candidate, image_id in zip(candidates, ids, strict=True)
     ]
     cell = (images.index(true), 0)
@@ -44,6 +56,40 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
         row, source_id, images=images, captions=(caption,), true={cell}, kind="bison", notes=notes
     )
     collector.facts[COLLAPSED] += caption != stored
+
+
+def _add_columns(collector: ItemCollector, file: Path, data: Any) -> bool:
+    """All rows at once where each is as the authors write them; else nothing, and False."""
+    rows = plain_columns(data, ROW)
+    pairs = rows["image_candidates"] if rows else []
+    if not rows or {len(pair) for pair in pairs} != {2} or collector.options.alike:
+        return False
+    first, second = (plain_columns([pair[k] for pair in pairs], CANDIDATE) for k in (0, 1))
+    if not first or not second:
+        return False
+    images = list(zip(first["image_id"], second["image_id"], strict=True))
+    true = rows["true_image_id"]
+    if not all(
+        one != two and right in (one, two) for (one, two), right in zip(images, true, strict=True)
+    ):
+        return False
+    captions = [" ".join(caption.split()) for caption in rows["caption"]]
+    notes = [notes_text(SourceRow(row, file).notes("caption_id")) for row in data]
+    added = collector.extend(
+        file,
+        "bison",
+        list(map(str, rows["bison_id"])),
+        images=[(str(one), str(two)) for one, two in images],
+        captions=[(caption,) for caption in captions],
+        true=[((int(right == two), 0),) for (_, two), right in zip(images, true, strict=True)],
+        notes=notes,
+    )
+    if added:
+        collector.facts[COLLAPSED] += sum(map(str.__ne__, captions, rows["caption"]))
+        for side in (first, second):
+            for image, name in zip(side["image_id"], side["image_filename"], strict=True):
+                collector.image(file, name, str(image))
+    return added
 
 
 def _file_name(candidate: SourceRow, image_id: str) -> str:

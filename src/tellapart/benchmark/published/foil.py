@@ -149,7 +149,7 @@ def _authors(collector: ItemCollector, file: Path, data: Mapping[str, object]) -
         return FoilPair(
             one.row,
             one.id + (_foil_number(one.row) if foil else "/original"),
-            collector.image(one.row, names.get(one.image_id, usual), str(one.image_id)),
+            collector.image(one.row.file, names.get(one.image_id, usual), str(one.image_id)),
             original.caption if original else "",
             foil.caption if foil else "",
             foil.row.text("target_word") if foil else "",

@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -162,8 +163,8 @@ class ItemCollector:
 
     # Images
 
-    def image(self, row: SourceRow, file_name: str, image_id: str = "", crop: str = "") -> str:
-        """The id of an image that a row names; its picture is looked for, once.
+    def image(self, source: Path, file_name: str, image_id: str = "", crop: str = "") -> str:
+        """The id of an image that a source file names; its picture is looked for, once.
 
         `crop` is the part of it that is meant, as `left,top,width,height` in pixels.
         """
@@ -171,7 +172,7 @@ class ItemCollector:
         image_id = (image_id or file_name) + part
         if image_id in self.images:
             return image_id
-        path = self._path(file_name, image_id.partition("#")[0], row.file)
+        path = self._path(file_name, image_id.partition("#")[0], source)
         if path is not None:
             self._found.add(image_id)
         self.images[image_id] = Image(image_id, (path or file_name) + part)
@@ -179,7 +180,7 @@ class ItemCollector:
 
     def coco(self, row: SourceRow, file_name: str) -> str:
         """The id of an image that may be COCO's, and then has the id that it has everywhere."""
-        return self.image(row, file_name, coco_id(file_name) or file_name)
+        return self.image(row.file, file_name, coco_id(file_name) or file_name)
 
     def cell_image(self, row: SourceRow, column: str, *, coco: bool = False) -> str:
         """The id of the image in a cell: a path, bytes, or how Hugging Face datasets hold either.
@@ -198,7 +199,7 @@ class ItemCollector:
             )
         if not can_be_written(value):
             raise row.wrong(column, f"no Unicode text: {value!a:.60}", "a path that UTF-8 can hold")
-        return self.coco(row, value) if coco else self.image(row, value)
+        return self.coco(row, value) if coco else self.image(row.file, value)
 
     def _stored_image(self, data: bytes, row: SourceRow, column: str) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
@@ -275,6 +276,27 @@ class ItemCollector:
             (item_id, kind, images, captions, tuple(sorted(true)), original,
              slot and slot_fields(slot), row.file.name, source_id, seed, notes_text(notes))
         )  # fmt: skip
+
+    def extend(
+        self,
+        source: Path,
+        kind: str,
+        ids: list[str],
+        *,
+        images: Sequence[tuple[str, ...]],
+        captions: Sequence[tuple[str, ...]],
+        true: Sequence[tuple[Cell, ...]],
+        notes: Sequence[str],
+    ) -> bool:
+        """Many items at once, none of which needs a closer look; False where an id recurs."""
+        item_ids = [f"{self.name}:{one}" for one in ids]
+        if len(set(item_ids)) < len(ids) or not self._ids.isdisjoint(item_ids):
+            return False
+        self._ids.update(item_ids)
+        none = repeat(None)
+        self._rows += zip(item_ids, repeat(kind), images, captions, true, none, none,
+                          repeat(source.name), ids, none, notes)  # fmt: skip
+        return True
 
     def add_choice(
         self,
