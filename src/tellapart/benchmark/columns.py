@@ -43,6 +43,7 @@ ITEM_COLUMNS: dict[str, Any] = {
     ),
 }
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", "origin")
 """The columns that have a value in every row."""
 
@@ -127,7 +128,7 @@ def slot_fields(slot: Slot) -> dict[str, Any]:
 
 def notes_text(notes: Mapping[str, str]) -> str:
     """Notes as they stand in the column."""
-    return json.dumps(dict(notes), ensure_ascii=False, sort_keys=True) if notes else "{}"
+    return _ENCODER.encode(dict(notes)) if notes else "{}"
 
 
 def item_of(row: tuple[Any, ...]) -> Item:

@@ -74,7 +74,10 @@ def _add_columns(collector: ItemCollector, file: Path, data: Any) -> bool:
     ):
         return False
     captions = [" ".join(caption.split()) for caption in rows["caption"]]
-    notes = [notes_text(SourceRow(row, file).notes("caption_id")) for row in data]
+    caption_ids = [row.get("caption_id") for row in data]
+    if {type(value) for value in caption_ids} - {int, type(None)}:
+        return False
+    notes = [{} if value is None else {"caption_id": str(value)} for value in caption_ids]
     added = collector.extend(
         file,
         "bison",
@@ -82,12 +85,13 @@ def _add_columns(collector: ItemCollector, file: Path, data: Any) -> bool:
         images=[(str(one), str(two)) for one, two in images],
         captions=[(caption,) for caption in captions],
         true=[((int(right == two), 0),) for (_, two), right in zip(images, true, strict=True)],
-        notes=notes,
+        notes=list(map(notes_text, notes)),
     )
     if added:
         collector.facts[COLLAPSED] += sum(map(str.__ne__, captions, rows["caption"]))
         for side in (first, second):
-            for image, name in zip(side["image_id"], side["image_filename"], strict=True):
+            names = zip(reversed(side["image_id"]), reversed(side["image_filename"]), strict=True)
+            for image, name in dict(names).items():  # of several names the first one counts
                 collector.image(file, name, str(image))
     return added
 
