@@ -167,7 +167,9 @@ def split_uri(uri: str) -> tuple[str, str]:
 def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
     """Paths relative to one folder, relative to another; what lies in the other stays as it is."""
     known: dict[str, str] = {}
-    inside = set(os.listdir(folder)) | {"", ".", ".."} if folder.is_dir() else set[str]()
+    inside = (
+        {"", ".", "..", *(path.name for path in folder.iterdir())} if folder.is_dir() else set()
+    )
     moved = []
     for uri in uris:
         path, fragment = split_uri(uri)
