@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+from tests.plugins import forget_plugins, install_plugins
 
 # No test reads or fills the user's own cache, nor do the commands that tests start.
 os.environ["TELLAPART_CACHE"] = tempfile.mkdtemp(prefix="tellapart-test-cache-")
@@ -33,6 +35,16 @@ def benchmarks(world: ta.Corpus, tmp_path_factory: pytest.TempPathFactory) -> di
         what: ta.build(what, world, out / what, ta.BuildOptions(verifier=verifier, seed=1))
         for what, verifier in WHERE_TRUE.items()
     }
+
+
+@pytest.fixture
+def plugins(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """The examples of docs/extending.md, installed."""
+    install_plugins("extending.md", tmp_path_factory.mktemp("plugins"), monkeypatch)
+    yield
+    forget_plugins()
 
 
 def grid_item(

@@ -20,7 +20,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 import uvicorn  # noqa: E402
 from tests.browser.test_report_browser import ARGS, CHROMIUM, EVIL  # noqa: E402
-from tests.study.test_plugin import add_question  # noqa: E402
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark  # noqa: E402
 from tellapart.items import Item, Origin  # noqa: E402
@@ -192,8 +191,8 @@ def serious(page: Any) -> list[str]:
             if v["impact"] in ("serious", "critical")]  # fmt: skip
 
 
-def test_a_question_of_ones_own_draws_its_part_of_the_page(browser, serve, monkeypatch, sources):
-    add_question(monkeypatch, "made-up", "tests.study.made_up")
+@pytest.mark.usefixtures("plugins")
+def test_a_question_of_ones_own_draws_its_part_of_the_page(browser, serve, sources):
     served = serve("made-up", judgements=1, source=sources["bivlc"])
     with opened(browser) as page:
         begin(page, served)

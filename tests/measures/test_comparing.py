@@ -16,8 +16,12 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
+from tellapart.measures.choice import ACCURACY, ChoiceMeasure
 from tellapart.measures.comparing import labels
 from tellapart.measures.comparison import Comparison
+from tellapart.measures.contrast import RandomDraws, contrasts, reduced_contrasts
+from tellapart.measures.estimate import estimates
+from tellapart.measures.pairing import aligned
 from tellapart.score.run import Run, save_run
 from tellapart.verbs.compare import compare
 from tellapart.verbs.measure import measure
@@ -230,6 +234,54 @@ def test_auc_is_compared_by_its_own_test(benchmarks, tmp_path):
         )
     )
     assert "T1-AUC does not apply to chance-chooser" in found.remarks
+
+
+class SlowAccuracy(ChoiceMeasure):
+    """A mean that does not say so: it goes the way of measures that are not means."""
+
+    def reduce(self, values):
+        return float(np.mean(values))
+
+
+SLOW = SlowAccuracy(**vars(ACCURACY))
+
+
+@pytest.mark.parametrize(("number", "macro"), [(12, False), (12, True), (60, False), (60, True)])
+def test_a_measure_that_is_not_a_mean_is_compared_as_a_mean_would_be(number, macro):
+    """12 items are gone through exactly, 60 are drawn."""
+    kinds = ["x" if k % 3 else "y" for k in range(number)]
+    items = [grid_item(str(k), 2, 1, {(0, 0)}, kind=kind) for k, kind in enumerate(kinds)]
+    bench = benchmark_of(items)
+    runs = [
+        answered(bench, "first", [k % 4 != 0 for k in range(number)]),
+        answered(bench, "second", [k % 3 == 0 for k in range(number)]),
+    ]
+    _, units = aligned(runs, ACCURACY, "wrong")
+    wanted, draws = np.ones(number, bool), RandomDraws(4_000, 4_000, 0)
+    (quick,) = contrasts(units, wanted, [(0, 1)], draws, macro=macro)
+    (slow,) = reduced_contrasts(SLOW, units, wanted, [(0, 1)], draws, macro=macro)
+    assert not SLOW.is_mean and ACCURACY.is_mean
+    for name in ("first_value", "second_value", "difference", "naive_p", "clusters", "differing"):
+        assert getattr(slow, name) == pytest.approx(getattr(quick, name)), name
+    assert slow.p == pytest.approx(quick.p, abs=1e-9 if number == 12 else 0.02)
+    assert (slow.low, slow.high) == pytest.approx((quick.low, quick.high), abs=0.03)
+    assert slow.error == pytest.approx(quick.error, rel=0.1)
+    by_kind = zip(estimates(runs[0], ACCURACY), estimates(runs[0], SLOW), strict=True)
+    for fast, own in by_kind:
+        assert (own.value, own.chance) == pytest.approx((fast.value, fast.chance))
+        if number == 60:  # of 12 the ends lie far apart, whichever way is drawn
+            assert (own.low, own.high) == pytest.approx((fast.low, fast.high), abs=0.05)
+
+
+def test_a_difference_that_never_varies_has_nothing_to_resample():
+    bench = pairs_benchmark(5)
+    runs = [answered(bench, "first", [True] * 5), answered(bench, "second", [True] * 5)]
+    _, units = aligned(runs, ACCURACY, "wrong")
+    draws = RandomDraws(50, 50, 0)
+    (slow,) = reduced_contrasts(SLOW, units, np.ones(5, bool), [(0, 1)], draws)
+    (quick,) = contrasts(units, np.ones(5, bool), [(0, 1)], draws)
+    assert (slow.p, slow.difference, slow.error, slow.method) == (1.0, 0.0, 0.0, quick.method)
+    assert (slow.low, slow.high) == pytest.approx((quick.low, quick.high))
 
 
 def test_same_seed_same_numbers_and_another_seed_others():

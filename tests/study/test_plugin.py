@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from importlib.metadata import EntryPoint
-from pathlib import Path
-
 import httpx
 import polars as pl
 import pytest
 from tests.conftest import benchmark_of, grid_item
+from tests.plugins import documented_plugins, forget_plugins, install_plugins
 from tests.study.crowd import join, rows
 
 import tellapart as ta
-from tellapart import registry
 from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.study.plan import Stage
 from tellapart.study.server.app import served
@@ -23,27 +19,15 @@ from tellapart.verbs.study.create import CreateStudyOptions, create_study
 from tellapart.verbs.study.export import export_study
 from tellapart.verbs.study.invite import invite_people
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
-PAGE = DOCS / "studies.md"
-MADE_UP = Path(__file__).with_name("made_up.py")
-GROUP = "tellapart.questions"
-
-
-def add_question(monkeypatch, name, module):
-    """Register a question as the entry point of a package would."""
-    point = EntryPoint(name, f"{module}:QUESTION", GROUP)
-    monkeypatch.setitem(registry._found(GROUP), name, point)
-
 
 @pytest.fixture
-def plugin(tmp_path, monkeypatch):
-    code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "blurry_question.py").write_text(code.group(1))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    add_question(monkeypatch, "blurry", "blurry_question")
+def short_question(tmp_path_factory, monkeypatch):
+    install_plugins("studies.md", tmp_path_factory.mktemp("plugins"), monkeypatch)
+    yield
+    forget_plugins()
 
 
-@pytest.mark.usefixtures("plugin")
+@pytest.mark.usefixtures("short_question")
 def test_the_question_in_the_documentation_works(make_study):
     study = make_study(5, Stage("ask", "blurry", judgements=2, checks=0.5), once="question")
     one, other = join(study, 2)
@@ -54,17 +38,15 @@ def test_the_question_in_the_documentation_works(make_study):
     assert {row.choice for row in rows(study, t.judgement)} == {"yes", "no"}
 
 
-def test_the_long_question_of_the_documentation_is_the_one_that_is_tested():
-    page = (DOCS / "extending-question.md").read_text(encoding="utf-8")
-    code = MADE_UP.read_text(encoding="utf-8")
-    assert code.rstrip() in page and len(code.splitlines()) < 40
+def test_the_questions_of_the_documentation_are_short():
+    (short,) = documented_plugins("studies.md")
+    (long,) = (one for one in documented_plugins("extending.md") if one.name == "made-up")
+    assert len(short.code.splitlines()) < 25 and len(long.code.splitlines()) < 40
 
 
-def test_a_question_of_ones_own_brings_its_page_part_its_figures_and_its_items(
-    tmp_path, monkeypatch
-):
+@pytest.mark.usefixtures("plugins")
+def test_a_question_of_ones_own_brings_its_page_part_its_figures_and_its_items(tmp_path):
     """Created, served, answered over HTTP, exported: where people can tell, the item is gone."""
-    add_question(monkeypatch, "made-up", "tests.study.made_up")
     bench = benchmark_of([grid_item(f"n{k}", 1, 2, {(0, 0)}) for k in range(4)])
     save_benchmark(bench, tmp_path / "bench")
     options = CreateStudyOptions(ask="made-up", keep="all", judgements="2")

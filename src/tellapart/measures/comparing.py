@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart.errors import BadInput
 from tellapart.measures.comparison import Comparison, Pair
-from tellapart.measures.contrast import Couple, RandomDraws, contrasts
+from tellapart.measures.contrast import Couple, RandomDraws, contrasts, reduced_contrasts
 from tellapart.measures.estimate import measures_of
 from tellapart.measures.measure import Contrast, Measure
 from tellapart.measures.pairing import ROUNDING, Units, aligned, kind_differences, tally
@@ -128,7 +128,11 @@ class _Comparer:
             purpose=(*self.draws.purpose, kind),
             permutations=max(self.draws.permutations, LEAST_DRAWS * families * len(couples)),
         )
-        found = contrasts(self.units, wanted, couples, draws, macro=kind == "macro")
+        macro = kind == "macro"
+        if self.measure.is_mean:
+            found = contrasts(self.units, wanted, couples, draws, macro=macro)
+        else:
+            found = reduced_contrasts(self.measure, self.units, wanted, couples, draws, macro=macro)
         return self._rows(kind, wanted, couples, found)
 
     def _own_contrast(self, couple: Couple) -> Contrast | None:
@@ -149,7 +153,7 @@ class _Comparer:
                 second=names[self.places[couple[1]]],
                 tie_rule=self.ties,
                 p_holm=contrast.p,
-                by_kind=kind_differences(self.units, couple) if spans else {},
+                by_kind=kind_differences(self.measure, self.units, couple) if spans else {},
                 **asdict(contrast),
                 **asdict(tally(self.units, couple, wanted)),
             )

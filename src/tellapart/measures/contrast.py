@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tellapart import seeds
-from tellapart.measures.measure import Contrast
+from tellapart.measures.measure import Contrast, Measure
 from tellapart.measures.pairing import ROUNDING, Units
 from tellapart.stats.differences import (
     EXACT_CLUSTERS,
+    coin_chunks,
+    every_coin,
+    expanded_tail,
     mcnemar_p,
     mean_differences,
     paired_intervals,
     sign_flip_p,
 )  # fmt: skip
-from tellapart.stats.intervals import cluster_sums
+from tellapart.stats.intervals import (
+    cluster_sums,
+    effective_size,
+    resampled_values,
+    unchanging_interval,
+)
 from tellapart.stats.power import difference_error
 from tellapart.types import Bools, Floats, Ints
 
@@ -153,3 +161,97 @@ def _values(units: Units, strata: Ints, couple: Couple, keep: Bools) -> tuple[fl
 def _naive(units: Units, couple: Couple, keep: Bools) -> float:
     gap = units.gap(couple, keep)
     return float(mcnemar_p(np.array((gap > ROUNDING).sum()), np.array((gap < -ROUNDING).sum())))
+
+
+def reduced_contrasts(
+    measure: Measure,
+    units: Units,
+    wanted: Bools,
+    couples: Sequence[Couple],
+    draws: RandomDraws,
+    *,
+    macro: bool = False,
+) -> list[Contrast]:
+    """The pairs' contrasts by a measure that is not a mean, on the wanted units.
+
+    The interval is a paired bootstrap of the difference over clusters. The test exchanges the two
+    runs' values in whole clusters: sign flips for statistics that are not sums of differences.
+    """
+    strata = units.kind if macro else np.zeros_like(units.kind)
+    return [
+        _Reduced(measure, units, strata, couple, units.kept(couple) & wanted).contrast(draws)
+        for couple in couples
+    ]
+
+
+@dataclass(frozen=True)
+class _Reduced:
+    """Two runs on some units, by a measure that is not a mean."""
+
+    measure: Measure
+    units: Units
+    strata: Ints
+    couple: Couple
+    keep: Bools
+
+    def contrast(self, draws: RandomDraws) -> Contrast:
+        values = self.units.value[self.keep][:, self.couple]
+        clusters = np.unique(self.units.cluster[self.keep], return_inverse=True)[1]
+        size = int(clusters.max()) + 1
+        differing = np.unique(clusters[np.abs(values[:, 0] - values[:, 1]) > ROUNDING])
+        first, second = (self._reduce(values[:, k], slice(None)) for k in (0, 1))
+        difference, error = first - second, 0.0 if size > 1 else None
+        method = "Wilson, groups as units: nothing to resample"
+        low, high = unchanging_interval(difference, effective_size(np.bincount(clusters)), 0.95)
+        if size > 1 and len(differing):
+            rng, tail = draws.rng("bootstrap"), expanded_tail(size)
+            drawn = resampled_values(
+                lambda rows: self._difference(values[rows], rows), clusters, rng, draws.resamples
+            )
+            low, high = map(float, np.quantile(drawn, [tail, 1 - tail]))
+            error = float(drawn.std(ddof=1))
+            method = f"paired bootstrap over groups, {draws.resamples:,} resamples"
+        exact = len(differing) <= EXACT_CLUSTERS
+        return Contrast(
+            first,
+            second,
+            difference=difference,
+            low=low,
+            high=high,
+            p=self._exchange_p(values, clusters, differing, draws),
+            naive_p=_naive(self.units, self.couple, self.keep),
+            error=error,
+            clusters=size,
+            differing=len(differing),
+            test=f"{'all' if exact else f'{draws.permutations:,}'} exchanges over groups",
+            naive_test="McNemar, exact",
+            method=method,
+        )
+
+    def _reduce(self, values: Floats, rows: Ints | slice) -> float:
+        return self.measure.reduce_by(self.strata[self.keep][rows], values)
+
+    def _difference(self, values: Floats, rows: Ints | slice = slice(None)) -> float:
+        return self._reduce(values[:, 0], rows) - self._reduce(values[:, 1], rows)
+
+    def _exchange_p(
+        self, values: Floats, clusters: Ints, differing: Ints, draws: RandomDraws
+    ) -> float:
+        """Two-sided; all exchanges where few clusters differ, else p = (b + 1) / (m + 1)."""
+        place = np.full(int(clusters.max()) + 1, -1)
+        place[differing] = np.arange(len(differing))
+        reached = abs(self._difference(values)) - ROUNDING
+
+        def beyond(coins: Iterable[Floats | Ints]) -> int:
+            number = 0
+            for coin in coins:
+                # Clusters that do not differ have the place -1, which is a coin that never falls.
+                swap = np.append(coin, 0)[place[clusters]].astype(bool)
+                swapped = np.where(swap[:, None], values[:, ::-1], values)
+                number += abs(self._difference(swapped)) >= reached
+            return number
+
+        if len(differing) <= EXACT_CLUSTERS:
+            return beyond(every_coin(len(differing))) / (1 << len(differing))
+        chunks = coin_chunks(len(differing), draws.permutations, draws.rng("flips"))
+        return (sum(beyond(coins) for _, coins in chunks) + 1) / (draws.permutations + 1)

@@ -12,7 +12,7 @@ from tellapart.measures.measure import Measure, Outcomes, Resampling
 from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
 from tellapart.score.run import Run
-from tellapart.stats.intervals import RESAMPLES, Interval, strata_interval
+from tellapart.stats.intervals import RESAMPLES, Interval, resampled_interval, strata_interval
 from tellapart.types import Floats, Ints
 
 
@@ -106,7 +106,7 @@ class _Estimator:
         rng = seeds.rng(self.seed, "bootstrap", self.run.benchmark.sha256, self.measure.name, kind)
         if kind == "macro":
             strata = _renumbered(self.run.benchmark.items.kinds[1][kept.item])
-            interval = strata_interval(kept.value, strata, clusters, rng, self.resamples)
+            interval = self._macro_interval(kept.value, strata, clusters, rng)
             return self._macro(kept.value, strata), self._macro(kept.chance, strata), interval
         resampling = Resampling(clusters, rng, self.resamples, whole=kind == "micro")
         interval = self.measure.interval(self.run, self.ties, kept, resampling)
@@ -114,10 +114,21 @@ class _Estimator:
 
     def _macro(self, values: Floats, strata: Ints) -> float:
         """The mean of the kinds' values."""
-        if type(self.measure).reduce is Measure.reduce:
+        if self.measure.is_mean:
             return float(np.mean(np.bincount(strata, values) / np.bincount(strata)))
-        each = [self.measure.reduce(values[strata == k]) for k in range(int(strata.max()) + 1)]
-        return float(np.mean(each))
+        return self.measure.reduce_by(strata, values)
+
+    def _macro_interval(
+        self, values: Floats, strata: Ints, clusters: Ints, rng: np.random.Generator
+    ) -> Interval:
+        if self.measure.is_mean:
+            return strata_interval(values, strata, clusters, rng, self.resamples)
+        return resampled_interval(
+            lambda rows: self.measure.reduce_by(strata[rows], values[rows]),
+            clusters,
+            rng,
+            self.resamples,
+        )
 
 
 def _renumbered(codes: Ints) -> Ints:

@@ -2,7 +2,7 @@
 
 A measure says which questions it reads and what each unit is worth (`outcomes`). By default its
 value is the mean over units, its interval a bootstrap over groups of items that share images, and
-two runs are compared unit by unit. One that is no mean says how it reduces (`reduce`); one that
+two runs are compared unit by unit. One that is not a mean says how it reduces (`reduce`); one that
 compares across items, as an AUC does, also brings its own interval and contrast.
 """
 
@@ -144,14 +144,23 @@ class Measure(ABC):
         """The measure's value on some units."""
         return float(values.mean())
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the value is the mean over units, which is resampled and compared quickly."""
+        return type(self).reduce is Measure.reduce
+
+    def reduce_by(self, strata: Ints, values: Floats) -> float:
+        """The mean of the measure's values on each stratum (a macro average)."""
+        return float(np.mean([self.reduce(values[strata == k]) for k in np.unique(strata)]))
+
     def interval(
         self, run: Run, ties: TieRule, outcomes: Outcomes, resampling: Resampling
     ) -> Interval:
         """The interval of the value at 95%."""
         drawn = resampling.clusters, resampling.rng, resampling.resamples
-        if type(self).reduce is Measure.reduce:
+        if self.is_mean:
             return mean_interval(outcomes.value, *drawn)
-        return resampled_interval(self.reduce, outcomes.value, *drawn)
+        return resampled_interval(lambda rows: self.reduce(outcomes.value[rows]), *drawn)
 
     def contrast(self, first: Run, second: Run, ties: TieRule) -> Contrast | None:
         """Two runs compared in the measure's own way; None: unit by unit, as for all means."""

@@ -132,9 +132,15 @@ def tally(units: Units, pair: tuple[int, int], wanted: Bools) -> Tally:
     )
 
 
-def kind_differences(units: Units, pair: tuple[int, int]) -> dict[str, float]:
+def kind_differences(measure: Measure, units: Units, pair: tuple[int, int]) -> dict[str, float]:
     """A pair's difference on each kind of item, where there are several kinds."""
     kept = units.kept(pair)
+    if not measure.is_mean:
+        codes = np.unique(units.kind[kept])
+        values = (units.value[kept & (units.kind == code)][:, pair].T for code in codes)
+        each = [measure.reduce(first) - measure.reduce(second) for first, second in values]
+        names = [units.kinds[code] for code in codes]
+        return dict(zip(names, each, strict=True)) if len(names) > 1 else {}
     size = np.bincount(units.kind[kept], minlength=len(units.kinds))
     total = np.bincount(units.kind[kept], units.gap(pair, kept), len(units.kinds))
     found = {name: float(total[k] / size[k]) for k, name in enumerate(units.kinds) if size[k]}

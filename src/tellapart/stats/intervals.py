@@ -128,27 +128,27 @@ def strata_interval(
     return Interval(low, high, f"bootstrap over clusters, {resamples:,} resamples")
 
 
+def resampled_values(
+    statistic: Callable[[Ints], float], clusters: Ints, rng: np.random.Generator, resamples: int
+) -> Floats:
+    """A statistic of some units, by their rows, in each resample: whole clusters are drawn."""
+    order = np.argsort(clusters, kind="stable")
+    _, sizes = np.unique(clusters, return_counts=True)
+    members = np.split(order, np.cumsum(sizes)[:-1])
+    draws = (rng.integers(0, len(members), len(members)) for _ in range(resamples))
+    return np.array([statistic(np.concatenate([members[k] for k in drawn])) for drawn in draws])
+
+
 def resampled_interval(
-    reduce: Callable[[Floats], float],
-    values: Floats,
+    statistic: Callable[[Ints], float],
     clusters: Ints,
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """For any function of the units: whole clusters are drawn with replacement, percentiles.
+    """For any statistic of units, given by their rows: a bootstrap over clusters, percentiles.
 
-    Where the function is a mean, `mean_interval` draws the same distribution far more quickly.
+    Where the statistic is a mean, `mean_interval` draws the same distribution far more quickly.
     """
-    order = np.argsort(clusters, kind="stable")
-    _, sizes = np.unique(clusters, return_counts=True)
-    members = np.split(values[order], np.cumsum(sizes)[:-1])
-    drawn = np.array(
-        [
-            reduce(
-                np.concatenate([members[k] for k in rng.integers(0, len(members), len(members))])
-            )
-            for _ in range(resamples)
-        ]
-    )
+    drawn = resampled_values(statistic, clusters, rng, resamples)
     low, high = percentile_interval(drawn[np.isfinite(drawn)])
     return Interval(low, high, f"bootstrap over clusters, {resamples:,} resamples")
