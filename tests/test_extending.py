@@ -120,9 +120,9 @@ def test_a_missing_score_makes_the_likelihood_zero():
 
 
 def test_the_builder_is_a_command_with_its_own_flag(world, tmp_path):
-    text = tellapart("build", "strangers", "--help")
+    text = tellapart("build", "easy", "--help")
     assert "--decoys" in text and "Captions of other images in each item." in text
-    tellapart("build", "strangers", world.root, tmp_path / "out", "--decoys", 2, "--items", 20)
+    tellapart("build", "easy", world.root, tmp_path / "out", "--decoys", 2, "--items", 20)
     bench = ta.load_benchmark(tmp_path / "out")
     assert len(bench.items) == 20 and bench.card.made["decoys"] == 2
     places = set()
@@ -139,10 +139,10 @@ def test_the_builder_is_a_command_with_its_own_flag(world, tmp_path):
 
 
 def test_the_builder_takes_its_options_in_python(world, tmp_path):
-    from my_package.strangers import StrangerOptions
+    from my_package.easy import EasyOptions
 
-    options = StrangerOptions(decoys=1, items=5, seed=2)
-    bench = ta.build("strangers", world, tmp_path / "out", options)
+    options = EasyOptions(decoys=1, items=5, seed=2)
+    bench = ta.build("easy", world, tmp_path / "out", options)
     assert {len(item.captions) for item in bench.items} == {2}
 
 
