@@ -1,6 +1,5 @@
 """The questions that people are asked, one type a file; plugins add theirs by entry point."""
 
-from tellapart.registry import Registry
+from tellapart.registry import questions as types
 
-types = Registry("tellapart.questions", "question")
-"""Every question type that is installed, by name."""
+__all__ = ["types"]
