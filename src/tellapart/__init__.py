@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from tellapart.items import Image, Item
     from tellapart.measures.caption_judge import CaptionOptions
     from tellapart.measures.comparison import Comparison
-    from tellapart.measures.estimate import Estimate
     from tellapart.measures.retrieval import RetrievalOptions
-    from tellapart.measures.scores import Scores
+    from tellapart.measures.scores import Estimate, Scores
     from tellapart.reports.report import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
@@ -82,7 +81,7 @@ _WHERE = {
     "Corpus": "corpus.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
-    "Estimate": "measures.estimate",
+    "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
     "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.importer",

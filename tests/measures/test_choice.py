@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 
 from tellapart import registry
-from tellapart.measures.estimate import estimates
+from tellapart.measures.scores import estimates
 from tellapart.questions import Ask, questions
 from tellapart.verbs.measure import measure
 

@@ -17,11 +17,9 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.measures.choice import ACCURACY, ChoiceMeasure
-from tellapart.measures.comparing import labels
-from tellapart.measures.comparison import Comparison
+from tellapart.measures.comparison import Comparison, labels
 from tellapart.measures.contrast import RandomDraws, contrasts, reduced_contrasts
-from tellapart.measures.estimate import estimates
-from tellapart.measures.pairing import aligned
+from tellapart.measures.scores import estimates
 from tellapart.score.run import Run, save_run
 from tellapart.verbs.compare import compare
 from tellapart.verbs.measure import measure
@@ -256,7 +254,7 @@ def test_a_measure_that_is_not_a_mean_is_compared_as_a_mean_would_be(number, mac
         answered(bench, "first", [k % 4 != 0 for k in range(number)]),
         answered(bench, "second", [k % 3 == 0 for k in range(number)]),
     ]
-    _, units = aligned(runs, ACCURACY, "wrong")
+    _, units = paired_units(runs, ACCURACY, "wrong")
     wanted, draws = np.ones(number, bool), RandomDraws(4_000, 4_000, 0)
     (quick,) = contrasts(units, wanted, [(0, 1)], draws, macro=macro)
     (slow,) = reduced_contrasts(SLOW, units, wanted, [(0, 1)], draws, macro=macro)
@@ -276,7 +274,7 @@ def test_a_measure_that_is_not_a_mean_is_compared_as_a_mean_would_be(number, mac
 def test_a_difference_that_never_varies_has_nothing_to_resample():
     bench = pairs_benchmark(5)
     runs = [answered(bench, "first", [True] * 5), answered(bench, "second", [True] * 5)]
-    _, units = aligned(runs, ACCURACY, "wrong")
+    _, units = paired_units(runs, ACCURACY, "wrong")
     draws = RandomDraws(50, 50, 0)
     (slow,) = reduced_contrasts(SLOW, units, np.ones(5, bool), [(0, 1)], draws)
     (quick,) = contrasts(units, np.ones(5, bool), [(0, 1)], draws)

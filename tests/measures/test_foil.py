@@ -10,7 +10,7 @@ from tests.conftest import benchmark_of
 
 from tellapart.benchmark.table import ItemTable
 from tellapart.items import Item, Origin, Slot, Word
-from tellapart.measures.estimate import asks_of
+from tellapart.measures.scores import asks_of
 from tellapart.score.answers import JudgedCells, crossfitted_thresholds, fitted_threshold
 from tellapart.score.cells import CellTable
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame

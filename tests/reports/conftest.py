@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.choice import ACCURACY
-from tellapart.measures.estimate import Estimate
+from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 

@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import registry
-from tellapart.measures.estimate import asks_of, estimates
+from tellapart.measures.scores import asks_of, estimates
 from tellapart.questions import Ask, questions
 from tellapart.reports.picks import State, reader, verdict_measure, verdicts
 from tellapart.verbs.evaluate import EvaluateOptions

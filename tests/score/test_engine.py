@@ -18,7 +18,7 @@ from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
 from tellapart.items import Image, Item, Origin
-from tellapart.measures.estimate import asks_of
+from tellapart.measures.scores import asks_of
 from tellapart.models.model import ChooserReply, ModelInfo
 from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed

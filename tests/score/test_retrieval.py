@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 from tellapart.cli.main import app
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadImage, BadInput
-from tellapart.measures import ranking, retrieval
-from tellapart.measures.ranking import Collection, rank_both
-from tellapart.measures.retrieval import RetrievalOptions
+from tellapart.measures import retrieval
+from tellapart.measures.retrieval import Collection, RetrievalOptions, rank_both
 from tellapart.models.model import ModelInfo
 from tellapart.models.names import load
 from tellapart.score.batches import ModelFailed
@@ -65,7 +64,7 @@ def check(row, ranks):
 
 @pytest.mark.parametrize("chunk", [1, 40 * 300 * 8, 1 << 30])
 def test_ranks_equal_those_of_the_slow_version(chunk, world, monkeypatch):
-    monkeypatch.setattr(ranking, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(retrieval, "CHUNK_BYTES", chunk)
     found = retrieve(Whole(), world)
     for row, ranks in zip(
         found.rows, slowly(Whole(), world, world.images["id"].to_list()), strict=True
@@ -81,7 +80,7 @@ def test_images_and_texts_that_are_there_twice_tie_exactly(seed, n, most, chunk)
     image, text = rng.integers(0, 4, n), rng.integers(0, 5, len(owner))
     left, right = (rng.normal(size=(k, 3)).astype(np.float32) for k in (4, 5))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "CHUNK_BYTES", 8 * chunk)
+        patch.setattr(retrieval, "CHUNK_BYTES", 8 * chunk)
         by_image, by_text = rank_both(Collection(owner, image, text, left, right))
     scores = np.array([[left[i] @ right[t] for t in text] for i in image])
     same = np.isclose(scores[:, :, None], scores[:, None, :], atol=1e-5)  # no accidental ones

@@ -30,8 +30,8 @@ from tellapart.audits.image_guessers import detectors, image_guessers, picture_s
 from tellapart.audits.sheet import GuessSheet, sheet_of
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
-from tellapart.measures.estimate import Estimate
 from tellapart.measures.measure import Measure, Outcomes
+from tellapart.measures.scores import Estimate
 from tellapart.options import Help
 from tellapart.stats.intervals import RESAMPLES
 from tellapart.text.table_text import aligned, percent

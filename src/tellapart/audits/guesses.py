@@ -18,8 +18,8 @@ from tellapart import registry
 from tellapart.audits.guessers import Guesser, Sees, text_guessers
 from tellapart.audits.sheet import GuessSheet, folds, sheet_of
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.measures.estimate import Estimate, estimates
 from tellapart.measures.measure import Measure, Outcomes
+from tellapart.measures.scores import Estimate, estimates
 from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
 from tellapart.score.cells import GRID_ASKS

@@ -1,15 +1,39 @@
-"""A comparison that prints itself: text with marks of significance, LaTeX, JSON, a table."""
+"""A comparison of runs, every two on the units that both cover, which prints itself.
+
+Text with marks of significance, LaTeX, JSON, a table.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations, groupby
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from tellapart.measures.ties import TieRule
+from tellapart.errors import BadInput
+from tellapart.measures.contrast import (
+    ROUNDING,
+    Couple,
+    RandomDraws,
+    Units,
+    contrasts,
+    kind_differences,
+    paired_units,
+    reduced_contrasts,
+    tally,
+)
+from tellapart.measures.measure import Contrast, Measure
+from tellapart.measures.scores import measures_of
+from tellapart.measures.ties import TieRule, check_rule
+from tellapart.score.run import Run
+from tellapart.stats.differences import holm
+from tellapart.stats.power import ALPHA, detectable, needed
 from tellapart.text.table_text import aligned, escape
+from tellapart.types import Bools
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 NOISE = "~"
@@ -18,7 +42,7 @@ _HEADS = ("A", "B", "A %", "B %", "A - B", "95% interval", "", "p", "p (Holm)", 
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedPair:
     """Two models on the units that both cover; values are shares, 0 to 1, or their differences.
 
     `kind` is "micro", "macro" or a kind of item. `p` is of the test over clusters, `p_holm` of the
@@ -101,7 +125,7 @@ class Pair:
 class Comparison:
     """All pairs, in the order benchmark, measure, kind; remarks say what was left out and why."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ComparedPair, ...]
     remarks: tuple[str, ...] = ()
 
     def only(self, **wanted: str) -> Comparison:
@@ -172,7 +196,7 @@ def _legend() -> str:
     )
 
 
-def _kinds(pair: Pair) -> str:
+def _kinds(pair: ComparedPair) -> str:
     """The span over kinds: a gain on one kind only should not hide in a mean."""
     if not pair.by_kind:
         return ""
@@ -189,7 +213,7 @@ def _probability(p: float) -> str:
     return "<0.0001" if p < 0.00005 else f"{p:.4f}"
 
 
-def _cells(pair: Pair) -> tuple[str, ...]:
+def _cells(pair: ComparedPair) -> tuple[str, ...]:
     return (
         pair.first,
         pair.second,
@@ -209,7 +233,7 @@ def _cells(pair: Pair) -> tuple[str, ...]:
     )
 
 
-def _latex_cells(pair: Pair) -> tuple[str, ...]:
+def _latex_cells(pair: ComparedPair) -> tuple[str, ...]:
     mark = pair.mark if pair.real else r"\sim"
     names = (pair.benchmark, pair.measure, pair.kind, pair.first, pair.second)
     needed = f"{pair.needed_units:,}" if not pair.real and pair.needed_units else "--"
@@ -224,3 +248,189 @@ def _latex_cells(pair: Pair) -> tuple[str, ...]:
         f"{pair.clusters:,}",
         needed,
     )
+
+
+DRAWS = 10_000
+LEAST_DRAWS = 100
+"""Sign flips for each test that is corrected for, so that a corrected p can fall to 0.01."""
+
+
+def compare_runs(
+    runs: Sequence[Run],
+    *,
+    measures: Sequence[str] | None = None,
+    ties: str = "wrong",
+    by_kind: bool = False,
+    resamples: int = DRAWS,
+    permutations: int = DRAWS,
+    seed: int = 0,
+) -> Comparison:
+    """Compare every two runs of each benchmark, measure by measure, on what both cover.
+
+    The interval of a difference is a paired bootstrap over clusters (groups of items that share
+    images), the test flips signs over clusters, and Holm's correction goes over all pairs of a
+    benchmark and measure. `by_kind` adds the macro average and each kind of item, corrected over
+    pairs and kinds together.
+    """
+    rule = check_rule(ties)
+    if min(resamples, permutations) < 1:
+        raise BadInput(
+            f"{min(resamples, permutations)} random draws tell nothing",
+            allowed="at least 1 resample and 1 permutation",
+        )
+    pairs: list[ComparedPair] = []
+    remarks: list[str] = []
+    by_benchmark: dict[str, list[Run]] = {}
+    for run in runs:
+        by_benchmark.setdefault(run.benchmark.sha256, []).append(run)
+    for sha256, together in by_benchmark.items():
+        if len(together) < 2:
+            remarks.append(f"{together[0]}: alone on its benchmark, nothing to compare it with")
+            continue
+        for measure in measures_of(together[0], measures):
+            draws = RandomDraws(resamples, permutations, seed, (sha256, measure.name))
+            places, units = paired_units(together, measure, rule)
+            comparer = _Comparer(together, measure, rule, draws, places, units)
+            pairs += comparer.pairs(by_kind)
+            remarks += comparer.remarks(by_kind)
+    if not pairs:
+        raise BadInput(
+            "there is nothing to compare",
+            where="; ".join(dict.fromkeys(remarks)),
+            allowed="two runs or more on the same benchmark that share units",
+            todo="make them with: tellapart evaluate MODEL MODEL --on BENCH --out RUNS",
+        )
+    return Comparison(tuple(pairs), tuple(dict.fromkeys(remarks)))
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """The models' names; where a model is there twice, with the run's folder or a number."""
+    often = Counter(run.model for run in runs)
+    made: list[str] = []
+    for place, run in enumerate(runs, 1):
+        name = run.model
+        if often[name] > 1:
+            name += f" ({run.folder.name if run.folder else f'run {place}'})"
+        made.append(name if name not in made else f"{name} #{place}")
+    return made
+
+
+@dataclass(frozen=True)
+class _Comparer:
+    """All pairs of one benchmark's runs by one measure; `places`: the runs that it applies to."""
+
+    runs: Sequence[Run]
+    measure: Measure
+    ties: TieRule
+    draws: RandomDraws
+    places: list[int]
+    units: Units
+
+    @property
+    def couples(self) -> list[Couple]:
+        """Every two columns that share units which count."""
+        every = combinations(range(len(self.places)), 2)
+        return [couple for couple in every if self.units.kept(couple).any()]
+
+    def pairs(self, by_kind: bool) -> list[ComparedPair]:
+        """All runs against each other, corrected for one another; then kind by kind."""
+        units = self.units
+        everything = np.ones(len(units.kind), dtype=bool)
+        own = [self._own_contrast(couple) for couple in self.couples]
+        found = [contrast for contrast in own if contrast is not None]
+        if found:
+            return corrected(self._rows("micro", everything, self.couples, found))
+        overall = corrected(self._compared("micro", everything))
+        if not by_kind or len(units.kinds) < 2:
+            return overall
+        finer = self._compared("macro", everything, 1 + len(units.kinds))
+        for code, kind in enumerate(units.kinds):
+            finer += self._compared(kind, units.kind == code, 1 + len(units.kinds))
+        return overall + corrected(finer)
+
+    def _compared(self, kind: str, wanted: Bools, families: int = 1) -> list[ComparedPair]:
+        couples = [c for c in self.couples if (self.units.kept(c) & wanted).any()]
+        if not couples:
+            return []
+        draws = replace(
+            self.draws,
+            purpose=(*self.draws.purpose, kind),
+            permutations=max(self.draws.permutations, LEAST_DRAWS * families * len(couples)),
+        )
+        macro = kind == "macro"
+        if self.measure.is_mean:
+            found = contrasts(self.units, wanted, couples, draws, macro=macro)
+        else:
+            found = reduced_contrasts(self.measure, self.units, wanted, couples, draws, macro=macro)
+        return self._rows(kind, wanted, couples, found)
+
+    def _own_contrast(self, couple: Couple) -> Contrast | None:
+        first, second = (self.runs[self.places[k]] for k in couple)
+        return self.measure.contrast(first, second, self.ties)
+
+    def _rows(
+        self, kind: str, wanted: Bools, couples: list[Couple], found: list[Contrast]
+    ) -> list[ComparedPair]:
+        names = labels(self.runs)
+        spans = kind in ("micro", "macro") and self.measure.by_item
+        return [
+            ComparedPair(
+                benchmark=self.runs[0].benchmark.name,
+                measure=self.measure.name,
+                kind=kind,
+                first=names[self.places[couple[0]]],
+                second=names[self.places[couple[1]]],
+                tie_rule=self.ties,
+                p_holm=contrast.p,
+                by_kind=kind_differences(self.measure, self.units, couple) if spans else {},
+                **asdict(contrast),
+                **asdict(tally(self.units, couple, wanted)),
+            )
+            for couple, contrast in zip(couples, found, strict=True)
+        ]
+
+    def _chances_differ(self, couple: Couple) -> bool:
+        chance = self.units.chance[self.units.shared(couple)][:, couple]
+        return not np.allclose(chance[:, 0], chance[:, 1])
+
+    def remarks(self, by_kind: bool) -> Iterator[str]:
+        """What a reader must know beside the numbers."""
+        names = labels(self.runs)
+        for place, name in enumerate(names):
+            if place not in self.places:
+                yield f"{self.measure.name} does not apply to {name}"
+        for couple in combinations(range(len(self.places)), 2):
+            if not self.units.kept(couple).any():
+                who = " and ".join(names[self.places[k]] for k in couple)
+                yield f"{who} share no unit of {self.measure.name} that counts"
+        if any(self._chances_differ(couple) for couple in self.couples):
+            yield f"by {self.measure.name} chance is not the same for all models (see measure)"
+        if by_kind and not self.measure.by_item:
+            yield f"{self.measure.name} compares all true captions with all foils: not by kind"
+
+
+def corrected(pairs: list[ComparedPair]) -> list[ComparedPair]:
+    """With Holm's correction over the pairs given, and what each would need to be seen.
+
+    Needed units are those at Holm's first and strictest step, 5% divided by the number of pairs,
+    so that they never contradict the marks.
+    """
+    if not pairs:
+        return []
+    adjusted = holm(np.array([pair.p for pair in pairs]))
+    alpha = ALPHA / len(pairs)
+    return [
+        _with_needs(replace(pair, p_holm=float(p)), alpha)
+        for pair, p in zip(pairs, adjusted, strict=True)
+    ]
+
+
+def _with_needs(pair: ComparedPair, alpha: float) -> ComparedPair:
+    error = pair.error
+    if not error:
+        return pair
+    pair = replace(pair, detectable=detectable(error, alpha=alpha))
+    if abs(pair.difference) < ROUNDING:
+        return pair
+    size = needed(pair.difference, error, pair.n, pair.clusters, alpha=alpha)
+    return replace(pair, needed_units=size.units, needed_clusters=size.clusters)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart.files import whole_file, write_text
-from tellapart.measures.estimate import Estimate
+from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.reports.score_tables import file_name
 from tellapart.text.table_text import percent

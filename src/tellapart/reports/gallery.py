@@ -22,7 +22,7 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput
 from tellapart.items import Item
-from tellapart.measures.estimate import asks_of
+from tellapart.measures.scores import asks_of
 from tellapart.questions import Ask, Question, questions
 from tellapart.reports.picks import Pick, Reader, State, reader, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults, StepCounter

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tellapart.measures.comparison import Pair
+from tellapart.measures.comparison import ComparedPair
 from tellapart.reports.charts import DrawnChart
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.picks import State
@@ -46,7 +46,7 @@ class Section:
     kinds_chart: DrawnChart | None
     kinds_note: str
     computed: bool
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ComparedPair, ...]
 
 
 @dataclass(frozen=True, slots=True)

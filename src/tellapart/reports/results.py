@@ -11,10 +11,9 @@ import polars as pl
 from tellapart import registry
 from tellapart.audits.guesses import BestGuess, guessable
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.measures.comparing import compare_runs
-from tellapart.measures.comparison import Pair
-from tellapart.measures.estimate import Estimate, asks_of, estimates
+from tellapart.measures.comparison import ComparedPair, compare_runs
 from tellapart.measures.measure import Measure
+from tellapart.measures.scores import Estimate, asks_of, estimates
 from tellapart.measures.ties import TieRule
 from tellapart.models.baselines import Blind
 from tellapart.questions import Ask
@@ -68,7 +67,7 @@ class BenchmarkResults:
     text_only: Entry
     computed: bool
     cues: Mapping[tuple[str, str], BestGuess] = field(default_factory=dict)
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[ComparedPair, ...] = ()
 
     @property
     def main(self) -> Measure:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tellapart import seeds
 from tellapart.files import write_text
-from tellapart.measures.estimate import Estimate
+from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.text.table_text import escape, percent
 

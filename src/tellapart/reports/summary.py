@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.measures.estimate import Estimate
+from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.text.table_text import percent
 

@@ -39,7 +39,7 @@ def compare(
     corrected over pairs and kinds together. There are as many `permutations` as `resamples` unless
     you say otherwise.
     """
-    from tellapart.measures.comparing import compare_runs
+    from tellapart.measures.comparison import compare_runs
     from tellapart.measures.scores import read_runs
 
     return compare_runs(

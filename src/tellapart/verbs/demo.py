@@ -86,7 +86,7 @@ class Demonstration:
         }
 
     def __str__(self) -> str:
-        from tellapart.measures.side_by_side import side_by_side
+        from tellapart.measures.scores import side_by_side
 
         return f"{side_by_side(self.scores, self.halved)}\n\n{self.people}\n\nreport: {self.report}"
 

@@ -86,7 +86,7 @@ def evaluate(
 
     In Python a model may also be an object with the methods of one.
     """
-    from tellapart.measures.estimate import asks_of
+    from tellapart.measures.scores import asks_of
     from tellapart.models.names import load
     from tellapart.score.engine import sample
     from tellapart.score.job import work_on
