@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.items import Item, Origin, Slot, check_item, content_of
+from tellapart.items import Grid, Item, Origin, Slot, check_item, content_of, drawn_order
 from tests.conftest import grid_item
 
 
@@ -48,3 +49,31 @@ def test_built_items_are_named_by_content_and_imported_ones_by_their_source():
 def test_bad_items_are_named(change, message):
     with pytest.raises(BadInput, match=message):
         check_item(replace(grid_item("x", 2, 2, {(0, 0)}), **change))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_the_true_option_stays_true_wherever_the_order_puts_it(order):
+    images = Grid.image_choice(("target", "x", "y"), ("A dog.", "A dog runs."), order)
+    assert {images.images[i] for i, _ in images.true} == {"target"}
+    assert {j for _, j in images.true} == {0, 1} and images.original in images.true
+    captions = Grid.caption_choice("1", ("x", "true", "y"), order, right=1)
+    assert [captions.captions[j] for _, j in captions.true] == ["true"]
+    slot = Slot(2, 0, 1, "x", "y")
+    foil = Grid.caption_choice("1", ("x", "true", "y"), order, right=1, slot=slot)
+    assert foil.slot is not None and foil.captions[foil.slot.caption] == "y"
+
+
+@pytest.mark.parametrize("across", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("down", [(0, 1), (1, 0)])
+def test_a_square_keeps_its_pairs_together(across, down):
+    grid = Grid.square(("a", "b"), ("of a", "of b"), across, down)
+    pairs = {(grid.images[i], grid.captions[j]) for i, j in grid.true}
+    assert pairs == {("a", "of a"), ("b", "of b")}
+    i, j = grid.original
+    assert (grid.images[i], grid.captions[j]) == ("a", "of a")
+    assert Grid.square(("a", "b"), ("x", "y"), across, down, original=False).original is None
+
+
+def test_two_options_are_put_into_both_orders():
+    orders = {drawn_order(seeds.rng(0, "coin", k)) for k in range(20)}
+    assert orders == {(0, 1), (1, 0)}

@@ -7,12 +7,15 @@ item type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from tellapart.errors import BadInput
 from tellapart.seeds import digest
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Cell = tuple[int, int]
 """A place in the grid: (index of the image, index of the caption)."""
@@ -74,6 +77,76 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """What an item shows and what of it is true: the ways to make one put options into an order.
+
+    `original` is the true cell of the pair that was there before anything was edited, where there
+    is such a pair. An order names, place by place, which option stands there: (1, 0) swaps two.
+    Builders and importers draw it (see `drawn_order`), so that no place gives the truth away.
+    """
+
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    true: frozenset[Cell]
+    original: Cell | None = None
+    slot: Slot | None = None
+
+    @classmethod
+    def image_choice(
+        cls, images: Sequence[str], captions: Sequence[str], order: Sequence[int]
+    ) -> Self:
+        """Captions that are all true of the first of some images (BISON)."""
+        place = order.index(0)
+        true = frozenset((place, j) for j in range(len(captions)))
+        return cls(tuple(images[k] for k in order), tuple(captions), true, (place, 0))
+
+    @classmethod
+    def caption_choice(
+        cls,
+        image: str,
+        captions: Sequence[str],
+        order: Sequence[int],
+        *,
+        right: int = 0,
+        slot: Slot | None = None,
+    ) -> Self:
+        """An image, and captions of which one is true of it (MCIC, SugarCrepe, FOIL).
+
+        `right`, and the caption that a slot names, count in the order given.
+        """
+        cell = (0, order.index(right))
+        moved = slot and replace(slot, caption=order.index(slot.caption))
+        return cls((image,), tuple(captions[k] for k in order), frozenset({cell}), cell, moved)
+
+    @classmethod
+    def square(
+        cls,
+        images: Sequence[str],
+        captions: Sequence[str],
+        image_order: Sequence[int],
+        caption_order: Sequence[int],
+        *,
+        original: bool = True,
+    ) -> Self:
+        """Two images and two captions, each true of the image at its place (BiVLC, Winoground).
+
+        `original` says that the first pair existed before the other was made from it.
+        """
+        cells = [(image_order.index(k), caption_order.index(k)) for k in (0, 1)]
+        return cls(
+            tuple(images[k] for k in image_order),
+            tuple(captions[k] for k in caption_order),
+            frozenset(cells),
+            cells[0] if original else None,
+        )
+
+
+def drawn_order(rng: np.random.Generator) -> tuple[int, int]:
+    """The order of two options by the toss of a coin."""
+    return (0, 1) if int(rng.integers(2)) == 0 else (1, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Who made an item, from what, with which seed; `notes` are the maker's own facts."""
 
@@ -104,17 +177,21 @@ class Item:
     content: str = ""
 
     @classmethod
-    def built(cls, maker: str, **parts: Any) -> Self:
+    def built(cls, maker: str, grid: Grid | None = None, **parts: Any) -> Self:
         """An item whose id comes from its content, for what the toolkit builds."""
-        bare = cls(id="", **parts)
+        bare = cls(id="", **_shown(grid), **parts)
         content = content_of(bare)
         return replace(bare, id=f"{maker}-{content[:12]}", content=content)
 
     @classmethod
-    def imported(cls, source: str, source_id: str, **parts: Any) -> Self:
+    def imported(cls, source: str, source_id: str, grid: Grid | None = None, **parts: Any) -> Self:
         """An item whose id is its source's own, for what comes from elsewhere."""
-        bare = cls(id=f"{source}:{source_id}", **parts)
+        bare = cls(id=f"{source}:{source_id}", **_shown(grid), **parts)
         return replace(bare, content=content_of(bare))
+
+
+def _shown(grid: Grid | None) -> dict[str, Any]:
+    return {f.name: getattr(grid, f.name) for f in fields(grid)} if grid else {}
 
 
 def content_of(item: Item) -> str:

@@ -18,7 +18,7 @@ from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.measures.choice import ACCURACY, ChoiceMeasure
 from tellapart.measures.comparison import Comparison, labels
-from tellapart.measures.contrast import RandomDraws, contrasts, reduced_contrasts
+from tellapart.measures.contrast import RandomDraws, contrasts, paired_units, reduced_contrasts
 from tellapart.measures.scores import estimates
 from tellapart.score.run import Run, save_run
 from tellapart.verbs.compare import compare

@@ -20,7 +20,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.files import write_json, write_parquet
-from tellapart.items import Item, Origin
+from tellapart.items import Grid, Item, Origin, drawn_order
 from tellapart.mine.captions import MinedCaptions, numbered
 from tellapart.mine.informativeness import Informativeness
 from tellapart.mine.neighbours.exact import Similarities
@@ -295,16 +295,8 @@ def _item(
     origin: Origin, seed: int, images: tuple[str, str], captions: tuple[str, ...], kind: str
 ) -> Item:
     """An item of target and decoy; the seed decides where the target stands."""
-    place = int(seeds.rng(seed, "bison", *images).integers(2))
-    return Item.built(
-        "bison",
-        images=images if place == 0 else images[::-1],
-        captions=captions,
-        true=frozenset((place, j) for j in range(len(captions))),
-        original=(place, 0),
-        kind=kind,
-        origin=origin,
-    )
+    order = drawn_order(seeds.rng(seed, "bison", *images))
+    return Item.built("bison", Grid.image_choice(images, captions, order), kind=kind, origin=origin)
 
 
 # Pairs for a study. In its first stage a person sees both images and the target's captions and

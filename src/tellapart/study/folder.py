@@ -38,7 +38,7 @@ from tellapart.corpus.world.scene import Scene, Thing
 from tellapart.corpus.world.world import arrange
 from tellapart.errors import BadImage, BadInput
 from tellapart.files import read_json, read_table, require_columns, whole_folder, write_json
-from tellapart.items import Image, Item, Origin
+from tellapart.items import Grid, Image, Item, Origin
 from tellapart.pictures import Picture
 from tellapart.study.keys import new_token, write_keys
 from tellapart.study.plan import (
@@ -190,10 +190,7 @@ def _pair_item(row: dict[str, Any]) -> Item:
     return Item.imported(
         "pair",
         str(row["pair"]),
-        images=(str(row["target"]), str(row["decoy"])),
-        captions=captions,
-        true=frozenset((0, j) for j in range(len(captions))),
-        original=(0, 0),
+        Grid.image_choice((str(row["target"]), str(row["decoy"])), captions, (0, 1)),
         kind="pair",
         origin=Origin("tellapart build bison", source_id=str(row["pair"]), notes={"captions": ids}),
     )

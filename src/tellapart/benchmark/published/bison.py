@@ -18,6 +18,7 @@ from tellapart.benchmark.published.fields import (
 )
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.errors import BadInput
+from tellapart.items import Grid
 
 FORM = '{"data": [{"bison_id", "caption", "image_candidates", "true_image_id"}, ...]}'
 COLLAPSED = "captions_with_white_space_collapsed"
@@ -50,11 +51,8 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
         collector.image(row.file, _file_name(candidate, image_id), image_id)
         for candidate, image_id in zip(candidates, ids, strict=True)
     ]
-    cell = (images.index(true), 0)
-    notes = row.notes("caption_id")
-    collector.add(
-        row, source_id, images=images, captions=(caption,), true={cell}, kind="bison", notes=notes
-    )
+    grid = Grid(tuple(images), (caption,), frozenset({(images.index(true), 0)}))
+    collector.add(row, source_id, grid, kind="bison", notes=row.notes("caption_id"))
     collector.facts[COLLAPSED] += caption != stored
 
 

@@ -15,7 +15,7 @@ from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_obj
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.benchmark.published.valse import confirmed_words, votes_of
 from tellapart.errors import BadInput
-from tellapart.items import Slot
+from tellapart.items import Grid, Slot
 from tellapart.text.content_words import LexiconTagger
 from tellapart.text.english import plural
 from tellapart.text.tokens import spans
@@ -93,10 +93,8 @@ def _add(collector: ItemCollector, pair: FoilPair, slot: Slot | None) -> None:
         collector.add_choice(row, source_id, image, captions, 1, kind=KIND, notes=notes, slot=slot)
         return
     true = {(0, 0)} if pair.original else set()
-    collector.add(
-        row, source_id, images=(image,), captions=captions, true=true, kind=KIND, notes=notes,
-        slot=slot,
-    )  # fmt: skip
+    grid = Grid((image,), tuple(captions), frozenset(true), slot=slot)
+    collector.add(row, source_id, grid, kind=KIND, notes=notes)
 
 
 def _valse(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> list[FoilPair]:

@@ -32,7 +32,7 @@ from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.files import can_be_written, suffix
-from tellapart.items import Cell, Image, Item, Origin, Slot, check_item
+from tellapart.items import Cell, Grid, Image, Item, Origin, Slot, check_item
 from tellapart.options import Help, Overwrite, Seed, SkipBad
 from tellapart.text.english import alike
 from tellapart.types import Progress, silent
@@ -241,21 +241,11 @@ class ItemCollector:
     # Items
 
     def add(
-        self,
-        row: SourceRow,
-        source_id: str,
-        *,
-        images: Sequence[str],
-        captions: Sequence[str],
-        true: set[Cell],
-        kind: str,
-        notes: Mapping[str, str],
-        original: Cell | None = None,
-        slot: Slot | None = None,
+        self, row: SourceRow, source_id: str, grid: Grid, *, kind: str, notes: Mapping[str, str]
     ) -> None:
         """One item as it is; raises where it cannot be asked."""
         item_id = f"{self.name}:{source_id}"
-        for options, noun in ((images, "images"), (captions, "captions")):
+        for options, noun in ((grid.images, "images"), (grid.captions, "captions")):
             if len(set(options)) < len(options):
                 raise BadInput(
                     f"two {noun} of {item_id} are the same",
@@ -263,18 +253,17 @@ class ItemCollector:
                 )
         if item_id in self._ids:
             raise BadInput(f"the id {item_id!r} occurs twice", allowed="every id once")
-        shuffled = "source_order" in notes and not self.options.keep_order
-        seed = self.options.seed if shuffled else None
-        if self.options.alike and slot is None:  # in one with a slot, places would move
-            captions = [alike(caption) for caption in captions]
+        slot = grid.slot
         if slot is not None:  # what else can be wrong is found on columns, for all items at once
-            origin = Origin(f"tellapart get {self.name}")
-            check_item(Item(item_id, tuple(images), tuple(captions), frozenset(true), kind, origin,
-                            original, slot))  # fmt: skip
+            check_item(Item.imported(self.name, source_id, grid, kind=kind, origin=Origin("")))
+        elif self.options.alike:  # in one with a slot, places would move
+            grid = replace(grid, captions=tuple(alike(caption) for caption in grid.captions))
+        shuffled = "source_order" in notes and not self.options.keep_order
         self._ids.add(item_id)
         self._rows.append(
-            (item_id, kind, images, captions, tuple(sorted(true)), original,
-             slot and slot_fields(slot), row.file.name, source_id, seed, notes_text(notes))
+            (item_id, kind, grid.images, grid.captions, tuple(sorted(grid.true)), grid.original,
+             slot and slot_fields(slot), row.file.name, source_id,
+             self.options.seed if shuffled else None, notes_text(notes))
         )  # fmt: skip
 
     def extend(
@@ -312,18 +301,9 @@ class ItemCollector:
     ) -> None:
         """An image and captions of which one is true (`right` is its place in the source)."""
         order = self._order(source_id, "captions", len(captions))
-        cell = (0, order.index(right))
-        self.add(
-            row,
-            source_id,
-            images=(image,),
-            captions=[captions[k] for k in order],
-            true={cell},
-            kind=kind,
-            notes={**(notes or {}), "source_order": " ".join(map(str, order))},
-            original=cell,
-            slot=slot and replace(slot, caption=order.index(slot.caption)),
-        )
+        grid = Grid.caption_choice(image, captions, order, right=right, slot=slot)
+        source_order = {"source_order": " ".join(map(str, order))}
+        self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), **source_order})
 
     def add_square(
         self,
@@ -342,18 +322,9 @@ class ItemCollector:
         """
         across = self._order(source_id, "images", 2)
         down = self._order(source_id, "captions", 2)
-        cells = [(across.index(k), down.index(k)) for k in (0, 1)]
+        grid = Grid.square(images, captions, across, down, original=original)
         order = f"images {across[0]} {across[1]}, captions {down[0]} {down[1]}"
-        self.add(
-            row,
-            source_id,
-            images=[images[k] for k in across],
-            captions=[captions[k] for k in down],
-            true=set(cells),
-            kind=kind,
-            notes={**(notes or {}), "source_order": order},
-            original=cells[0] if original else None,
-        )
+        self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), "source_order": order})
 
     def _order(self, source_id: str, what: str, number: int) -> list[int]:
         """The source's places in the order in which an item has them: shuffled by the seed."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.items import Item, Origin, Slot, Word
+from tellapart.items import Grid, Item, Origin, Slot, Word, drawn_order
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
 from tellapart.mine.foil.hardest import Hardness, by_hardness
@@ -101,11 +101,11 @@ class FoilItems:
         image = foils.images[int(foils.image_of[caption])]
         caption_id = foils.caption_ids[caption]
         foil_caption, original = foils.written(row), foils.words.texts[caption]
-        place = int(seeds.rng(self.seed, "foil", "order", caption_id).integers(2))
+        order = drawn_order(seeds.rng(self.seed, "foil", "order", caption_id))
         target = foils.table.names[int(foils.target[row])]
         foil = foils.table.names[int(foils.foil[row])]
         slot = Slot(
-            caption=1 - place,
+            caption=1,
             start=foil_caption.start,
             end=foil_caption.end,
             target=target.word,
@@ -117,14 +117,11 @@ class FoilItems:
         notes = {"target": target.word, "foil": foil.word}
         if self.method.split != "none":
             notes["split"] = self.method.part
+        captions = (original, foil_caption.text)
         return Item.built(
             "foil",
-            images=(image,),
-            captions=(original, foil_caption.text) if place == 0 else (foil_caption.text, original),
-            true=frozenset({(0, place)}),
-            original=(0, place),
+            Grid.caption_choice(image, captions, order, slot=slot),
             kind=target.supercategory,
-            slot=slot,
             origin=Origin(
                 "tellapart build foil", foils.corpus.name, caption_id, self.seed, notes=notes
             ),

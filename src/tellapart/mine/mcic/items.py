@@ -17,7 +17,7 @@ from tellapart.benchmark.benchmark import Card, make_benchmark, write_benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.files import write_parquet, write_text
-from tellapart.items import Item, Origin
+from tellapart.items import Grid, Item, Origin
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.mcic.score import REASONS, ChosenDecoys, Guards
 from tellapart.mine.mcic.tuning import Trial, draw_curves
@@ -124,15 +124,9 @@ class McicSplit:
 
 def mcic_item(image: str, captions: Sequence[str], place: int, origin: Origin) -> Item:
     """An image and several captions, of which the one at a place is true."""
-    return Item.built(
-        "mcic",
-        images=(image,),
-        captions=tuple(captions),
-        true=frozenset({(0, place)}),
-        original=(0, place),
-        kind="mcic",
-        origin=origin,
-    )
+    order = range(len(captions))  # whoever calls has drawn the place
+    grid = Grid.caption_choice(image, captions, order, right=place)
+    return Item.built("mcic", grid, kind="mcic", origin=origin)
 
 
 def mcic_origin(

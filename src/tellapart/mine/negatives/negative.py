@@ -15,7 +15,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
-from tellapart.items import KINDS, Item, Origin
+from tellapart.items import KINDS, Grid, Item, Origin
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.negatives import NegativesMethod
 from tellapart.store.cache import default_folder
@@ -230,19 +230,10 @@ def negative_item(corpus: Corpus, negative: Negative, *, as_written: bool, seed:
     both = (negative.original, negative.text)
     if not as_written:
         both = (alike(both[0]), alike(both[1]))
-    changed = {"was": negative.was, "now": negative.now}
+    notes = {"was": negative.was, "now": negative.now, **negative.notes}
     return Item.built(
         "negatives",
-        images=(negative.image,),
-        captions=both if place == 0 else both[::-1],
-        true=frozenset({(0, place)}),
-        original=(0, place),
+        Grid.caption_choice(negative.image, both, (place, 1 - place)),
         kind=negative.kind,
-        origin=Origin(
-            "tellapart build negatives",
-            corpus.name,
-            negative.caption,
-            seed,
-            {**changed, **negative.notes},
-        ),
+        origin=Origin("tellapart build negatives", corpus.name, negative.caption, seed, notes),
     )

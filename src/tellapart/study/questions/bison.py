@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tellapart import seeds
-from tellapart.items import Item
+from tellapart.items import Grid, Item, drawn_order
 from tellapart.study.questions.question import (
     KeptTask,
     Matter,
@@ -82,16 +82,10 @@ class PickCaption(QuestionType):
     def make_item(self, kept: KeptTask) -> Item:
         """The caption that was picked for a pair, with the target at a place drawn by the seed."""
         target, decoy = kept.matter.images[:2]
-        place = int(seeds.rng(kept.seed, "verified", target, decoy).integers(2))
-        return Item.built(
-            "bison",
-            images=(target, decoy) if place == 0 else (decoy, target),
-            captions=(kept.matter.captions[int(kept.chosen)],),
-            true=frozenset({(place, 0)}),
-            original=(place, 0),
-            kind="bison",
-            origin=kept.origin,
-        )
+        order = drawn_order(seeds.rng(kept.seed, "verified", target, decoy))
+        captions = (kept.matter.captions[int(kept.chosen)],)
+        grid = Grid.image_choice((target, decoy), captions, order)
+        return Item.built("bison", grid, kind="bison", origin=kept.origin)
 
 
 def _target(item: Item) -> int | None:

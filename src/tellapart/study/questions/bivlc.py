@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tellapart.items import Item
+from tellapart import seeds
+from tellapart.items import Grid, Item, drawn_order
 from tellapart.study.questions.question import (
     KeptTask,
     Matter,
@@ -94,15 +95,11 @@ class BestImage(QuestionType):
         matter = kept.matter
         if len(matter.captions) != 2:
             return None
-        return Item.built(
-            "bivlc",
-            images=(matter.images[-1], matter.images[int(kept.chosen)]),
-            captions=(matter.captions[1], matter.captions[0]),
-            true=frozenset({(0, 0), (1, 1)}),
-            original=(0, 0),
-            kind=kept.source.kind,
-            origin=kept.origin,
-        )
+        images = (matter.images[-1], matter.images[int(kept.chosen)])
+        captions = (matter.captions[1], matter.captions[0])
+        rng = seeds.rng(kept.seed, "verified", *images)
+        grid = Grid.square(images, captions, drawn_order(rng), drawn_order(rng))
+        return Item.built("bivlc", grid, kind=kept.source.kind, origin=kept.origin)
 
 
 class FirstSecondBoth(QuestionType):

@@ -131,22 +131,14 @@ def _scene(corpus: Corpus, image_id: str) -> Scene:
 
 def _item(corpus: Corpus, image: str, negative: str, miss: NearMiss, seed: int) -> Item:
     from tellapart import seeds
-    from tellapart.items import Item, Origin
+    from tellapart.items import Grid, Item, Origin
 
-    order = seeds.rng(seed, "bivlc", "order", image).integers(2, size=2).tolist()
-    images = (image, negative) if order[0] == 0 else (negative, image)
+    coins = seeds.rng(seed, "bivlc", "order", image).integers(2, size=2).tolist()
+    orders = [(coin, 1 - coin) for coin in coins]
     captions = (miss.caption, miss.negative_caption)
-    captions = captions if order[1] == 0 else captions[::-1]
-    original = (order[0], order[1])
-    return Item.built(
-        "bivlc",
-        images=images,
-        captions=captions,
-        true=frozenset({original, (1 - order[0], 1 - order[1])}),
-        original=original,
-        kind=miss.kind,
-        origin=Origin("tellapart build bivlc", corpus.name, image, seed),
-    )
+    grid = Grid.square((image, negative), captions, *orders)
+    origin = Origin("tellapart build bivlc", corpus.name, image, seed)
+    return Item.built("bivlc", grid, kind=miss.kind, origin=origin)
 
 
 VERB = builder_verb(bivlc, "tellapart build bivlc my-world my-bivlc --kinds swap-object")
