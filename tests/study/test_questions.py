@@ -20,7 +20,14 @@ from tellapart.study.questions.page import (
     view,
     word_spans,
 )
-from tellapart.study.questions.question import Following, Matter, PersonAnswer, QuestionType, Truth
+from tellapart.study.questions.question import (
+    Following,
+    KeptTask,
+    Matter,
+    PersonAnswer,
+    QuestionType,
+    Truth,
+)
 
 NAMES = questions.types.names()
 
@@ -210,3 +217,20 @@ def test_orders_are_drawn_by_seed_and_use_every_place():
     assert draw_order(form, 3, "a") == draw_order(form, 3, "a") != draw_order(form, 4, "a")
     places = {draw_order(form, 0, person).index(3) for person in range(60)}
     assert places == {0, 1, 2, 3, 4}
+
+
+def test_a_verified_square_is_shuffled_and_keeps_its_pairs():
+    source = grid_item("x", 2, 2, {(0, 0), (1, 1)}, original=(0, 0))
+    matter = Matter("x", "best-image", ("made", "photo"), ("negative", "positive"))
+    places = set()
+    for seed in range(20):
+        kept = KeptTask(matter, "0", source, Origin("test"), seed)
+        item = questions.types.get("best-image").make_item(kept)
+        places.add(item.original)
+        assert {(item.images[i], item.captions[j]) for i, j in item.true} == {
+            ("photo", "positive"),
+            ("made", "negative"),
+        }
+        i, j = item.original
+        assert (item.images[i], item.captions[j]) == ("photo", "positive")
+    assert len(places) == 4
