@@ -47,12 +47,11 @@ class Player:
         return self.run(lambda conn: job(conn, sessions.seat_of(conn, self.study, self.session)))
 
     def work(self) -> dict[str, Any]:
-        return self.run(lambda conn: annotators.work(conn, self.study, self.session, _address))
+        return self.run(lambda conn: annotators.work(conn, self.study, self.session))
 
     def answer(self, number: int, value: str, word: int | None = None, revise: bool = False) -> Any:
         reply = SentAnswer(number, value, word, 1000, revise)
-
-        parts = (self.study, self.session, _address, reply)
+        parts = (self.study, self.session, reply)
         return self.run(lambda conn: annotators.answer_and_work(conn, *parts))
 
     def go(self, choose: Callable[[Player, dict[str, Any]], str], most: int = 10_000) -> int:
@@ -64,10 +63,6 @@ class Player:
             self.seen.append(state["task"])
             state = self.answer(state["task"]["number"], choose(self, state["task"]))
         return most
-
-
-def _address(seat: sessions.Seat, number: int, place: int) -> str:
-    return f"/{seat.id}/{number}/{place}"
 
 
 def join(study: OpenStudy, number: int) -> list[Player]:

@@ -308,20 +308,29 @@ def _reserve_in(
 
 def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
     """A training example, attention check or gold item, if one is due."""
-    rules, seed = stage.rules, study.plan.seed
     if seat.trained < stage.training:
         # nobody is trained for nothing
         free = seat.trained or conn.execute(_FREE, _at_stage(seat, stage)).first()
         row = _unseen(conn, seat, stage, "training") if free else None
         seat.trained += row is not None
         return row
-    if seat.checks < min(stage.checks, due(rules.checks, seat.served, seed, seat.code, "check")):
+    extras = extras_due(study, seat.code, stage, seat.served)
+    if seat.checks < extras["check"]:
         seat.checks += 1
         return _unseen(conn, seat, stage, "check")
-    if seat.golds < min(stage.golds, due(rules.gold, seat.served, seed, seat.code, "gold")):
+    if seat.golds < extras["gold"]:
         seat.golds += 1
         return _unseen(conn, seat, stage, "gold")
     return None
+
+
+def extras_due(study: OpenStudy, code: str, stage: OpenStage, items: int) -> dict[str, int]:
+    """How many checks and gold items a person should have had after this many items."""
+    seed, rules = study.plan.seed, stage.rules
+    return {
+        "check": min(stage.checks, due(rules.checks, items, seed, code, "check")),
+        "gold": min(stage.golds, due(rules.gold, items, seed, code, "gold")),
+    }
 
 
 def _unseen(conn: Connection, seat: Seat, stage: OpenStage, role: str) -> Any:

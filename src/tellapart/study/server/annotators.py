@@ -6,7 +6,6 @@ is before them and how far they are; never which tasks are checks or gold, nor w
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Cookie, Path, Response
@@ -14,7 +13,7 @@ from pydantic import Field
 from sqlalchemy import Connection, bindparam, func, select
 
 from tellapart.study import people, sessions
-from tellapart.study.assignment import Assignment, arrive, find_assigned, held
+from tellapart.study.assignment import Assignment, arrive, extras_due, find_assigned, held
 from tellapart.study.judgements import (
     NotThere,
     SentAnswer,
@@ -24,27 +23,16 @@ from tellapart.study.judgements import (
     stored_answer,
 )
 from tellapart.study.questions.page import shown_value, view
-from tellapart.study.server.calls import (
-    Body,
-    Here,
-    Nothing,
-    Server,
-    TokenBody,
-    json_response,
-    with_session,
-)
+from tellapart.study.server.calls import Body, Here, Nothing, TokenBody, json_response
 from tellapart.study.sessions import NotAllowed, Seat
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStage, OpenStudy
-from tellapart.study.tasks import due
 
 router = APIRouter(prefix="/api", tags=["annotators"])
 COOKIE = "tellapart"
 Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PlatformId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
-Addresses = Callable[[Seat, int, int], str]
-"""From a person, the number of their task and a place among its pictures to an address."""
 _A, _T = t.assignment.c, t.task.c
 _LAST = (
     select(func.max(_A.number))
@@ -86,26 +74,23 @@ class Confirmed(Body):
 @router.post("/join")
 async def join(here: Here, body: TokenBody) -> Response:
     """Begin a session with a personal link's token."""
-    token = await here.run(lambda conn: people.join(conn, here.study, body.token))
-    return with_session(json_response({"joined": True}), here, COOKIE, token, "/")
+    return await here.begin(lambda conn: people.join(conn, here.study, body.token), COOKIE, "/")
 
 
 @router.post("/join/prolific")
 async def join_from_prolific(here: Here, body: Visit) -> Response:
     """Begin a session with the ids that Prolific puts into its links."""
     visitor = people.Visitor(body.PROLIFIC_PID, body.STUDY_ID, body.SESSION_ID)
-    token = await here.run(lambda conn: people.join_from_prolific(conn, here.study, visitor))
-    return with_session(json_response({"joined": True}), here, COOKIE, token, "/")
+    return await here.begin(
+        lambda conn: people.join_from_prolific(conn, here.study, visitor), COOKIE, "/"
+    )
 
 
 @router.get("/me")
 async def me(here: Here, session: Session = "") -> Response:
     """Who is signed in, and what the study says."""
-
-    def job(conn: Connection) -> dict[str, Any]:
-        return about(here.study, sessions.seat_of(conn, here.study, session, lock=False))
-
-    return json_response(await here.read(job))
+    seat = await here.read(lambda conn: sessions.seat_of(conn, here.study, session, lock=False))
+    return json_response(about(here.study, seat))
 
 
 @router.post("/consent")
@@ -115,7 +100,7 @@ async def consent(here: Here, body: Agreed, session: Session = "") -> Response:
     def job(conn: Connection) -> dict[str, Any]:
         if body.agree:
             sessions.consent(conn, here.study, sessions.seat_of(conn, here.study, session))
-        return work(conn, here.study, session, _addresses(here))
+        return work(conn, here.study, session)
 
     return json_response(await here.run(job))
 
@@ -123,22 +108,16 @@ async def consent(here: Here, body: Agreed, session: Session = "") -> Response:
 @router.post("/next")
 async def following(here: Here, _body: Nothing, session: Session = "") -> Response:
     """The task before this person, and the one after it."""
-
-    def job(conn: Connection) -> dict[str, Any]:
-        return work(conn, here.study, session, _addresses(here))
-
-    return json_response(await here.run(job))
+    return json_response(await here.run(lambda conn: work(conn, here.study, session)))
 
 
 @router.post("/answers")
 async def answers(here: Here, body: AnswerBody, session: Session = "") -> Response:
     """Take an answer and give the next task; the same answer may be sent again."""
-    reply = SentAnswer(body.number, body.value, body.word, body.milliseconds, body.revise)
-
-    def job(conn: Connection) -> dict[str, Any]:
-        return answer_and_work(conn, here.study, session, _addresses(here), reply)
-
-    return json_response(await here.run(job))
+    sent = SentAnswer(**dict(body))
+    return json_response(
+        await here.run(lambda conn: answer_and_work(conn, here.study, session, sent))
+    )
 
 
 @router.get("/tasks/{number}")
@@ -153,7 +132,7 @@ async def task(here: Here, number: Number, session: Session = "") -> Response:
         before = stored_answer(conn, assignment)
         value = before and shown_value(assignment.form(), assignment.order, before.choice)
         return {
-            "task": shown(seat, assignment, _addresses(here)),
+            "task": shown(here.study, seat, assignment),
             "answer": before and {"value": value, "word": before.word},
             "may_revise": may_revise(conn, seat, assignment),
         }
@@ -175,10 +154,7 @@ async def pause(here: Here, _body: Nothing, session: Session = "") -> Response:
 @router.post("/leave")
 async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
     """End the session on this browser."""
-    await here.run(lambda conn: sessions.end_session(conn, session))
-    response = json_response({"left": True})
-    response.delete_cookie(COOKIE, path="/")
-    return response
+    return await here.leave(session, COOKIE, "/")
 
 
 @router.post("/delete-me")
@@ -194,13 +170,6 @@ async def delete_me(here: Here, _body: Confirmed, session: Session = "") -> Resp
     return response
 
 
-def _addresses(here: Server) -> Addresses:
-    def address(seat: Seat, number: int, place: int) -> str:
-        return f"/images/{number}-{place}-{here.study.keys.picture(seat.id, number, place)}"
-
-    return address
-
-
 def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
     """What a person's page needs before any task: all that stays the same."""
     plan = study.plan
@@ -210,7 +179,7 @@ def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
             "contact": plan.contact,
             "consent": plan.consent,
             "thanks": plan.thanks,
-            "stages": list(map(_stage, study.stages)),
+            "stages": [_stage(stage) for stage in study.stages],
         },
         "person": {
             "code": seat.code,
@@ -232,44 +201,36 @@ def _stage(stage: OpenStage) -> dict[str, Any]:
     return shown
 
 
-def work(conn: Connection, study: OpenStudy, session: str, addresses: Addresses) -> dict[str, Any]:
+def work(conn: Connection, study: OpenStudy, session: str) -> dict[str, Any]:
     """The task before a person and the one after it, reserved for them."""
     seat, waiting = arrive(conn, study, session)
-    if seat.consented_at is None:
-        return _nothing("consent")
-    if seat.state != "active":
-        return _nothing("stopped")
+    if seat.consented_at is None or seat.state != "active":
+        state = "consent" if seat.consented_at is None else "stopped"
+        nothing = ("stage", "progress", "task", "ahead", "back")
+        return {"state": state, **dict.fromkeys(nothing), "completion_code": ""}
     last = conn.execute(_LAST, {"person": seat.id}).scalar()
-    return _work(conn, study, seat, addresses, waiting, last)
+    return _work(conn, study, seat, waiting, last)
 
 
 def answer_and_work(
-    conn: Connection, study: OpenStudy, session: str, addresses: Addresses, reply: SentAnswer
+    conn: Connection, study: OpenStudy, session: str, sent: SentAnswer
 ) -> dict[str, Any]:
     """Take an answer, then give the next task, in one transaction."""
     seat, waiting = arrive(conn, study, session)
     if seat.consented_at is None or seat.state != "active":
         raise NotAllowed("answers are taken after consent only", todo="reload the page")
-    taken = answer(conn, study, seat, reply, waiting)
-    left = [assignment for assignment in waiting if assignment.number != reply.number]
-    last = None if taken.assignment.role == "training" else reply.number
-    return {
-        **_work(conn, study, seat, addresses, left, last),
-        "feedback": feedback(taken),
-    }
+    taken = answer(conn, study, seat, sent, waiting)
+    left = [assignment for assignment in waiting if assignment.number != sent.number]
+    last = None if taken.assignment.role == "training" else sent.number
+    return {**_work(conn, study, seat, left, last), "feedback": feedback(taken)}
 
 
 def _work(
-    conn: Connection,
-    study: OpenStudy,
-    seat: Seat,
-    addresses: Addresses,
-    waiting: list[Assignment],
-    last: int | None,
+    conn: Connection, study: OpenStudy, seat: Seat, waiting: list[Assignment], last: int | None
 ) -> dict[str, Any]:
     mine = held(conn, study, seat, waiting)
     state = "work" if mine else "wait" if _more_to_come(conn, study, seat) else "done"
-    views = [shown(seat, assignment, addresses) for assignment in mine]
+    views = [shown(study, seat, assignment) for assignment in mine]
     return {
         "state": state,
         "stage": None if seat.stage_id is None else study.stage(seat.stage_id).rules.name,
@@ -281,12 +242,13 @@ def _work(
     }
 
 
-def shown(seat: Seat, assignment: Assignment, addresses: Addresses) -> dict[str, Any]:
+def shown(study: OpenStudy, seat: Seat, assignment: Assignment) -> dict[str, Any]:
     """A task as this person sees it; only training is told apart from the rest."""
     places = {image: place for place, image in enumerate(assignment.pictures())}
 
     def address(image: int) -> str:
-        return addresses(seat, assignment.number, places[image])
+        number, place = assignment.number, places[image]
+        return f"/images/{number}-{place}-{study.keys.picture(seat.id, number, place)}"
 
     return {
         "number": assignment.number,
@@ -301,18 +263,12 @@ def feedback(taken: TakenAnswer) -> dict[str, Any] | None:
     assignment, truth = taken.assignment, taken.assignment.matter.truth
     if assignment.role != "training" or truth is None:
         return None
-    right = sorted(truth.choices)
     return {
         "right": bool(taken.right),
-        "value": shown_value(assignment.form(), assignment.order, right[0]),
+        "value": shown_value(assignment.form(), assignment.order, min(truth.choices)),
         "words": sorted(truth.words),
         "explanation": assignment.matter.explanation,
     }
-
-
-def _nothing(state: str) -> dict[str, Any]:
-    nothing = ("stage", "progress", "task", "ahead", "back")
-    return {"state": state, **dict.fromkeys(nothing), "completion_code": ""}
 
 
 def _progress(study: OpenStudy, seat: Seat, mine: list[Assignment]) -> dict[str, Any]:
@@ -320,19 +276,15 @@ def _progress(study: OpenStudy, seat: Seat, mine: list[Assignment]) -> dict[str,
     training = sum(assignment.role == "training" for assignment in mine)
     done = seat.served + seat.checks + seat.golds - (len(mine) - training)
     stage = None if seat.stage_id is None else study.stage(seat.stage_id)
+    limit = None
+    if stage is not None and stage.rules.at_most:
+        most = stage.rules.at_most
+        limit = most + sum(extras_due(study, seat.code, stage, most - 1).values())
     return {
         "done": max(0, done),
-        "of": None if stage is None else _limit(study, seat, stage),
+        "of": limit,
         "training": {"done": seat.trained - training, "of": stage.training if stage else 0},
     }
-
-
-def _limit(study: OpenStudy, seat: Seat, stage: OpenStage) -> int | None:
-    most, seed, code = stage.rules.at_most, study.plan.seed, seat.code
-    if not most:
-        return None
-    checks = min(stage.checks, due(stage.rules.checks, most - 1, seed, code, "check"))
-    return most + checks + min(stage.golds, due(stage.rules.gold, most - 1, seed, code, "gold"))
 
 
 def _more_to_come(conn: Connection, study: OpenStudy, seat: Seat) -> bool:

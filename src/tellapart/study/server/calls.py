@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import Connection
 
 from tellapart.study.server.guard import RateLimits
 from tellapart.study.server.pictures import Pictures
-from tellapart.study.sessions import DAYS
+from tellapart.study.sessions import DAYS, end_session
+from tellapart.study.store.database import Job
 from tellapart.study.study import OpenStudy
 
 T = TypeVar("T")
@@ -29,13 +28,32 @@ class Server:
     limits: RateLimits
     url: str
 
-    async def run(self, job: Callable[[Connection], T]) -> T:
+    async def run(self, job: Job[T]) -> T:
         """Run a job of the database without holding up other requests."""
         return await asyncio.wrap_future(self.study.database.submit(job))
 
-    async def read(self, job: Callable[[Connection], T]) -> T:
+    async def read(self, job: Job[T]) -> T:
         """Run a job that only reads."""
         return await asyncio.wrap_future(self.study.database.read(job))
+
+    async def begin(self, job: Job[str], cookie: str, path: str) -> Response:
+        """Put the token of the session that a job begins into a cookie.
+
+        Scripts cannot read the cookie, and requests of other sites do not carry it.
+        """
+        response = json_response({"joined": True})
+        response.set_cookie(
+            cookie, await self.run(job), max_age=DAYS * 86_400, path=path,
+            httponly=True, samesite="strict", secure=self.url.startswith("https:"),
+        )  # fmt: skip
+        return response
+
+    async def leave(self, session: str, cookie: str, path: str) -> Response:
+        """End a session and take its cookie away."""
+        await self.run(lambda conn: end_session(conn, session))
+        response = json_response({"left": True})
+        response.delete_cookie(cookie, path=path)
+        return response
 
 
 async def server_of(request: Request) -> Server:
@@ -64,15 +82,6 @@ class Nothing(Body):
 
 
 def json_response(value: Any) -> Response:
-    """A value as JSON, written at once: it consists of plain values."""
+    """Plain values as JSON; FastAPI's own encoder would look at each of them first."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     return Response(body, media_type="application/json")
-
-
-def with_session(response: Response, here: Server, name: str, token: str, path: str) -> Response:
-    """Add a cookie that scripts cannot read and that other sites' requests do not carry."""
-    response.set_cookie(
-        name, token, max_age=DAYS * 86_400, path=path,
-        httponly=True, samesite="strict", secure=here.url.startswith("https:"),
-    )  # fmt: skip
-    return response
