@@ -17,6 +17,11 @@ PLAN_FILE = "study.toml"
 STOPS = ("full", "decided")
 KEEPS = ("majority", "all", "first")
 ONCE = ("item", "question")
+RANGES: dict[str, tuple[float, float]] = {
+    "judgements": (1, 1000), "at_most": (0, 10**9), "minutes": (0.05, 60 * 24 * 30),
+    "twice": (0, 1), "checks": (0, 0.5), "gold": (0, 0.5),
+}  # fmt: skip
+"""The least and the most that a stage's rules may say."""
 HEAD = """\
 # Made by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
 # minutes, checks, gold and what concerns Prolific may be edited at any time, and training.json;
@@ -98,7 +103,7 @@ def check_plan(plan: StudyPlan, where: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"two stages are called {name!r}", where=where, allowed="each name once")
-    _one_of("once", plan.once, ONCE, where)
+    _check_choice(plan, "once", ONCE, where)
     if not -(2**63) <= plan.seed < 2**63:
         raise BadInput(f"seed = {plan.seed}", where=where, allowed="a whole number of 64 bits")
     for stage in plan.stages:
@@ -120,27 +125,30 @@ def _check_stage(stage: Stage, where: str) -> None:
     except UnknownName as error:
         error.where = where
         raise
-    _one_of("stop", stage.stop, STOPS, where)
-    _one_of("keep", stage.keep, KEEPS, where)
-    _within("judgements", stage.judgements, 1, 1000, where)
-    _within("at_most", stage.at_most, 0, 10**9, where)
-    _within("minutes", stage.minutes, 0.05, 60 * 24 * 30, where)
-    _within("twice", stage.twice, 0, 1, where)
-    _within("checks", stage.checks, 0, 0.5, where)
-    _within("gold", stage.gold, 0, 0.5, where)
+    for rule, choices in (("stop", STOPS), ("keep", KEEPS)):
+        _check_choice(stage, rule, choices, where)
+    for rule, (low, high) in RANGES.items():
+        value = getattr(stage, rule)
+        if not low <= value <= high:
+            raise BadInput(f"{rule} = {value}", where=where, allowed=f"{low:g} to {high:g}")
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...], where: str) -> None:
-    if value not in allowed:
-        raise BadInput(f"{name} = {value!r}", where=where, allowed=" or ".join(allowed))
-
-
-def _within(name: str, value: float, low: float, high: float, where: str) -> None:
-    if not low <= value <= high:
-        raise BadInput(f"{name} = {value}", where=where, allowed=f"{low:g} to {high:g}")
+def _check_choice(
+    rules: StudyPlan | Stage, name: str, choices: tuple[str, ...], where: str
+) -> None:
+    value = getattr(rules, name)
+    if value not in choices:
+        raise BadInput(f"{name} = {value!r}", where=where, allowed=" or ".join(choices))
 
 
 T = TypeVar("T", StudyPlan, Stage)
+TOML_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "text"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "true or false"),
+}
+"""By the type of a field: what TOML may have for it, and how that is called."""
 
 
 def write_plan(plan: StudyPlan, path: Path) -> None:
@@ -185,29 +193,15 @@ def _from_toml(sort: type[T], values: dict[str, Any], where: str) -> T:
             error = UnknownName("setting", name, known)
             error.where = where
             raise error
-        _check_type(name, value, str(known[name].type), where)
+        wanted = str(known[name].type)
+        types, called = TOML_TYPES.get(wanted, ((object,), ""))
+        # True is an int in Python, and no number in a plan
+        if not isinstance(value, types) or isinstance(value, bool) != (wanted == "bool"):
+            raise BadInput(f"{name} = {value!r}", where=where, allowed=called)
     missing = [n for n, f in known.items() if f.default is MISSING and n not in values]
     if missing:
         raise BadInput(f"{missing[0]} is not set", where=where)
     return sort(**values)
-
-
-TOML_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    "str": ((str,), "text"),
-    "int": ((int,), "a whole number"),
-    "float": ((int, float), "a number"),
-    "bool": ((bool,), "true or false"),
-}
-"""By the type of a field: what TOML may have for it, and how that is called."""
-
-
-def _check_type(name: str, value: Any, wanted: str, where: str) -> None:
-    if wanted not in TOML_TYPES:
-        return
-    types, called = TOML_TYPES[wanted]
-    # True is an int in Python, and no number in a plan
-    if not isinstance(value, types) or isinstance(value, bool) != (wanted == "bool"):
-        raise BadInput(f"{name} = {value!r}", where=where, allowed=called)
 
 
 @dataclass(frozen=True, slots=True)

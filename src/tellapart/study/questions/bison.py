@@ -23,6 +23,7 @@ from tellapart.study.questions.question import (
     Truth,
     numbered,
     true_images,
+    which_picture,
 )
 
 
@@ -146,13 +147,8 @@ class WhichImage(QuestionType):
 
     def form(self, matter: Matter) -> TaskForm:
         """Two pictures, then both and neither."""
-        return TaskForm(
-            "Which picture does the caption describe?",
-            shown=(ShownPart("Caption", matter.captions[0]),),
-            options=numbered(images=2),
-            fixed=(Option("both", "Both pictures"), Option("neither", "Neither picture")),
-            places=("First picture", "Second picture"),
-        )
+        both, neither = Option("both", "Both pictures"), Option("neither", "Neither picture")
+        return which_picture(matter, both, neither, places=("First picture", "Second picture"))
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
         """The caption that someone picked for the first of two images, asked without telling."""

@@ -23,6 +23,7 @@ from tellapart.study.questions.question import (
     Truth,
     numbered,
     true_images,
+    which_picture,
 )
 
 
@@ -143,13 +144,8 @@ class FirstSecondBoth(QuestionType):
 
     def form(self, matter: Matter) -> TaskForm:
         """Two pictures, then both."""
-        return TaskForm(
-            "Which picture does the caption describe?",
-            shown=(ShownPart("Caption", matter.captions[0]),),
-            options=numbered(images=2),
-            fixed=(Option("both", "Both alike"),),
-            places=("First picture", "Second picture"),
-        )
+        both = Option("both", "Both alike")
+        return which_picture(matter, both, places=("First picture", "Second picture"))
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
         """The original caption with the original image and the candidate that was chosen."""

@@ -20,6 +20,7 @@ from tellapart.study.questions.question import (
     TrainingExample,
     Truth,
     numbered,
+    which_picture,
 )
 
 
@@ -146,11 +147,7 @@ class ChooseImage(QuestionType):
 
     def form(self, matter: Matter) -> TaskForm:
         """A caption and the pictures."""
-        return TaskForm(
-            "Which picture does the caption describe?",
-            shown=(ShownPart("Caption", matter.captions[0]),),
-            options=numbered(images=len(matter.images)),
-        )
+        return which_picture(matter)
 
 
 class ChooseBothWays(QuestionType):

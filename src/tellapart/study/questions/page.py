@@ -11,7 +11,14 @@ from typing import Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput
-from tellapart.study.questions.question import Matter, Option, PersonAnswer, QuestionType, TaskForm
+from tellapart.study.questions.question import (
+    Matter,
+    Option,
+    PersonAnswer,
+    QuestionType,
+    ShownPart,
+    TaskForm,
+)
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
 PictureAddress = Callable[[int], str]
@@ -33,23 +40,22 @@ def view(
     have names of their own.
     """
     form = question.form(matter)
-    asked = _check_prompt(form, matter, order) if matter.check else form.prompt
+    options = _in_order(form, order)
+    prompt = form.prompt
+    if matter.check:
+        name, label = next((n, lab) for n, lab, option, _ in options if option.key == matter.check)
+        prompt = f"This one checks that you are reading: please choose “{label or name}”."
+
+    def content(part: ShownPart | Option) -> dict[str, str | None]:
+        return {"text": part.text, "image": None if part.image is None else source(part.image)}
+
     return {
         "type": question.name,
-        "prompt": asked,
-        "shown": [
-            {"label": one.label, "text": one.text, "image": _address(one.image, source)}
-            for one in form.shown
-        ],
+        "prompt": prompt,
+        "shown": [{"label": part.label, **content(part)} for part in form.shown],
         "options": [
-            {
-                "value": value,
-                "label": label,
-                "text": option.text,
-                "image": _address(option.image, source),
-                "fixed": fixed,
-            }
-            for value, label, option, fixed in _in_order(form, order)
+            {"value": value, "label": label, **content(option), "fixed": fixed}
+            for value, label, option, fixed in options
         ],
         "word": _word_view(form),
         **({"layout": question.layout} if question.layout else {}),
@@ -65,12 +71,10 @@ def read_answer(
     if value not in named:
         raise BadInput(f"there is no option {value[:40]!r}", allowed=", ".join(named))
     key = named[value]
-    asked = form.word is not None and form.word.when == key
-    if not asked:
+    if form.word is None or form.word.when != key:
         if word is not None:
             raise BadInput("no word is asked for with this choice", allowed="no word")
         return PersonAnswer(key)
-    assert form.word is not None
     words = len(word_spans(form.word.text))
     if word is None or not 0 <= word < words:
         raise BadInput(f"{word!r} is not a place of a word", allowed=f"0 to {words - 1}")
@@ -96,16 +100,6 @@ def _in_order(form: TaskForm, order: list[int]) -> list[tuple[str, str, Option, 
         for place, k in enumerate(order)
     ]
     return moving + [(option.key, option.label, option, True) for option in form.fixed]
-
-
-def _check_prompt(form: TaskForm, matter: Matter, order: list[int]) -> str:
-    entries = _in_order(form, order)
-    name, label = next((n, lab) for n, lab, option, _ in entries if option.key == matter.check)
-    return f"This one checks that you are reading: please choose “{label or name}”."
-
-
-def _address(image: int | None, source: PictureAddress) -> str | None:
-    return None if image is None else source(image)
 
 
 def _word_view(form: TaskForm) -> dict[str, Any] | None:

@@ -1,10 +1,8 @@
 """What passes between a question type and the rest of a study.
 
 A question type says which tasks an item gives (`matters`) and what a person is shown and may answer
-(`form`). The rest has defaults that it may replace: its part of the page (`layout`, `script`), its
-figures (`figures`), what an answer is in a model's terms (`model_option`), and the item that comes
-out of a kept task (`make_item`). Drawing the order of options, showing them, checking answers and
-knowing whether they are right is done in `page.py`, alike for every type.
+(`form`); the rest has defaults that it may replace. Drawing the order of options, showing them and
+checking answers is done in `page.py`, alike for every type.
 """
 
 from __future__ import annotations
@@ -212,7 +210,7 @@ class KeptTask:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A figure before its interval: tasks, or single answers, and whether each is right."""
+    """A figure before its interval: tasks (or single answers), each with whether it is right."""
 
     about: str
     how: str
@@ -313,6 +311,17 @@ class ItemMaking(Protocol):
 def true_images(item: Item, caption: int) -> frozenset[str]:
     """The keys of the images that a caption is true of."""
     return frozenset(str(i) for i in range(len(item.images)) if (i, caption) in item.true)
+
+
+def which_picture(matter: Matter, *fixed: Option, places: tuple[str, ...] = ()) -> TaskForm:
+    """The form of a caption and all pictures of the matter, of which it describes one."""
+    return TaskForm(
+        "Which picture does the caption describe?",
+        shown=(ShownPart("Caption", matter.captions[0]),),
+        options=numbered(images=len(matter.images)),
+        fixed=fixed,
+        places=places,
+    )
 
 
 def numbered(images: int = 0, captions: tuple[str, ...] = ()) -> tuple[Option, ...]:

@@ -239,33 +239,22 @@ def _listen(where: ServerAddress) -> socket.socket:
 
 
 @contextmanager
-def served(study: OpenStudy, port: int = 0) -> Iterator[str]:
-    """Serve a study while the block lasts; gives the address."""
-    port = port or free_port()
-    url = f"http://127.0.0.1:{port}"
-    config = uvicorn.Config(make_app(study, url), port=port, log_level="error", access_log=False)
+def served(study: OpenStudy) -> Iterator[str]:
+    """Serve a study on this machine while the block lasts; gives the address."""
+    listening = _listen(ServerAddress(port=0))  # any port that is free
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    config = uvicorn.Config(make_app(study, url), log_level="error", access_log=False)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
-        _wait_for_start(server, thread)
+        end = time.monotonic() + PATIENCE
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > end:
+                raise TellapartError("the server did not start", todo="see what it said above")
+            time.sleep(0.01)
         yield url
     finally:
         server.should_exit = True
         thread.join(PATIENCE)
-
-
-def free_port() -> int:
-    """A port that nobody listens at just now."""
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        port: int = asked.getsockname()[1]
-    return port
-
-
-def _wait_for_start(server: uvicorn.Server, thread: threading.Thread) -> None:
-    end = time.monotonic() + PATIENCE
-    while not server.started:
-        if not thread.is_alive() or time.monotonic() > end:
-            raise TellapartError("the server did not start", todo="see what it said above")
-        time.sleep(0.01)
+        listening.close()

@@ -1,8 +1,7 @@
-"""Simulated people who work through a study by its real HTTP interface.
+"""Simulated people who work through a study over its real HTTP interface.
 
-For tests, for the demo, and for planning: they err at a chosen rate, have a liking for the first
-option, take their time and walk away, each by a seed of their own. What they take for right is the
-truth where it is known, else what the built-in world's pictures say.
+They err, prefer the first option, take their time and walk away, each by a seed of their own. What
+they take for right is the truth where it is known, else what the built-in world's pictures say.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 import httpx
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
@@ -112,33 +111,29 @@ class _Person:
                 rng = seeds.rng(self._crowd.seed, "person", task["number"])
                 if rng.random() < self._crowd.leaving:
                     return answers, "left"
-                reply = self._reply(task, rng)
-                state = _post(client, "/api/answers", reply)
+                answer = self._answer(self._assignment(task["number"]), task, rng)
+                took = int(1000 * rng.gamma(4.0, self._crowd.seconds / 4.0))
+                sent = {"number": task["number"], **answer, "milliseconds": took}
+                state = _post(client, "/api/answers", sent)
                 if not task["training"]:
                     answers[task["stage"]] += 1
         return answers, str(state["state"])
-
-    def _reply(self, task: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        assignment = self._assignment(int(task["number"]))
-        answer = self._answer(assignment, task, rng)
-        milliseconds = int(1000 * rng.gamma(4.0, self._crowd.seconds / 4.0))
-        return {"number": task["number"], **answer, "milliseconds": milliseconds}
 
     def _answer(
         self, assignment: Assignment, task: dict[str, Any], rng: np.random.Generator
     ) -> dict[str, Any]:
         values = [option["value"] for option in task["options"]]
+        form = assignment.form()
         assumed = assignment.role == "item" and assignment.stage.place > 0
-        right = self._knowledge.right(assignment.matter, assignment.form(), assumed)
+        right = self._knowledge.right(assignment.matter, form, assumed)
         if rng.random() < self._crowd.bias:
             return self._chosen(values[0], None, task, rng)
-        if right is None:
-            return self._chosen(values[int(rng.integers(len(values)))], None, task, rng)
-        value = shown_value(assignment.form(), assignment.order, right.choice)
-        if rng.random() < self._crowd.error and len(values) > 1:
-            others = [one for one in values if one != value]
-            return self._chosen(others[int(rng.integers(len(others)))], None, task, rng)
-        return self._chosen(value, right, task, rng)
+        if right is not None:
+            value = shown_value(form, assignment.order, right.choice)
+            if rng.random() >= self._crowd.error or len(values) == 1:
+                return self._chosen(value, right, task, rng)
+            values = [one for one in values if one != value]
+        return self._chosen(values[int(rng.integers(len(values)))], None, task, rng)
 
     def _chosen(
         self, value: str, right: PersonAnswer | None, task: dict[str, Any], rng: np.random.Generator
@@ -155,18 +150,17 @@ class _Person:
         return {"value": value, "word": known}
 
     def _assignment(self, number: int) -> Assignment:
-        def job(conn: Any) -> Assignment | None:
-            return find_assigned(conn, self._study, self._person(conn), number)
+        study, code = self._study, self._invited.code
 
-        found = self._study.database.read(job).result()
-        if found is None:
-            raise TellapartError(f"{self._invited.code} has no task {number}")
-        return found
+        def job(conn: Connection) -> Assignment | None:
+            mine = t.person.c.study_id == study.plan.id, t.person.c.code == code
+            person = conn.execute(select(t.person.c.id).where(*mine)).scalar_one()
+            return find_assigned(conn, study, person, number)
 
-    def _person(self, conn: Any) -> int:
-        mine = t.person.c.study_id == self._study.plan.id, t.person.c.code == self._invited.code
-        found: int = conn.execute(select(t.person.c.id).where(*mine)).scalar_one()
-        return found
+        assignment = study.database.read(job).result()
+        if assignment is None:
+            raise TellapartError(f"{code} has no task {number}")
+        return assignment
 
 
 def _post(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -202,10 +196,9 @@ class Knowledge:
         if assumed and self._is_world:
             return self._described(matter, form)
         if matter.truth is not None:
-            choice = sorted(matter.truth.choices)[0]
+            choice = min(matter.truth.choices)
             asked = form.word is not None and form.word.when == choice
-            words = sorted(matter.truth.words)
-            return PersonAnswer(choice, (words[0] if words else 0) if asked else None)
+            return PersonAnswer(choice, min(matter.truth.words, default=0) if asked else None)
         return self._picked(matter, form) if self._is_world else None
 
     def _described(self, matter: Matter, form: TaskForm) -> PersonAnswer | None:
@@ -222,10 +215,9 @@ class Knowledge:
         """The first caption that is true of the target alone, or the first picture that fits."""
         if not form.options:
             return None
-        of_captions = form.options[0].image is None
         for option in form.options:
             place = int(option.key)
-            if of_captions:
+            if option.image is None:
                 caption = matter.captions[place]
                 target, decoy = matter.images[:2]
                 fits = self._fits(target, caption) and not self._fits(decoy, caption)
