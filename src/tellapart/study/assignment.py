@@ -35,11 +35,11 @@ from tellapart.study.questions.page import draw_order
 from tellapart.study.questions.question import Matter, TaskForm
 from tellapart.study.sessions import (
     OF_SESSION,
+    PLACE,
     SAVE,
     SEAT_COLUMNS,
     Seat,
     read_seat,
-    save,
     seat_values,
     session_values,
 )
@@ -152,13 +152,10 @@ _HOLD = {
 """Hold one of the judgements that a task still wants: no row where others have them all."""
 
 
-def until(study: OpenStudy, stage: OpenStage) -> int:
-    """When a reservation that is made now runs out."""
-    return study.clock() + int(stage.rules.minutes * MINUTE)
-
-
-def _hold(conn: Connection, task: int) -> bool:
-    return conn.execute(_HOLD[conn.dialect.name], {"_task_id": task}).first() is not None
+def _reservation(study: OpenStudy, stage: OpenStage) -> dict[str, int]:
+    """When a reservation is made, now, and when it runs out."""
+    now = study.clock()
+    return {"reserved_at": now, "expires_at": now + int(stage.rules.minutes * MINUTE)}
 
 
 def is_ours(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
@@ -173,16 +170,10 @@ def is_ours(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
     if assignment.state == "open":  # closed, or undone, while they had it
         _give_back(conn, [(assignment.task_id, assignment.id)], "lost")
         return False
-    took = _hold(conn, assignment.task_id)
-    conn.execute(
-        update(t.assignment)
-        .where(_A.id == assignment.id)
-        .values(
-            state="open" if took else "lost",
-            reserved_at=study.clock(),
-            expires_at=until(study, assignment.stage),
-        )
-    )
+    hold = _HOLD[conn.dialect.name], {"_task_id": assignment.task_id}
+    took = conn.execute(*hold).first() is not None
+    values = {"state": "open" if took else "lost", **_reservation(study, assignment.stage)}
+    conn.execute(update(t.assignment).where(_A.id == assignment.id).values(values))
     return took
 
 
@@ -268,16 +259,19 @@ def held(
 
 def _reserve(conn: Connection, study: OpenStudy, seat: Seat) -> Assignment | None:
     """One more task for a person: of the stage where they work, else of the first that has one."""
-    before = seat.place()
+    before = seat_values(study, seat)
     here = None if seat.stage_id is None else study.stage(seat.stage_id)
     for stage in ([here] if here else []) + [one for one in study.stages if one is not here]:
         if stage is not here:
             _move(conn, seat, stage)
-        assignment = _reserve_in(conn, study, seat, stage)
-        if assignment is not None:
-            return assignment
-    seat.put(before)
-    save(conn, study, seat)
+        if stage.rules.at_most and seat.served >= stage.rules.at_most:
+            continue
+        task = _extra(conn, study, seat, stage) or _pick(conn, study, seat, stage)
+        if task is not None:
+            return _give(conn, study, seat, task)
+    for name in PLACE:  # nothing anywhere: they stay where they were
+        setattr(seat, name, before[f"_{name}"])
+    conn.execute(SAVE, before)
     return None
 
 
@@ -295,32 +289,22 @@ def _move(conn: Connection, seat: Seat, stage: OpenStage) -> None:
     seat.checks, seat.golds = counts.get("check", 0), counts.get("gold", 0)
 
 
-def _reserve_in(
-    conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage
-) -> Assignment | None:
-    """A person's next task in a stage, if it has an item for them."""
-    limit = stage.rules.at_most
-    if limit and seat.served >= limit:
-        return None
-    task = _extra(conn, study, seat, stage) or _pick(conn, study, seat, stage)
-    return None if task is None else _give(conn, study, seat, task)
-
-
 def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
     """A training example, attention check or gold item, if one is due."""
+    values = {"_person_id": seat.id, "_stage": stage.id}
     if seat.trained < stage.training:
         # nobody is trained for nothing
-        free = seat.trained or conn.execute(_FREE, _at_stage(seat, stage)).first()
-        row = _unseen(conn, seat, stage, "training") if free else None
+        free = seat.trained or conn.execute(_FREE, values).first()
+        row = conn.execute(_EXTRA, {**values, "_role": "training"}).first() if free else None
         seat.trained += row is not None
         return row
     extras = extras_due(study, seat.code, stage, seat.served)
     if seat.checks < extras["check"]:
         seat.checks += 1
-        return _unseen(conn, seat, stage, "check")
+        return conn.execute(_EXTRA, {**values, "_role": "check"}).first()
     if seat.golds < extras["gold"]:
         seat.golds += 1
-        return _unseen(conn, seat, stage, "gold")
+        return conn.execute(_EXTRA, {**values, "_role": "gold"}).first()
     return None
 
 
@@ -333,20 +317,12 @@ def extras_due(study: OpenStudy, code: str, stage: OpenStage, items: int) -> dic
     }
 
 
-def _unseen(conn: Connection, seat: Seat, stage: OpenStage, role: str) -> Any:
-    return conn.execute(_EXTRA, {**_at_stage(seat, stage), "_role": role}).first()
-
-
-def _at_stage(seat: Seat, stage: OpenStage) -> dict[str, Any]:
-    return {"_person_id": seat.id, "_stage": stage.id}
-
-
 def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
-    """Hold the next item for a person: of the lane whose turn it is, else whatever there is."""
-    values = {**_at_stage(seat, stage), "_lane": _lane(study, seat, stage)}
-    row = conn.execute(_PICK_IN_LANE, values).first()
+    """Hold the next item for a person: of the lane whose turn it is, else any that is free."""
+    values = {"_person_id": seat.id, "_stage": stage.id}
+    row = conn.execute(_PICK_IN_LANE, {**values, "_lane": _lane(study, seat, stage)}).first()
     if row is None:
-        row = conn.execute(_PICK_ANY, _at_stage(seat, stage)).first()
+        row = conn.execute(_PICK_ANY, values).first()
     seat.served += row is not None
     return row
 
@@ -372,8 +348,7 @@ def _give(conn: Connection, study: OpenStudy, seat: Seat, task: Any) -> Assignme
         "_number": seat.last_number,
         "_unit": task.unit,
         "_drawn": json.dumps(order),
-        "_reserved_at": study.clock(),
-        "_expires_at": until(study, stage),
+        **{f"_{name}": time for name, time in _reservation(study, stage).items()},
     }
     row = _GIVE.run(conn, values)
     parts = (stage, task.role, matter, order)

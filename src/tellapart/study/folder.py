@@ -1,17 +1,15 @@
 """A study's folder: the plan, its own copy of the items, training examples and keys.
 
 A study is made of a benchmark, or of pairs of images of which people pick a caption
-(`pairs.parquet` with the columns pair, target, decoy, captions, caption_ids, and `images.parquet`
-beside it; `tellapart build bison --for-study` writes both). A pair becomes an item: the target, the
-decoy, and the target's captions, all true of it; what is true of the decoy people will say.
+(`pairs.parquet` and `images.parquet`, which `tellapart build bison --for-study` writes). A pair
+becomes an item: the target, the decoy, and the target's captions, all true of it; people say what
+is true of the decoy.
 
-Pictures are those that were there when the study was made, by their hashes. Whatever is put in the
-place of one later, a link to a file outside included, is not shown; one that is missing has no
-hash, and may still be brought.
+Pictures are pinned by their hashes when the study is made: whatever is put in the place of one
+later, a link to a file outside included, is not shown. One that is missing has no hash, and may
+still be added.
 
-`training.json` lists training examples for each stage, drawn for a new study and open to editing:
-pictures (files in the folder), captions, the right keys, the places of the wrong word, an
-explanation.
+`training.json` lists training examples for each stage, drawn for a new study and open to editing.
 """
 
 from __future__ import annotations
@@ -87,13 +85,18 @@ class StudySetup:
 
 def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySetup) -> StudyPlan:
     """Set up a study of a benchmark's items, or of pairs, in a folder; returns its plan."""
-    items = _loaded(source)
-    gold = None if setup.gold is None else _loaded(setup.gold)
-    code = setup.completion_code or (_completion_code() if setup.prolific else "")
+    items = load_source(source)
+    gold = None if setup.gold is None else load_source(setup.gold)
+    code = setup.completion_code
+    if setup.prolific and not code:
+        code = "".join(letter for letter in new_token().upper() if letter.isalnum())[:8]
     plan = StudyPlan(
         id=new_token()[:12],
         name=setup.name or items.name,
-        stages=tuple(map(_with_instructions, setup.stages)),
+        stages=tuple(
+            replace(one, instructions=one.instructions or one.question.instructions)
+            for one in setup.stages
+        ),
         seed=setup.seed,
         once=setup.once,
         prolific=setup.prolific,
@@ -115,14 +118,6 @@ def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySet
     return plan
 
 
-def _loaded(source: Benchmark | Path | str) -> Benchmark:
-    return source if isinstance(source, Benchmark) else load_source(source)
-
-
-def _with_instructions(stage: Stage) -> Stage:
-    return stage if stage.instructions else replace(stage, instructions=stage.question.instructions)
-
-
 def _check_content(plan: StudyPlan, items: Benchmark, gold: Benchmark | None) -> None:
     """Every stage must have something to ask."""
     for place, stage in enumerate(plan.stages):
@@ -132,20 +127,13 @@ def _check_content(plan: StudyPlan, items: Benchmark, gold: Benchmark | None) ->
                 allowed=stage.question.needs,
                 todo="choose another question (see them with: tellapart list questions)",
             )
-        known_truth = (
-            (m for item in gold.items for m in stage.question.matters(item)) if gold else ()
-        )
-        if stage.gold and not any(matter.truth is not None for matter in known_truth):
+        golds = (m for item in (gold.items if gold else ()) for m in stage.question.matters(item))
+        if stage.gold and not any(matter.truth is not None for matter in golds):
             raise BadInput(
                 f"stage {stage.name} wants gold items and there are none for {stage.ask}",
                 allowed="a benchmark with known truth that the question can be asked of",
                 todo="name one with --gold-from, or leave out --gold",
             )
-
-
-def _completion_code() -> str:
-    letters = [letter for letter in new_token().upper() if letter.isalnum()]
-    return "".join(letters[:8])
 
 
 def read_content(folder: Path) -> StudyContent:
@@ -161,9 +149,11 @@ def read_content(folder: Path) -> StudyContent:
     return StudyContent(plan, load_benchmark(folder / ITEMS), gold, read_training(plan, folder))
 
 
-def load_source(where: Path | str) -> Benchmark:
-    """The items of a benchmark (folder or name), or of a folder with pairs."""
-    folder = Path(where)
+def load_source(source: Benchmark | Path | str) -> Benchmark:
+    """A benchmark as it is, or the items of one (folder or name), or of a folder with pairs."""
+    if isinstance(source, Benchmark):
+        return source
+    folder = Path(source)
     if folder.name == PAIRS:
         folder = folder.parent
     if (folder / PAIRS).exists() and not (folder / "benchmark.json").exists():
@@ -204,7 +194,7 @@ def pin_pictures(benchmark: Benchmark) -> Benchmark:
 
 
 def missing_pictures(benchmark: Benchmark) -> int:
-    """How many of a study's pictures were not there when it was made."""
+    """How many of a study's pictures were missing when it was made."""
     return sum(image.sha256 is None for image in benchmark.images.values())
 
 
@@ -244,9 +234,8 @@ def read_training(plan: StudyPlan, folder: Path) -> dict[str, list[Matter]]:
                 f"there is no stage {entry['stage']!r}", where=where, allowed=", ".join(examples)
             )
         stage = next(one for one in plan.stages if one.name == entry["stage"])
-        examples[stage.name].append(
-            _read_example(entry, stage, len(examples[stage.name]) + 1, where)
-        )
+        known = examples[stage.name]
+        known.append(_read_example(entry, stage, len(known) + 1, where))
     return examples
 
 
@@ -298,14 +287,12 @@ def _thing(text: str) -> Thing:
 def _check_example(entry: Any, where: str) -> None:
     if not isinstance(entry, dict) or {*entry} != {*TEXTS, *LISTS}:
         raise BadInput("not an example", where=where, allowed=", ".join((*TEXTS, *LISTS)))
-    bad = [name for name in TEXTS if not isinstance(entry[name], str)]
-    bad += [n for n, sort in LISTS.items() if not _list_of(entry[n], sort)]
-    if bad:
-        raise BadInput(f"{bad[0]} = {entry[bad[0]]!r}", where=where, allowed="as it was written")
-
-
-def _list_of(value: Any, sort: type) -> bool:
-    return isinstance(value, list) and all(isinstance(one, sort) for one in value)
+    for name, value in entry.items():
+        parts = [value] if name in TEXTS else value
+        if not isinstance(parts, list) or not all(
+            isinstance(one, LISTS.get(name, str)) for one in parts
+        ):
+            raise BadInput(f"{name} = {value!r}", where=where, allowed="as it was written")
 
 
 def _read_example(entry: dict[str, Any], stage: Stage, number: int, where: str) -> Matter:
@@ -320,14 +307,11 @@ def _read_example(entry: dict[str, Any], stage: Stage, number: int, where: str) 
     try:
         form = stage.question.form(matter)
     except (IndexError, ValueError):
-        raise BadInput(
-            f"this is no example for {stage.ask}",
-            where=where,
-            allowed=stage.question.needs,
-        ) from None
+        problem = f"this is no example for {stage.ask}"
+        raise BadInput(problem, where=where, allowed=stage.question.needs) from None
     keys = [option.key for option in (*form.options, *form.fixed)]
-    shown = [one.image for one in form.shown] + [one.image for one in form.options]
-    needed = max((image + 1 for image in shown if image is not None), default=0)
+    images = [part.image for part in form.shown] + [option.image for option in form.options]
+    needed = max((image + 1 for image in images if image is not None), default=0)
     if needed > len(matter.images):
         raise BadInput("a picture is missing", where=where, allowed=f"{needed} images")
     wrong = [key for key in entry["right"] if key not in keys]

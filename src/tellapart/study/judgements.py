@@ -96,26 +96,27 @@ class TakenAnswer:
 
 
 def answer(
-    conn: Connection, study: OpenStudy, seat: Seat, reply: SentAnswer, waiting: list[Assignment]
+    conn: Connection, study: OpenStudy, seat: Seat, sent: SentAnswer, waiting: list[Assignment]
 ) -> TakenAnswer:
     """Take a person's answer; the same one sent again changes nothing.
 
     `waiting` is what they were given and have not answered, among which the task usually is.
     """
-    assignment = next((one for one in waiting if one.number == reply.number), None)
-    assignment = assignment or find_assigned(conn, study, seat.id, reply.number)
+    assignment = next((one for one in waiting if one.number == sent.number), None)
+    assignment = assignment or find_assigned(conn, study, seat.id, sent.number)
     if assignment is None:
-        raise NotThere(f"there is no task {reply.number}", todo="ask for the next task")
+        raise NotThere(f"there is no task {sent.number}", todo="ask for the next task")
     question = assignment.stage.question
-    meant = read_answer(question, assignment.matter, assignment.order, reply.value, reply.word)
+    meant = read_answer(question, assignment.matter, assignment.order, sent.value, sent.word)
     taken = TakenAnswer(assignment, meant, is_right(assignment.matter, meant))
     if assignment.state == "done":
-        if stored_answer(conn, assignment) != meant:
-            _revise(conn, study, seat, taken, reply)
+        before = stored_answer(conn, assignment)
+        if before is not None and before != meant:
+            _revise(conn, study, seat, taken, sent, before)
         return taken
     if assignment.state == "lost" or not is_ours(conn, study, assignment):
-        raise _too_late()
-    _judge(conn, study, seat, taken, reply)
+        raise Conflict("this task went to someone else meanwhile", todo="go on with the next one")
+    _judge(conn, study, seat, taken, sent)
     return taken
 
 
@@ -139,12 +140,8 @@ def may_revise(conn: Connection, seat: Seat, assignment: Assignment) -> bool:
     )
 
 
-def _too_late() -> Conflict:
-    return Conflict("this task went to someone else meanwhile", todo="go on with the next one")
-
-
 def _judge(
-    conn: Connection, study: OpenStudy, seat: Seat, taken: TakenAnswer, reply: SentAnswer
+    conn: Connection, study: OpenStudy, seat: Seat, taken: TakenAnswer, sent: SentAnswer
 ) -> None:
     assignment = taken.assignment
     values = {
@@ -155,7 +152,7 @@ def _judge(
         "_word": taken.answer.word,
         "_is_right": taken.right,
         "_answered_at": study.clock(),
-        "_milliseconds": reply.milliseconds,
+        "_milliseconds": sent.milliseconds,
     }
     if assignment.role != "item":
         conn.execute(_EXTRA_DONE, values)
@@ -169,27 +166,23 @@ def _judge(
 
 
 def _revise(
-    conn: Connection, study: OpenStudy, seat: Seat, taken: TakenAnswer, reply: SentAnswer
+    conn: Connection,
+    study: OpenStudy,
+    seat: Seat,
+    taken: TakenAnswer,
+    sent: SentAnswer,
+    before: PersonAnswer,
 ) -> None:
     """Put another answer in the place of the first, and decide anew."""
     assignment = taken.assignment
-    if not reply.revise:
-        raise Conflict(f"task {reply.number} was answered before", todo="say that you revise it")
+    if not sent.revise:
+        raise Conflict(f"task {sent.number} was answered before", todo="say that you revise it")
     if not may_revise(conn, seat, assignment):
-        raise Conflict(f"task {reply.number} can no longer be corrected", todo="go on")
-    before = stored_answer(conn, assignment)
-    assert before is not None
-    conn.execute(
-        update(t.judgement)
-        .where(_J.assignment_id == assignment.id)
-        .values(
-            choice=taken.answer.choice,
-            word=taken.answer.word,
-            is_right=taken.right,
-            revisions=_J.revisions + 1,
-        )
-    )
-    study.record(conn, "revised", seat.code, number=reply.number, before=before.choice)
+        raise Conflict(f"task {sent.number} can no longer be corrected", todo="go on")
+    values = {"choice": taken.answer.choice, "word": taken.answer.word, "is_right": taken.right}
+    mine = update(t.judgement).where(_J.assignment_id == assignment.id)
+    conn.execute(mine.values(**values, revisions=_J.revisions + 1))
+    study.record(conn, "revised", seat.code, number=sent.number, before=before.choice)
     if assignment.role == "item":
         reopen(conn, study, assignment.task_id)
 
@@ -211,8 +204,11 @@ def settle(conn: Connection, study: OpenStudy, task: int) -> None:
     _set(conn, task, state="closed", closed_at=study.clock(), **result)
     following = study.after(stage)
     if following is not None:
-        going_on = outcome.chosen if outcome.kept else None
-        _lead_on(conn, study, following, task, stored.unit, _followers(following, matter, going_on))
+        question = following.question
+        assert isinstance(question, Following)  # checked with the plan
+        chosen = outcome.chosen if outcome.kept else None
+        new = [] if chosen is None else list(question.follow(matter, chosen))
+        _lead_on(conn, study, following, task, stored.unit, new)
 
 
 def reopen(conn: Connection, study: OpenStudy, task: int) -> None:
@@ -263,12 +259,6 @@ def _votes(conn: Connection, task: int) -> list[Vote]:
 
 def _set(conn: Connection, task: int, **values: object) -> None:
     conn.execute(update(t.task).where(_T.id == task).values(**values))
-
-
-def _followers(stage: OpenStage, matter: Matter, chosen: str | None) -> list[Matter]:
-    question = stage.question
-    assert isinstance(question, Following)  # checked with the plan
-    return [] if chosen is None else list(question.follow(matter, chosen))
 
 
 def _lead_on(

@@ -55,15 +55,15 @@ def keyed(key: str, *parts: str) -> str:
 
 def write_keys(folder: Path) -> Keys:
     """Make new keys."""
-    return _written(folder, Keys(new_token(), secrets.token_hex(32), secrets.token_hex(32)))
+    return _write(folder, Keys(new_token(), secrets.token_hex(32), secrets.token_hex(32)))
 
 
 def renew_owner(folder: Path) -> Keys:
     """Put a new token in the place of the owner's; the old one opens nothing any more."""
-    return _written(folder, replace(read_keys(folder), owner=new_token()))
+    return _write(folder, replace(read_keys(folder), owner=new_token()))
 
 
-def _written(folder: Path, keys: Keys) -> Keys:
+def _write(folder: Path, keys: Keys) -> Keys:
     """Write keys; the file can be read by its owner alone from the first moment."""
     partial = folder / f"{NAME}.{secrets.token_hex(8)}"
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

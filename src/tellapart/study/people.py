@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -47,61 +46,43 @@ def invite(conn: Connection, study: OpenStudy, people: int, label: str = "") -> 
     if not 1 <= people <= MOST:
         raise BadInput(f"{people} people", allowed=f"1 to {MOST:,}")
     invited = [Invitation(_new_code(), new_token()) for _ in range(people)]
-    rows = [
-        {
-            **_new(study, one.code, "link"),
-            "label": label,
-            "token_hash": hashed(one.token),
-        }
-        for one in invited
-    ]
+    same = {"study_id": study.plan.id, "source": "link", "made_at": study.clock(), "label": label}
+    rows = [{**same, "code": one.code, "token_hash": hashed(one.token)} for one in invited]
     conn.execute(insert(t.person), rows)
     return invited
 
 
 def join(conn: Connection, study: OpenStudy, token: str) -> str:
     """Begin a session of the person whose link this is; returns the session's own token."""
-    person = conn.execute(
-        select(t.person.c.id, t.person.c.state).where(
-            t.person.c.token_hash == hashed(token), t.person.c.study_id == study.plan.id
-        )
-    ).first()
+    mine = _P.token_hash == hashed(token), _P.study_id == study.plan.id
+    person = conn.execute(select(_P.id, _P.state).where(*mine)).first()
     if person is None or person.state == "revoked":
         raise NotAllowed("this link does not lead to a study (any more)", todo="ask for a new one")
     return begin_session(conn, study, person.id)
 
 
 def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> str:
-    """Begin a session of someone whom Prolific sends; who comes back is known again.
-
-    Only keyed pseudonyms of their ids are stored.
-    """
+    """Begin a session of someone whom Prolific sends, known again by a pseudonym of their id."""
     plan = study.plan
     if not plan.prolific or (plan.prolific_study and plan.prolific_study != visitor.study):
         raise NotAllowed("this study does not take people from there", todo="check the link")
     if not all(map(PLATFORM_ID.fullmatch, (visitor.person, visitor.study, visitor.session))):
         raise BadInput("these are not ids of Prolific", allowed="8 to 64 letters and digits")
     pseudonym = study.keys.pseudonym(visitor.person)
-    known = t.person.c.study_id == plan.id, t.person.c.pseudonym == pseudonym
-    person = conn.execute(select(t.person.c.id, t.person.c.state).where(*known)).first()
+    known = _P.study_id == plan.id, _P.pseudonym == pseudonym
+    person = conn.execute(select(_P.id, _P.state).where(*known)).first()
     if person is not None and person.state == "revoked":
         raise NotAllowed("you have left this study", todo="")
-    session = {"session_pseudonym": study.keys.pseudonym(visitor.session)}
+    session = study.keys.pseudonym(visitor.session)
     if person is not None:
-        conn.execute(update(t.person).where(t.person.c.id == person.id).values(**session))
+        same = update(t.person).where(_P.id == person.id)
+        conn.execute(same.values(session_pseudonym=session))
         return begin_session(conn, study, person.id)
-    row = {**_new(study, _new_code(), "prolific"), "pseudonym": pseudonym, **session}
-    added = conn.execute(insert(t.person).values(**row).returning(t.person.c.id)).scalar_one()
-    return begin_session(conn, study, added)
-
-
-def _new(study: OpenStudy, code: str, source: str) -> dict[str, Any]:
-    return {
-        "study_id": study.plan.id,
-        "code": code,
-        "source": source,
-        "made_at": study.clock(),
-    }
+    new = insert(t.person).values(
+        study_id=plan.id, code=_new_code(), source="prolific", made_at=study.clock(),
+        pseudonym=pseudonym, session_pseudonym=session,
+    )  # fmt: skip
+    return begin_session(conn, study, conn.execute(new.returning(_P.id)).scalar_one())
 
 
 def _new_code() -> str:
@@ -165,20 +146,14 @@ def _state(conn: Connection, person: int, state: str) -> None:
 
 
 def _recount(conn: Connection, study: OpenStudy, person: int, void: bool) -> None:
-    tasks = _judged_tasks(conn, person)
+    judged = (
+        select(_T.id)
+        .join(t.judgement, _J.task_id == _T.id)
+        .where(_J.person_id == person, _T.role == "item", _T.state != "void")
+        .order_by(_T.id)  # everyone locks tasks in this order, or two could wait for each other
+    )
+    tasks = conn.execute(judged).scalars().all()
     mine = _J.person_id == person, _J.task_id.in_(tasks)
     conn.execute(update(t.judgement).where(*mine).values(void=void))
     for task in tasks:
         reopen(conn, study, task)
-
-
-def _judged_tasks(conn: Connection, person: int) -> list[int]:
-    """The tasks that count which a person has judged, in the order in which everyone locks them."""
-    return list(
-        conn.execute(
-            select(_T.id)
-            .join(t.judgement, _J.task_id == _T.id)
-            .where(_J.person_id == person, _T.role == "item", _T.state != "void")
-            .order_by(_T.id)
-        ).scalars()
-    )

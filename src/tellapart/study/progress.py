@@ -49,8 +49,7 @@ class StudyStatus:
 
     def to_json(self) -> dict[str, Any]:
         """For `--json` and the owner's page."""
-        stages = [asdict(stage) for stage in self.stages]
-        return {"study": self.study, "stages": stages, "people": self.people}
+        return asdict(self)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -121,15 +120,13 @@ def reopen_item(conn: Connection, study: OpenStudy, task: int) -> dict[str, Any]
 
 def _item_json(row: Any) -> dict[str, Any]:
     matter = json.loads(row.matter)
-    counts = {name: getattr(row, name) for name in ("state", "wanted", "given", "held")}
+    names = ("state", "wanted", "given", "held", "kept", "chosen")
     return {
         "task": row.id,
         "stage": row.name,
         "item": matter["item"],
         "question": matter["question"],
-        **counts,
-        "kept": row.kept,
-        "chosen": row.chosen,
+        **{name: getattr(row, name) for name in names},
     }
 
 
@@ -150,11 +147,6 @@ class StudyPeople:
         return aligned(lines, range(4)) if self.people else "nobody yet"
 
 
-def read_people(conn: Connection, study: OpenStudy) -> StudyPeople:
-    """Everyone, in the order in which they were added."""
-    return StudyPeople(tuple(crew(conn, study)))
-
-
 def _cells(one: dict[str, Any]) -> tuple[str, ...]:
     took = one["median_milliseconds"]
     shares = (one[name] for name in ("training", "checks", "gold", "with_majority"))
@@ -172,48 +164,39 @@ def _cells(one: dict[str, Any]) -> tuple[str, ...]:
 def crew(conn: Connection, study: OpenStudy, code: str = "") -> list[dict[str, Any]]:
     """Everyone (or one person), in the order in which they were added.
 
-    Shares are [right, of]; `with_majority` counts items that are closed and on which enough people
-    agreed.
+    Shares are [right, of]; `with_majority` counts closed items on which enough people agreed.
     """
     mine = [t.person.c.study_id == study.plan.id]
     if code:
         mine.append(t.person.c.code == code)
     people = conn.execute(select(t.person).where(*mine).order_by(t.person.c.id)).all()
-    judged = _judgements(conn, [one.id for one in people])
+    judged: dict[int, list[Any]] = {one.id: [] for one in people}
+    j = t.judgement.c
+    rows = conn.execute(
+        select(j.person_id, j.choice, j.is_right, j.milliseconds, _T.role, _T.state, _T.chosen)
+        .join(t.task, _T.id == j.task_id)
+        .where(j.person_id.in_(judged))
+    )
+    for row in rows:
+        judged[row.person_id].append(row)
     return [
         {**{name: getattr(one, name) for name in FIELDS}, **_quality(judged[one.id])}
         for one in people
     ]
 
 
-def _judgements(conn: Connection, people: list[int]) -> dict[int, list[Any]]:
-    j, task = t.judgement.c, t.task.c
-    rows = conn.execute(
-        select(
-            j.person_id, j.choice, j.is_right, j.milliseconds, task.role, task.state, task.chosen
-        )
-        .join(t.task, task.id == j.task_id)
-        .where(j.person_id.in_(people))
-    )
-    by_person: dict[int, list[Any]] = {one: [] for one in people}
-    for row in rows:
-        by_person[row.person_id].append(row)
-    return by_person
-
-
 def _quality(judged: list[Any]) -> dict[str, Any]:
     items = [row for row in judged if row.role == "item"]
     times = [row.milliseconds for row in items if row.milliseconds is not None]
     settled = [row for row in items if row.state == "closed" and row.chosen is not None]
+    shares = {}
+    for role, name in ROLES.items():
+        known = [row.is_right for row in judged if row.role == role and row.is_right is not None]
+        shares[name] = [sum(known), len(known)]
     agreeing = sum(row.choice == row.chosen for row in settled)
     return {
         "judgements": len(items),
         "median_milliseconds": int(median(times)) if times else None,
-        **{name: _share(judged, role) for role, name in ROLES.items()},
+        **shares,
         "with_majority": [agreeing, len(settled)],
     }
-
-
-def _share(judged: list[Any], role: str) -> list[int]:
-    known = [row.is_right for row in judged if row.role == role and row.is_right is not None]
-    return [sum(known), len(known)]

@@ -103,15 +103,6 @@ class Seat:
     golds: int
     last_number: int
 
-    def place(self) -> dict[str, Any]:
-        """What changes while someone works."""
-        return {name: getattr(self, name) for name in PLACE}
-
-    def put(self, place: dict[str, Any]) -> None:
-        """Go to a place that `place` gave."""
-        for name, value in place.items():
-            setattr(self, name, value)
-
 
 SEAT_COLUMNS = tuple(t.person.c[name] for name in Seat.__dataclass_fields__)
 OF_SESSION = (
@@ -127,6 +118,7 @@ SAVE = (
 _SEAT = (
     select(*SEAT_COLUMNS).join(t.session, t.session.c.person_id == t.person.c.id).where(*OF_SESSION)
 )
+# one request of a person at a time; "key share" lets rows that refer to the person be written
 _LOCKED = _SEAT.with_for_update(of=t.person, key_share=True)
 
 
@@ -150,13 +142,8 @@ def read_seat(row: Any) -> Seat:
 
 def seat_values(study: OpenStudy, seat: Seat) -> dict[str, Any]:
     """What `SAVE` asks for."""
-    place = {f"_{name}": value for name, value in seat.place().items()}
+    place = {f"_{name}": getattr(seat, name) for name in PLACE}
     return {"_person_id": seat.id, "_seen_at": study.clock(), **place}
-
-
-def save(conn: Connection, study: OpenStudy, seat: Seat) -> None:
-    """Write down where a person is."""
-    conn.execute(SAVE, seat_values(study, seat))
 
 
 def consent(conn: Connection, study: OpenStudy, seat: Seat) -> None:

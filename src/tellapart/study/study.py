@@ -36,7 +36,7 @@ def wall_clock() -> int:
 
 @dataclass(frozen=True, slots=True)
 class OpenStage:
-    """A stage with its number in the database and what it has beside items."""
+    """A stage with its number in the database, and how many tasks it has beside items."""
 
     id: int
     place: int
@@ -126,12 +126,12 @@ def _check_rules(plan: StudyPlan, rows: Any) -> None:
             todo="change it back, or make a new study",
         )
     for row, stage in zip(rows, plan.stages, strict=False):
-        made_by = json.loads(row.rules)
-        changed = [name for name in FIXED_RULES if made_by[name] != getattr(stage, name)]
+        stored = json.loads(row.rules)
+        changed = [name for name in FIXED_RULES if stored[name] != getattr(stage, name)]
         if changed:
             raise BadInput(
                 f"stage {row.name} was changed after the study began: {', '.join(changed)}",
-                allowed=", ".join(f"{name} = {made_by[name]!r}" for name in changed),
+                allowed=", ".join(f"{name} = {stored[name]!r}" for name in changed),
                 todo="change it back, or make a new study",
             )
 

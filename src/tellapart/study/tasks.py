@@ -1,8 +1,5 @@
 """Tasks: made when a study is first opened, with checks and gold, and decided by votes.
 
-Of every `1 / share` items that a person gets, one is followed by an attention check or a gold item
-at a place drawn by seed, so that these are spread evenly and still cannot be foreseen.
-
 What becomes of a task goes by the truth where it is known (who is right?), else by what people
 chose. `full` is the number of judgements that a task gets at most; `keep` says who must agree.
 """
@@ -87,14 +84,8 @@ def task_row(
     wanted = full
     if stage.stop == "decided":
         wanted = missing(stage.keep, full, [], matter.truth is not None)
-    return {
-        "role": "item",
-        "unit": unit,
-        **_drawn(*path),
-        "full_number": full,
-        "wanted": wanted,
-        **_same(stage_id, matter),
-    }
+    counts = {"full_number": full, "wanted": wanted}
+    return {"role": "item", "unit": unit, **_drawn(*path), **counts, **_stored(stage_id, matter)}
 
 
 def _drawn(*path: Any) -> dict[str, int]:
@@ -102,9 +93,9 @@ def _drawn(*path: Any) -> dict[str, int]:
     return {"lane": drawn % LANES, "rank": drawn // LANES}
 
 
-def _same(stage_id: int, matter: Matter) -> dict[str, Any]:
-    stored = json.dumps(matter.to_json(), ensure_ascii=False)
-    return {"stage_id": stage_id, "key": matter.key, "matter": stored}
+def _stored(stage_id: int, matter: Matter) -> dict[str, Any]:
+    text = json.dumps(matter.to_json(), ensure_ascii=False)
+    return {"stage_id": stage_id, "key": matter.key, "matter": text}
 
 
 def _add(conn: Connection, content: StudyContent, now: int) -> None:
@@ -122,17 +113,11 @@ def _add(conn: Connection, content: StudyContent, now: int) -> None:
         ).scalar_one()
         rows = list(_extra_rows(content, place, stage_id))
         if place == 0:
-            rows += _item_rows(content, stage, stage_id)
+            for matter in sample_matters(plan.stages[:1], items.items):
+                unit = matter.item if plan.once == "item" else matter.key
+                rows.append(task_row(plan, stage, stage_id, matter, unit))
         if rows:
             conn.execute(insert(t.task), rows)
-
-
-def _item_rows(content: StudyContent, stage: Stage, stage_id: int) -> Iterator[dict[str, Any]]:
-    plan = content.plan
-    for item in content.items.items:
-        for matter in stage.question.matters(item):
-            unit = matter.item if plan.once == "item" else matter.key
-            yield task_row(plan, stage, stage_id, matter, unit)
 
 
 def _extra_rows(content: StudyContent, place: int, stage_id: int) -> Iterator[dict[str, Any]]:
@@ -144,14 +129,13 @@ def _extra_rows(content: StudyContent, place: int, stage_id: int) -> Iterator[di
     extras = [("check", matter) for matter in checks]
     extras += [("gold", m) for item in gold for m in stage.question.matters(item) if m.truth]
     for role, matter in extras:
-        yield {
-            "role": role,
-            "unit": f"{role}:{stage.name}:{matter.item}",
-            **_drawn(plan.seed, stage.name, role, matter.key),
-            "full_number": 0,
-            "wanted": 0,
-            **_same(stage_id, matter),
-        }
+        place_drawn = _drawn(plan.seed, stage.name, role, matter.key)
+        yield {**_extra(role, stage, matter), **place_drawn, **_stored(stage_id, matter)}
+
+
+def _extra(role: str, stage: Stage, matter: Matter) -> dict[str, Any]:
+    unit = f"{role}:{stage.name}:{matter.item}"
+    return {"role": role, "unit": unit, "full_number": 0, "wanted": 0}
 
 
 def _renew_training(conn: Connection, content: StudyContent) -> None:
@@ -163,20 +147,21 @@ def _renew_training(conn: Connection, content: StudyContent) -> None:
         stage = content.plan.stages[row.place]
         here = (t.task.c.stage_id == row.id, t.task.c.role == "training")
         known = set(conn.execute(select(t.task.c.key).where(*here)).scalars())
-        matters = content.training[stage.name]
         conn.execute(update(t.task).where(*here).values(state="void"))
-        for rank, matter in enumerate(matters):
-            same = {"lane": 0, "rank": rank, "state": "open", **_same(row.id, matter)}
+        for rank, matter in enumerate(content.training[stage.name]):
+            values = {"lane": 0, "rank": rank, "state": "open", **_stored(row.id, matter)}
             if matter.key in known:
-                conn.execute(update(t.task).where(*here, t.task.c.key == matter.key).values(same))
-                continue
-            unit = f"training:{stage.name}:{matter.item}"
-            more = {"role": "training", "unit": unit, "full_number": 0, "wanted": 0}
-            conn.execute(insert(t.task).values(**same, **more))
+                same = *here, t.task.c.key == matter.key
+                conn.execute(update(t.task).where(*same).values(values))
+            else:
+                conn.execute(insert(t.task).values(**values, **_extra("training", stage, matter)))
 
 
 def due(share: float, items: int, seed: int, *path: str) -> int:
     """How many extras a person should have had after this many items.
+
+    Of every `1 / share` items one is followed by an extra, at a place drawn by seed: they are
+    spread evenly and still cannot be foreseen.
 
     >>> [due(0.25, items, 0, "p-1") for items in (0, 4, 8, 40)]
     [0, 1, 2, 10]
@@ -228,11 +213,12 @@ def outcome_of(keep: str, full: int, votes: Sequence[Vote], options: frozenset[s
     Without a known truth it is kept if the key agreed on is one of `options`, the things that could
     be picked, and not "none" or "both"; where there is nothing to pick (ratings) it is kept.
     """
-    chosen = _agreed(keep, full, votes)
-    if _truth_known(votes):
-        counted = votes[:1] if keep == "first" else votes
-        right = sum(one.right is True for one in counted)
-        return TaskOutcome(right >= _needed(keep, full), chosen)
+    counted = votes[:1] if keep == "first" else votes
+    needed = _needed(keep, full)
+    top = Counter(one.choice for one in counted).most_common(1)
+    chosen = next((choice for choice, number in top if number >= needed), None)
+    if all(one.right is not None for one in votes):
+        return TaskOutcome(sum(one.right is True for one in counted) >= needed, chosen)
     return TaskOutcome(not options or chosen in options, chosen)
 
 
@@ -256,16 +242,3 @@ def missing(keep: str, full: int, votes: Sequence[Vote], truth_known: bool) -> i
 
 def _needed(keep: str, full: int) -> int:
     return {"majority": full // 2 + 1, "all": full, "first": 1}[keep]
-
-
-def _agreed(keep: str, full: int, votes: Sequence[Vote]) -> str | None:
-    if not votes:
-        return None
-    if keep == "first":
-        return votes[0].choice
-    top, number = Counter(one.choice for one in votes).most_common(1)[0]
-    return top if number >= _needed(keep, full) else None
-
-
-def _truth_known(votes: Sequence[Vote]) -> bool:
-    return all(one.right is not None for one in votes)

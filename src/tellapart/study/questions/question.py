@@ -314,11 +314,11 @@ def true_images(item: Item, caption: int) -> frozenset[str]:
 
 
 def which_picture(matter: Matter, *fixed: Option, places: tuple[str, ...] = ()) -> TaskForm:
-    """The form of a caption and all pictures of the matter, of which it describes one."""
+    """The form of a caption and pictures, one for each of `places`, or all of the matter's."""
     return TaskForm(
         "Which picture does the caption describe?",
         shown=(ShownPart("Caption", matter.captions[0]),),
-        options=numbered(images=len(matter.images)),
+        options=numbered(images=len(places) or len(matter.images)),
         fixed=fixed,
         places=places,
     )

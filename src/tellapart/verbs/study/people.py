@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def study_people(folder: Folder, *, database: Database = "") -> StudyPeople:
     """List people: how much they judged, how fast, and how well."""
     check_installed()
-    from tellapart.study.progress import read_people
+    from tellapart.study.progress import StudyPeople, crew
 
-    return in_study(folder, database, read_people)
+    return StudyPeople(tuple(in_study(folder, database, crew)))
 
 
 VERB = Verb(study_people, example="tellapart study people my-study")
