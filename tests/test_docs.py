@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+import tellapart as ta
 from tellapart import registry
-from tellapart.verbs import VERBS
+from tellapart.cli.main import app
+from tellapart.verbs import BUILDERS, STUDY, VERBS
 
 ROOT = Path(__file__).parent.parent
-FILES = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES = "\n".join(page.read_text(encoding="utf-8") for page in FILES)
 
 
@@ -22,7 +29,8 @@ def test_every_verb_is_in_the_documentation():
 
 
 @pytest.mark.parametrize(
-    "sort", ["models", "measures", "builders", "importers", "readers", "caption_metrics"]
+    "sort",
+    ["models", "measures", "builders", "importers", "readers", "caption_metrics", "questions"],
 )
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
@@ -37,9 +45,94 @@ def test_links_between_pages_lead_somewhere():
             assert (page.parent / target).exists(), (page.name, target)
 
 
-def test_the_model_in_the_documentation_works(tmp_path, benchmarks):
-    import tellapart as ta
+@cache
+def flags(words: tuple[str, ...]) -> frozenset[str]:
+    """The flags of a command, hidden ones left out."""
+    command = get_command(app)
+    for word in words:
+        command = command.get_command(None, word)
+    shown = (one for one in command.params if not getattr(one, "hidden", False))
+    return frozenset(
+        {"--help", *(name for one in shown for name in (*one.opts, *one.secondary_opts))}
+    )
 
+
+def commands() -> list[tuple[str, ...]]:
+    """The words of every command."""
+    plain = [(name,) for name in VERBS if name not in ("build", "study")]
+    return plain + [("build", n) for n in BUILDERS] + [("study", n) for n in STUDY]
+
+
+def code_of(page: Path) -> list[str]:
+    """The lines of code on a page, those that go on in the next line put together."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    fenced = re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
+    indented = re.findall(
+        r"^ {4}(.*)", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE
+    )
+    return [line.strip() for block in fenced for line in block.splitlines()] + indented
+
+
+@pytest.mark.parametrize("page", FILES, ids=lambda page: page.stem)
+def test_commands_on_a_page_have_the_flags_that_it_gives_them(page):
+    text = page.read_text(encoding="utf-8")
+    lines = [line for line in code_of(page) if line.startswith("tellapart ")]
+    lines += re.findall(r"`(tellapart [^`]*)`", text)
+    for line in lines:
+        words = shlex.split(line.replace("...", ""), comments=True)[1:]
+        names = tuple(words[: 2 if words[0] in ("build", "study") else 1])
+        if names not in commands():
+            assert names[0] in ("--help", "VERB") or names[-1] in ("WHAT", "easy") or not names[1:]
+            continue
+        given = {word.split("=")[0] for word in words if word.startswith("--")}
+        assert given <= flags(names), (page.name, line)
+
+
+def test_every_flag_that_is_named_exists():
+    known = frozenset().union(*map(flags, commands())) | {"--version"}
+    named = set(re.findall(r"`(--[a-z][\w-]*)", PAGES))
+    others = {"--against", "--bison", "--decoys"}  # of scripts in benchmarks/, and of an example
+    assert len(named) > 60 and named - known <= others
+
+
+def test_names_of_the_python_api_exist():
+    named = set(re.findall(r"\bta\.(\w+)", PAGES))
+    assert len(named) > 10 and named <= set(ta.__all__)
+    for dotted in set(re.findall(r"\btellapart((?:\.[a-z_]\w*)+)(?![\w/])", PAGES)):
+        parts = dotted[1:].split(".")
+        if parts[0] in ta.__all__ or f"tellapart.{parts[0]}" in {
+            r.group for r in registry.REGISTRIES
+        }:
+            continue
+        try:
+            import_module(f"tellapart{dotted}")
+        except ModuleNotFoundError:
+            module = import_module(".".join(["tellapart", *parts[:-1]]))
+            assert hasattr(module, parts[-1]), dotted
+
+
+def test_paths_on_the_pages_exist():
+    roots = [ROOT, ROOT / "src", ROOT / "src" / "tellapart", ROOT / "tests/study/server"]
+    for page in FILES:
+        text = page.read_text(encoding="utf-8")
+        for path in re.findall(
+            r"`([\w/]+\.py)\b[^`]*`|`((?:tests|soak|benchmarks|mine)/[\w/]*)`", text
+        ):
+            name = path[0] or path[1]
+            assert any((root / name).exists() for root in roots), (page.name, name)
+
+
+@pytest.mark.parametrize("page", FILES, ids=lambda page: page.stem)
+def test_python_on_a_page_imports_what_exists(page):
+    for code in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tellapart"):
+                module = import_module(node.module)
+                for name in node.names:
+                    assert hasattr(module, name.name) or import_module(f"{node.module}.{name.name}")
+
+
+def test_the_model_in_the_documentation_works(tmp_path, benchmarks):
     text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)
     space: dict = {}
