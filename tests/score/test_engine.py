@@ -366,7 +366,7 @@ def peak():  # ru_maxrss would count what the process that started this one had 
 model = Wide()
 before = peak()
 run = run_model(model, Benchmark(Card("big"), picture.parent, items, images),
-                Settings(frozenset({Ask.MEND}), batch_size=512), lambda done, total: None)
+                Settings(frozenset({Ask.MEND}), batch_size=512))
 print(run.scores.height, model.seen, (peak() - before) // 1024)
 """
 

@@ -193,7 +193,7 @@ def text_guessers(sheet: GuessSheet) -> list[Guesser]:
 
 def _ngram_scores(sheet: GuessSheet) -> Floats:
     items = replace(sheet.benchmark, items=sheet.items)
-    run = run_model(Blind(), items, Settings(sheet.cells.asks), lambda done, total: None)
+    run = run_model(Blind(), items, Settings(sheet.cells.asks))
     return run.scores["score"].to_numpy()  # the engine's order is the sheet's
 
 

@@ -8,7 +8,7 @@ the number of others (not right themselves) that score as high or higher. As in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,8 +26,8 @@ from tellapart.score.batches import ModelFailed
 from tellapart.score.encoder import Encoder, open_encoder
 from tellapart.score.plan import distinct_images
 from tellapart.store.cache import SIZE_GB, default_folder
+from tellapart.types import Ints, Progress, silent
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating]
 
 CHUNK_BYTES = 64 << 20
@@ -221,7 +221,7 @@ def rank_corpus(
     model: Any,
     corpus: Corpus,
     options: RetrievalOptions = RetrievalOptions(),  # noqa: B008 (frozen)
-    progress: Callable[[str, int, int], None] = lambda label, done, total: None,
+    progress: Progress = silent,
 ) -> Retrieval:
     """Recall@1/5/10, median rank and MRR, both directions, on collections of one or more sizes."""
     ids = [image for image in corpus.images["id"].to_list() if image in corpus.texts_by_image]
@@ -271,7 +271,7 @@ def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     images, number = distinct_images(
         pictures,
         by_content=True,
-        progress=lambda done, total: encoder.report("reading", done, total),
+        progress=encoder.report,
     )
     left, bad = encoder.embed_images(images)
     keep = [k for k in range(len(ids)) if number[k] not in bad]

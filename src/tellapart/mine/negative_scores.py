@@ -200,7 +200,7 @@ def _scores(
         frozenset([Ask.CAPTION]), batch_size=scoring.batch_size, cache=scoring.cache
     )
     asked = replace(benchmark, items=ItemTable.of(pair.item for pair in pairs))
-    run = run_model(ready, asked, settings, lambda done, total: scoring.progress(name, done, total))
+    run = run_model(ready, asked, settings, scoring.progress)
     return _from_run(run, pairs)
 
 

@@ -177,7 +177,7 @@ def was_asked(run: Run, asks: frozenset[Ask]) -> bool:
 def _run_blind(benchmark: Benchmark, models: Sequence[Run], skip_bad: bool) -> Run:
     """The text-only model on the items that some model was given."""
     settings = Settings(asks=asks_of(benchmark.card.measures), skip_bad=skip_bad)
-    run = run_model(Blind(), benchmark, settings, lambda done, total: None)
+    run = run_model(Blind(), benchmark, settings)
     covered = frozenset[str]().union(*(model.covered for model in models))
     if len(covered) == len(benchmark.items):
         return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -18,6 +18,7 @@ from tellapart.score.batches import ModelFailed
 from tellapart.score.plan import ScoreTask
 from tellapart.score.run import answers_frame
 from tellapart.store.records import Journal
+from tellapart.types import Progress, silent
 
 Row = tuple[Any, ...]
 AT_ONCE = 50_000
@@ -41,7 +42,7 @@ def ask_all(
     *,
     journal: Journal | None = None,
     kept: pl.DataFrame | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = silent,
 ) -> pl.DataFrame:
     """The answers to all questions of a task.
 
@@ -60,7 +61,7 @@ def ask_all(
             frames.append(answers_frame(rows))
             rows = []
         done += len(items)
-        progress(done, len(task.items))
+        progress("questions", done, len(task.items))
     return pl.concat([*frames, answers_frame(rows)])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,9 +33,7 @@ from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
-from tellapart.types import Progress as Report
-
-Progress = Callable[[int, int], None]
+from tellapart.types import Progress, silent
 
 LIBRARIES = {
     "torch": "torch",
@@ -69,12 +67,12 @@ def run_model(
     model: Any,
     benchmark: Benchmark,
     settings: Settings,
-    progress: Progress,
+    progress: Progress = silent,
     limit: int | None = None,
 ) -> Run:
     """Put one model through one benchmark (or a seeded sample of `limit` items of it)."""
     task = ScoreTask(benchmark, sample(benchmark.items, limit, settings.seed), settings.asks)
-    (run,) = run_tasks(model, [task], settings, lambda phase, done, total: progress(done, total))
+    (run,) = run_tasks(model, [task], settings, progress)
     return run
 
 
@@ -82,26 +80,26 @@ def run_tasks(
     model: Any,
     tasks: Sequence[ScoreTask],
     settings: Settings,
-    report: Report,
-    desk: ModelWork | None = None,
-    kept: Sequence[Run | None] = (),
+    progress: Progress = silent,
+    work: ModelWork | None = None,
+    earlier: Sequence[Run | None] = (),
 ) -> Iterator[Run]:
     """Put one model through several tasks; what they share is computed once.
 
-    `desk` is where unfinished work is kept. `kept` are earlier runs of the tasks: what a chooser
-    answered there is not asked again.
+    `work` is where unfinished work is kept. What a chooser answered in `earlier` runs of the tasks
+    is not asked again.
     """
-    earlier = list(kept) or [None] * len(tasks)
+    engine = _Engine(model, settings, progress, work)
     if kind_of(model) == "chooser":
-        for task, run in zip(tasks, earlier, strict=True):
-            _prepare(model, task)
-            yield _asked(model, task, settings, report, desk, run)
+        for task, run in zip(tasks, earlier or [None] * len(tasks), strict=True):
+            engine.prepare(task)
+            yield engine.ask(task, run)
     elif hasattr(model, "prepare"):  # what it says depends on the benchmark
         for task in tasks:
-            _prepare(model, task)
-            yield from _scored(model, [task], settings, report, desk, part=_name(task))
+            engine.prepare(task)
+            yield from engine.score([task], part=_name(task))
     else:
-        yield from _scored(model, tasks, settings, report, desk)
+        yield from engine.score(tasks)
 
 
 def sample(items: ItemTable, limit: int | None, seed: int) -> ItemTable:
@@ -131,123 +129,105 @@ def versions() -> dict[str, str]:
     }
 
 
-def _prepare(model: Any, task: ScoreTask) -> None:
-    if hasattr(model, "prepare"):
-        columns = task.items.frame.select("images", "captions", "group").iter_rows()
-        model.prepare([ShownItem(tuple(i), tuple(c), group) for i, c, group in columns])
-
-
 def _name(task: ScoreTask) -> str:
     """A task's own part of the work folder."""
     return seeds.digest(task.benchmark.sha256, task.items.ids.to_list())[:16]
 
 
-def _card(model: Any, task: ScoreTask, settings: Settings, **notes: Any) -> RunCard:
-    facts, kind = model.facts, kind_of(model)
-    return RunCard(
-        model=facts.name,
-        options=dict(facts.options),
-        kind=kind,
-        benchmark=task.benchmark.name,
-        benchmark_sha256=task.benchmark.sha256,
-        weights=facts.weights,
-        preprocessing=facts.preprocessing,
-        dtype=facts.dtype,
-        seed=settings.seed,
-        asks=tuple(sorted(task.asks)),
-        scored_cells=kind == "scorer",
-        versions=versions(),
-        notes={key: value for key, value in notes.items() if value},
-    )
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """One model and how it is to be run."""
 
+    model: Any
+    settings: Settings
+    progress: Progress
+    work: ModelWork | None
 
-def _asked(
-    model: Any,
-    task: ScoreTask,
-    settings: Settings,
-    report: Report,
-    desk: ModelWork | None,
-    run: Run | None,
-) -> Run:
-    """A chooser's run."""
-    journal = desk.journal(_name(task)) if desk else None
-    try:
-        answers = ask_all(
-            model,
-            task,
-            Way(settings.seed, settings.trials, settings.batch_size, settings.skip_bad),
-            journal=journal,
-            kept=run.answers if run else None,
-            progress=lambda done, total: report("questions", done, total),
+    def prepare(self, task: ScoreTask) -> None:
+        """Let a model that wants to see a benchmark's captions first."""
+        if hasattr(self.model, "prepare"):
+            columns = task.items.frame.select("images", "captions", "group").iter_rows()
+            self.model.prepare([ShownItem(tuple(i), tuple(c), group) for i, c, group in columns])
+
+    def ask(self, task: ScoreTask, earlier: Run | None) -> Run:
+        """A chooser's run."""
+        settings = self.settings
+        journal = self.work.journal(_name(task)) if self.work else None
+        try:
+            answers = ask_all(
+                self.model,
+                task,
+                Way(settings.seed, settings.trials, settings.batch_size, settings.skip_bad),
+                journal=journal,
+                kept=earlier.answers if earlier else None,
+                progress=self.progress,
+            )
+        finally:
+            if journal:
+                journal.close()
+        return Run(self._card(task), task.benchmark, scores_frame([]), answers)
+
+    def score(self, tasks: Sequence[ScoreTask], part: str = "all") -> Iterator[Run]:
+        """A scorer's runs."""
+        cacheable = is_cacheable(self.model)
+        by_content = isinstance(self.model, DualEncoder) or cacheable
+        plan = make_plan(tasks, by_content=by_content, progress=self.progress)
+        shelf: Shelf | None = None
+        if cacheable and self.settings.cache:
+            shelf = open_shelf(self.settings.cache, self.model.facts, self.settings.cache_gb)
+        elif self.work:
+            shelf = self.work.shelf(part)
+        limits = BatchLimits(self.settings.batch_size)
+        if self.work:
+            limits = replace(limits, smaller=self.work.smaller(), changed=self.work.note_smaller)
+        skip_bad = self.settings.skip_bad
+        encoder = Encoder(self.model, limits, shelf, skip_bad, by_content, self.progress)
+        try:
+            scored = score_plan(plan, encoder)
+        finally:
+            if shelf:
+                shelf.close()
+        for number in range(len(tasks)):
+            yield self._run_of(plan, scored, number, limits.smaller)
+            self.progress("scores", number + 1, len(tasks))
+
+    def _run_of(
+        self, plan: ScorePlan, scored: CellScores, number: int, smaller: dict[str, int]
+    ) -> Run:
+        """The run of one task, by its number in the plan."""
+        task, cells, first = plan.tasks[number], plan.tables[number], int(plan.begins[number])
+        scores = scored.scores[first : first + len(cells)]
+        good = np.isfinite(scores)
+        frame = cells.frame().with_columns(score=pl.Series(scores, dtype=pl.Float64))
+        failures = []
+        for place in np.flatnonzero(~good).tolist():
+            item, image, caption, edit, score = frame.row(place)
+            where = f"{image},{caption}" + (f",{edit}" if edit else "")
+            failures.append(Failure(item, where, _reason(plan, scored, first + place, score)))
+        close = 0
+        if task.asks & GRID_ASKS:
+            close = close_items(cells, scores, self.model.facts.dtype)
+        card = self._card(task, smaller_batches=dict(smaller), below_precision=close)
+        finite = frame if good.all() else frame.filter(pl.Series(good))
+        return Run(card, task.benchmark, finite, answers_frame([]), tuple(failures))
+
+    def _card(self, task: ScoreTask, **notes: Any) -> RunCard:
+        facts, kind = self.model.facts, kind_of(self.model)
+        return RunCard(
+            model=facts.name,
+            options=dict(facts.options),
+            kind=kind,
+            benchmark=task.benchmark.name,
+            benchmark_sha256=task.benchmark.sha256,
+            weights=facts.weights,
+            preprocessing=facts.preprocessing,
+            dtype=facts.dtype,
+            seed=self.settings.seed,
+            asks=tuple(sorted(task.asks)),
+            scored_cells=kind == "scorer",
+            versions=versions(),
+            notes={key: value for key, value in notes.items() if value},
         )
-    finally:
-        if journal:
-            journal.close()
-    return Run(_card(model, task, settings), task.benchmark, scores_frame([]), answers)
-
-
-def _scored(
-    model: Any,
-    tasks: Sequence[ScoreTask],
-    settings: Settings,
-    report: Report,
-    desk: ModelWork | None,
-    part: str = "all",
-) -> Iterator[Run]:
-    """A scorer's runs."""
-    cacheable = is_cacheable(model)
-    by_content = isinstance(model, DualEncoder) or cacheable
-    plan = make_plan(
-        tasks, by_content=by_content, progress=lambda done, total: report("reading", done, total)
-    )
-    shelf: Shelf | None = None
-    if cacheable and settings.cache:
-        shelf = open_shelf(settings.cache, model.facts, settings.cache_gb)
-    elif desk:
-        shelf = desk.shelf(part)
-    limits = BatchLimits(settings.batch_size)
-    if desk:
-        limits = replace(limits, smaller=desk.smaller(), changed=desk.note_smaller)
-    encoder = Encoder(model, limits, shelf, settings.skip_bad, by_content, report)
-    try:
-        scored = score_plan(plan, encoder)
-    finally:
-        if shelf:
-            shelf.close()
-    for number, task in enumerate(tasks):
-        yield _run_of(model, task, settings, plan, scored, number, limits.smaller)
-        report("scores", number + 1, len(tasks))
-
-
-def _run_of(
-    model: Any,
-    task: ScoreTask,
-    settings: Settings,
-    plan: ScorePlan,
-    scored: CellScores,
-    number: int,
-    smaller: dict[str, int],
-) -> Run:
-    """The run of one task, by its number in the plan."""
-    cells, first = plan.tables[number], int(plan.begins[number])
-    scores = scored.scores[first : first + len(cells)]
-    good = np.isfinite(scores)
-    frame = cells.frame().with_columns(score=pl.Series(scores, dtype=pl.Float64))
-    failures = tuple(
-        Failure(
-            row["item"],
-            f"{row['image']},{row['caption']}" + (f",{row['edit']}" if row["edit"] else ""),
-            _reason(plan, scored, first + place, float(scores[place])),
-        )
-        for place in np.flatnonzero(~good).tolist()
-        for row in [frame.row(place, named=True)]
-    )
-    close = 0
-    if task.asks & GRID_ASKS:
-        close = close_items(cells, scores, model.facts.dtype)
-    card = _card(model, task, settings, smaller_batches=dict(smaller), below_precision=close)
-    kept = frame if good.all() else frame.filter(pl.Series(good))
-    return Run(card, task.benchmark, kept, answers_frame([]), failures)
 
 
 def _reason(plan: ScorePlan, scored: CellScores, place: int, value: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,9 +23,7 @@ from tellapart.questions import Ask
 from tellapart.score.cells import CellTable, text_hash
 from tellapart.score.feed import ahead
 from tellapart.store.rows import Keys
-from tellapart.types import Ints, Ints32
-
-Steps = Callable[[int, int], None]
+from tellapart.types import Ints, Ints32, Progress
 
 READ_AHEAD = 64
 """How many pictures may be read and not yet hashed."""
@@ -78,7 +76,7 @@ class ScorePlan:
         return found
 
 
-def make_plan(tasks: Sequence[ScoreTask], *, by_content: bool, progress: Steps) -> ScorePlan:
+def make_plan(tasks: Sequence[ScoreTask], *, by_content: bool, progress: Progress) -> ScorePlan:
     """Number all that is asked; pictures are read here if they are told apart by their bytes."""
     pictures, place_of_task = _locations(tasks)
     images, number = distinct_images(pictures, by_content=by_content, progress=progress)
@@ -155,7 +153,7 @@ def _locations(tasks: Sequence[ScoreTask]) -> tuple[list[Picture], list[Ints]]:
 
 
 def distinct_images(
-    pictures: list[Picture], *, by_content: bool, progress: Steps
+    pictures: list[Picture], *, by_content: bool, progress: Progress
 ) -> tuple[DistinctImages, list[int]]:
     """The distinct images, and for each place the number of the image that is stored there."""
     if by_content:
@@ -191,7 +189,7 @@ def _told_apart(pictures: list[Picture]) -> list[Picture]:
 
 
 def hash_pictures(
-    pictures: Sequence[Picture], progress: Steps
+    pictures: Sequence[Picture], progress: Progress
 ) -> tuple[bytes, dict[int, BadImage]]:
     """The keys of pictures, one after another, and those that could not be read."""
     keys, bad = bytearray(), {}
@@ -204,5 +202,5 @@ def hash_pictures(
         else:
             keys += made
         if (k + 1) % 64 == 0 or k + 1 == len(pictures):
-            progress(k + 1, len(pictures))
+            progress("reading", k + 1, len(pictures))
     return bytes(keys), bad
