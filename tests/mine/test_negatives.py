@@ -220,8 +220,8 @@ def test_pitfall_9_two_who_wrote_the_same_do_not_make_two_items(corpus, built):
 def test_pitfall_19_the_card_says_how_they_were_made_and_that_nobody_looked(built):
     assert built.card.verified == ""
     told = built.card.made
-    assert told["negatives by"] == "rules" and "not seen by people" in told["false of the image"]
-    assert told["word lists from"].startswith("small: ")
+    assert told["negatives_by"] == "rules" and "not seen by people" in told["false_of_the_image"]
+    assert told["word_lists_from"].startswith("small: ")
     assert set(told["refused"]) <= set(KINDS)
 
 
@@ -252,7 +252,7 @@ def test_word_lists_can_come_from_another_corpus(corpus, tmp_path):
     with pytest.raises(BadInput, match="no item came out"):
         made(tiny, tmp_path / "none")
     found = made(tiny, tmp_path / "some", own={"lists_from": tmp_path / "large"})
-    assert found.card.made["word lists from"].startswith("small")
+    assert found.card.made["word_lists_from"].startswith("small")
     assert {item.images[0] for item in found.items} == {"i0"}
 
 

@@ -313,7 +313,7 @@ def test_an_interrupted_job_goes_on_and_kept_replies_make_it_again(corpus, tmp_p
         first, second = ((tmp_path / part / name).read_bytes() for part in ("out", "again"))
         assert first == second
     cards = [load_benchmark(tmp_path / part).card.made for part in ("out", "again")]
-    assert {key for key in cards[0] if cards[0][key] != cards[1][key]} == {"negatives by"}
+    assert {key for key in cards[0] if cards[0][key] != cards[1][key]} == {"negatives_by"}
 
 
 @pytest.fixture

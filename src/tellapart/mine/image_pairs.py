@@ -286,7 +286,8 @@ class HardestVerified:
             (len(set(captions.words[k]) - known), k) for k in captions.of_images[pair.target]
         )
         for new_words, caption in by_new_words:
-            if self.verifier.tells_apart(captions.texts[caption], target, decoy):
+            text = captions.texts[caption]
+            if self.verifier.may_fit(target, text) and self.verifier.may_be_false(decoy, text):
                 return CaptionedPair(pair, caption, float(new_words))
         return None
 

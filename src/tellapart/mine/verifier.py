@@ -24,9 +24,9 @@ class Verifier:
         """False only where the verifier says that the caption is false."""
         return self._model is None or self._is_true(self._model, image, caption)
 
-    def tells_apart(self, caption: str, target: str, decoy: str) -> bool:
-        """Whether a caption may be true of one image and false of the other."""
-        return self.may_fit(target, caption) and self.may_be_false(decoy, caption)
+    def may_differ(self, image: str, original: str, negative: str) -> bool:
+        """Whether of two captions of an image the first may be true and the second false."""
+        return self.may_fit(image, original) and self.may_be_false(image, negative)
 
     def _is_true(self, model: PairScorer, image: str, caption: str) -> bool:
         key = (image, caption)

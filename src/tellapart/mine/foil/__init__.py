@@ -24,18 +24,9 @@ AUTO, LANGUAGE, RANDOM = "auto", "language", "random"
 class FoilMethod:
     """The paper's four steps, and where to leave them.
 
-    `categories` is a table of words (default: the world's, else COCO's). `split` is `paper`,
-    `none` or a file of pairs, of which those of `part` are used. `mentions` is how many captions
-    of the image must have the target. `absence` says who tells that a foil is absent: the image's
-    objects and its captions, or the captions alone. `hardest` is a model that scores pairs,
-    `language` (a language model of the corpus's captions) or `random`; one foil is kept `per`
-    caption, as in the paper, or image. `parser` is a spaCy pipeline or `none`. `plain` replaces
-    words as the paper does: wherever they stand, without regard to what they mean there, to a/an,
-    or to what the captions mention.
-
-    `auto` means `language`, `caption` and `en_core_web_sm`; on the built-in world `random` (its
-    words are all as likely, so that the likeliest foil would be likelier than the truth), `image`
-    and `none`.
+    `plain` replaces words as the paper does: wherever they stand, without regard to what they mean
+    there, to a/an, or to what the captions mention. On the built-in world the hardest foil is drawn
+    at random: its words are all as likely, so the likeliest foil would be likelier than the truth.
     """
 
     categories: Annotated[
@@ -86,9 +77,6 @@ class FoilMethod:
         """What `auto` means for a corpus."""
         from tellapart.text.spacy_pipeline import DEFAULT
 
-        usual = (RANDOM, "image", "none") if world else (LANGUAGE, "caption", DEFAULT)
-        given = (self.hardest, self.per, self.parser)
-        hardest, per, parser = (
-            default if one == AUTO else one for one, default in zip(given, usual, strict=True)
-        )
-        return replace(self, hardest=hardest, per=per, parser=parser)
+        values = (RANDOM, "image", "none") if world else (LANGUAGE, "caption", DEFAULT)
+        usual = dict(zip(("hardest", "per", "parser"), values, strict=True))
+        return replace(self, **{n: usual[n] for n in usual if getattr(self, n) == AUTO})

@@ -13,7 +13,7 @@ it goes with all sorts of things.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -24,7 +24,7 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import read_table, require_columns
-from tellapart.mine.categories import Categories, CategoryName, categories_for
+from tellapart.mine.categories import Categories, categories_for
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.mentions import (
     Binding,
@@ -46,6 +46,8 @@ TRAIN, ALL = 256, 472
 """The paper's pairs for training, and all of them."""
 PARTS = ("train", "test")
 TargetFoil = tuple[str, str]
+Forms = list[tuple[str, str]]
+"""For each name what stands for it in the singular and in the plural."""
 BLOCK = 1 << 16
 """Mentions that are compared with all foils at a time."""
 SORTS = 3
@@ -92,7 +94,7 @@ class Foils:
         text = self.words.texts[int(self.mentions.caption[mention])]
         begin = int(self.words.begin[self.mentions.first[mention]])
         end = int(self.words.end[self.mentions.last[mention]])
-        form = self.forms.of(int(self.foil[row]), several=bool(self.mentions.plural[mention]))
+        form = self.forms[int(self.foil[row])][int(self.mentions.plural[mention])]
         if self.plain:
             form = form.capitalize() if text[begin].isupper() else form
             return FoilCaption(text[:begin] + form + text[end:], begin, begin + len(form))
@@ -136,17 +138,12 @@ def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress
     present = shown(corpus, images, table, needed=method.absence == "objects")
     texts = corpus.captions["text"].to_list()
     words = words_of(texts)
-    parses = None
+    parses = surroundings = None
     if method.parser != "none":
-        parses = parse(
-            texts,
-            model=method.parser,
-            cache=default_folder(),
-            progress=progress,
-        )
-    surroundings = None
+        parses = parse(texts, model=method.parser, cache=default_folder(), progress=progress)
     if method.plain:
-        mentions, forms = plain_mentions(words, table), plain_forms(table)
+        mentions = plain_mentions(words, table)
+        forms: Forms = [(name.word, name.word) for name in table.names]
     else:
         mentions = mentions_in(words, table)
         present |= mentioned(words, image_of, len(images), table)
@@ -154,11 +151,11 @@ def make_foils(corpus: Corpus, method: FoilMethod, seed: int, progress: Progress
             nouns, binding = bindings(mentions, words, parses)
             mentions = mentions.keep(nouns)
             surroundings = Surroundings.of(mentions, binding[nouns], words, table)
-        mentions = mentions.with_plural(plurals_by_context(mentions, words, table))
+        mentions = replace(mentions, plural=plurals_by_context(mentions, words, table))
         forms = usual_forms(mentions, words, table)
     often = salient(mentions, image_of, len(table.names), method.mentions)
-    rules = FoilRules(pairs.matrix(table), ~present, often, image_of)
-    mention, foil = replacements(mentions, rules, surroundings)
+    rules = FoilRules(pairs.matrix(table), ~present, often)
+    mention, foil = replacements(mentions, image_of, rules, surroundings)
     return Foils(
         corpus, table, pairs, images, image_of, words, mentions, rules, forms, mention, foil,
         parses, method.plain,
@@ -193,7 +190,7 @@ def pairs_for(table: Categories, split: str, part: str, seed: int) -> FoilPairs:
     else:
         parts = read_pairs(Path(split), every)
         facts = {"split": Path(split).name, "part": part}
-    counts = {f"pairs in {name}": sum(p == name for p in parts.values()) for name in PARTS}
+    counts = {f"pairs_in_{name}": sum(p == name for p in parts.values()) for name in PARTS}
     used = frozenset(pair for pair, of in parts.items() if of in ("", part))
     if not used:
         raise BadInput(f"no pair of {split} is for {part}", allowed="at least one pair")
@@ -252,21 +249,16 @@ class FoilRules:
     """What may be replaced by what.
 
     `pairs` (target, foil) are those of the split, `absent` (image, foil) is what an image neither
-    shows nor has in its captions, `salient` are the mentions that may be replaced; `image` says
-    of each caption which image it is of.
+    shows nor has in its captions, `salient` are the mentions that may be replaced.
     """
 
     pairs: Bools
     absent: Bools
     salient: Bools
-    image: AnyInts
 
 
 def salient(mentions: Mentions, image_of: AnyInts, names: int, least: int) -> Bools:
-    """Which mentions are of a word that at least `least` captions of the image have.
-
-    `image_of` says for each caption which image it is of.
-    """
+    """Which mentions are of a word that at least `least` captions of the image have."""
     captions = np.unique(mentions.caption * names + mentions.name)
     of_image = image_of[captions // names] * names + captions % names
     known, times = np.unique(of_image, return_counts=True)
@@ -283,9 +275,9 @@ def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool)
     listed = [corpus.objects(image) for image in images]
     unknown = [image for image, objects in zip(images, listed, strict=True) if objects is None]
     if unknown and needed:
+        others = f" (nor have {len(unknown) - 1:,} other images)" if len(unknown) > 1 else ""
         raise BadInput(
-            f"image {unknown[0]} of {corpus.name} has no list of objects"
-            + (f" (nor have {len(unknown) - 1:,} other images)" if len(unknown) > 1 else ""),
+            f"image {unknown[0]} of {corpus.name} has no list of objects{others}",
             allowed="a corpus with objects: FOIL must know which words would be true",
             todo="give a file of objects with --objects, or let the captions alone decide with "
             "--absence captions",
@@ -323,13 +315,13 @@ def mentioned(words: CaptionWords, image_of: AnyInts, images: int, table: Catego
 
 
 def replacements(
-    mentions: Mentions, rules: FoilRules, surroundings: Surroundings | None
+    mentions: Mentions, image_of: AnyInts, rules: FoilRules, surroundings: Surroundings | None
 ) -> tuple[AnyInts, AnyInts]:
     """Mention and foil of every foil caption that the rules allow."""
     mention, foil = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for begin in range(0, len(mentions), BLOCK):
         rows = slice(begin, begin + BLOCK)
-        good = rules.pairs[mentions.name[rows]] & rules.absent[rules.image[mentions.caption[rows]]]
+        good = rules.pairs[mentions.name[rows]] & rules.absent[image_of[mentions.caption[rows]]]
         good &= rules.salient[rows, None]
         if surroundings is not None:
             good &= surroundings.fits(rows)
@@ -361,18 +353,16 @@ class Surroundings:
         cls, mentions: Mentions, binding: AnyInts, words: CaptionWords, table: Categories
     ) -> Self:
         """Learn from the mentions of a corpus what fits where."""
+        names = len(table.names)
         inside = mentions.first > words.starts[mentions.caption]
         before = np.where(inside, words.word[np.maximum(mentions.first - 1, 0)], -1)
         ahead = mentions.last + 1 < words.starts[mentions.caption + 1]
         behind = np.where(ahead, words.word[np.minimum(mentions.last + 1, len(words.word) - 1)], -1)
         with_of = behind == words.vocabulary.get("of", -2)
-        seen = np.zeros((len(words.vocabulary) + 1, len(table.names)), np.bool_)
+        seen = np.zeros((len(words.vocabulary) + 1, names), np.bool_)
         seen[before, mentions.name] = True
-        sorts = np.array([table.supercategories.index(name.supercategory) for name in table.names])
-        number = np.zeros(len(seen), np.int32)
-        for sort in range(len(table.supercategories)):
-            number += seen[:, sorts == sort].any(axis=1)
-        names = len(table.names)
+        sorts = np.array([name.supercategory for name in table.names])
+        number = sum(seen[:, sorts == sort].any(axis=1).astype(int) for sort in np.unique(sorts))
         times = np.bincount(mentions.name, minlength=names)
         measures = np.bincount(mentions.name[with_of], minlength=names) >= np.maximum(2, OF * times)
         measured = with_of & measures[mentions.name]
@@ -387,24 +377,6 @@ class Surroundings:
         return good & (self.measures | ~self.measured[rows, None])
 
 
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """For each name what stands for it in the singular and in the plural."""
-
-    one: tuple[str, ...]
-    several: tuple[str, ...]
-
-    def of(self, name: int, *, several: bool) -> str:
-        """The form of a name in a number."""
-        return (self.several if several else self.one)[name]
-
-
-def plain_forms(table: Categories) -> Forms:
-    """The words as the table has them."""
-    words = tuple(name.word for name in table.names)
-    return Forms(words, words)
-
-
 def usual_forms(mentions: Mentions, words: CaptionWords, table: Categories) -> Forms:
     """The commonest way to write each category: a phone is a cell phone, a tv a TV.
 
@@ -412,28 +384,20 @@ def usual_forms(mentions: Mentions, words: CaptionWords, table: Categories) -> F
     its being shorter.
     """
     counted: list[Counter[str]] = [Counter() for _ in table.names]
-    first, last = words.begin[mentions.first].tolist(), words.end[mentions.last].tolist()
-    inside = (mentions.first > words.starts[mentions.caption]).tolist()
-    singular = (~mentions.plural).tolist()
-    rows = zip(mentions.caption.tolist(), mentions.name.tolist(), first, last, strict=True)
-    for row, (caption, name, begin, end) in enumerate(rows):
-        if singular[row] and inside[row]:
-            text = words.texts[caption]
-            if not text.isupper():
-                counted[name][text[begin:end]] += 1
-    one = [
-        name.one or _commonest(times) or _default(name)
-        for name, times in zip(table.names, counted, strict=True)
-    ]
-    several = [name.several or plural(form) for name, form in zip(table.names, one, strict=True)]
-    return Forms(tuple(one), tuple(several))
-
-
-def _commonest(times: Counter[str]) -> str:
-    """The form that occurs most; equal ones by the alphabet, rare ones never."""
-    often = [form for form, number in times.items() if number >= RARE]
-    return min(often, key=lambda form: (-times[form], form), default="")
-
-
-def _default(name: CategoryName) -> str:
-    return name.category if name.category in name.long else name.word
+    # At the start of a caption a word has a capital that is not its own.
+    inside = mentions.first > words.starts[mentions.caption]
+    some = mentions.keep(~mentions.plural & inside)
+    begins, ends = words.begin[some.first].tolist(), words.end[some.last].tolist()
+    rows = zip(some.caption.tolist(), some.name.tolist(), begins, ends, strict=True)
+    for caption, name, begin, end in rows:
+        text = words.texts[caption]
+        if not text.isupper():
+            counted[name][text[begin:end]] += 1
+    forms = []
+    for category, times in zip(table.names, counted, strict=True):
+        often = [form for form, number in times.items() if number >= RARE]
+        commonest = min(often, key=lambda form: (-times[form], form), default="")
+        default = category.category if category.category in category.long else category.word
+        one = category.one or commonest or default
+        forms.append((one, category.several or plural(one)))
+    return forms

@@ -96,71 +96,43 @@ def language_scores(foils: Foils) -> Floats:
     Foils differ from their original in a few words, so only the windows around these are scored:
     the gain over the original orders the foils of a caption as their whole probability does.
     """
-    model = Trigrams(foils.words.word, foils.words.starts)
-    around = _Around(foils)
-    original = around.originals(model)
+    mentions, words = foils.mentions, foils.words
+    model = Trigrams(words.word, words.starts)
+    left = np.stack([_words_at(foils, mentions.first - k) for k in range(LEFT, 0, -1)], axis=1)
+    right = np.stack([_words_at(foils, mentions.last + k) for k in range(1, RIGHT + 1)], axis=1)
+    original = np.zeros(len(mentions))
+    width = mentions.last - mentions.first + 1
+    for wide in np.unique(width).tolist():
+        rows = np.flatnonzero(width == wide)
+        middle = words.word[mentions.first[rows, None] + np.arange(wide)]
+        original[rows] = _scored(model, left[rows], middle, right[rows])
     scores = np.empty(len(foils))
-    for begin in range(0, len(scores), BLOCK):
-        rows = slice(begin, begin + BLOCK)
-        mention = foils.mention[rows]
-        scores[rows] = around.foils(model, rows) - original[mention]
+    articles = {one: words.vocabulary.get(one, UNKNOWN) for one in ("a", "an")}
+    kinds = foils.foil * 2 + mentions.plural[foils.mention]
+    for kind in np.unique(kinds).tolist():
+        form = foils.forms[kind // 2][kind % 2]
+        ids = [words.vocabulary.get(m.group().lower(), UNKNOWN) for m in WORD.finditer(form)]
+        of_kind = np.flatnonzero(kinds == kind)
+        for begin in range(0, len(of_kind), BLOCK):
+            rows = of_kind[begin : begin + BLOCK]
+            mention = foils.mention[rows]
+            before = left[mention]
+            if not foils.plain:
+                before[np.isin(before[:, -1], list(articles.values())), -1] = articles[
+                    article(form)
+                ]
+            middle = np.tile(np.array(ids, np.int64), (len(rows), 1))
+            scores[rows] = _scored(model, before, middle, right[mention]) - original[mention]
     return scores
 
 
-class _Around:
-    """The words around all mentions of some foils."""
-
-    def __init__(self, foils: Foils) -> None:
-        mentions, words = foils.mentions, foils.words
-        self._all, self._words = foils, words
-        starts, ends = words.starts[mentions.caption], words.starts[mentions.caption + 1]
-        self._left = np.stack(
-            [self._at(mentions.first - k, starts, ends) for k in range(LEFT, 0, -1)], axis=1
-        )
-        self._right = np.stack(
-            [self._at(mentions.last + k, starts, ends) for k in range(1, RIGHT + 1)], axis=1
-        )
-        self._articles = {one: words.vocabulary.get(one, UNKNOWN) for one in ("a", "an")}
-
-    def _at(self, rows: AnyInts, starts: AnyInts, ends: AnyInts) -> AnyInts:
-        """The words at some rows; START before a caption, END behind it, then nothing."""
-        word = self._words.word[np.clip(rows, 0, max(0, len(self._words.word) - 1))]
-        word = np.where(rows < starts, START, word)
-        return np.where(rows > ends, NOTHING, np.where(rows == ends, END, word)).astype(np.int64)
-
-    def originals(self, model: Trigrams) -> Floats:
-        """The windows of the captions as they are, for each mention."""
-        mentions = self._all.mentions
-        scores = np.zeros(len(mentions))
-        width = mentions.last - mentions.first + 1
-        for wide in np.unique(width).tolist():
-            rows = np.flatnonzero(width == wide)
-            middle = self._words.word[mentions.first[rows, None] + np.arange(wide)]
-            scores[rows] = _scored(model, self._left[rows], middle, self._right[rows])
-        return scores
-
-    def foils(self, model: Trigrams, rows: slice) -> Floats:
-        """The windows of some foils."""
-        foils = self._all
-        mention, name = foils.mention[rows], foils.foil[rows]
-        several = foils.mentions.plural[mention]
-        scores = np.zeros(len(mention))
-        kinds = name * 2 + several
-        for kind in np.unique(kinds).tolist():
-            form = foils.forms.of(kind // 2, several=bool(kind % 2))
-            ids = [
-                self._words.vocabulary.get(match.group().lower(), UNKNOWN)
-                for match in WORD.finditer(form)
-            ]
-            mine = np.flatnonzero(kinds == kind)
-            middle = np.tile(np.array(ids, np.int64), (len(mine), 1))
-            left = self._left[mention[mine]]
-            if not foils.plain:
-                before = np.isin(left[:, -1], list(self._articles.values()))
-                left = left.copy()
-                left[before, -1] = self._articles[article(form)]
-            scores[mine] = _scored(model, left, middle, self._right[mention[mine]])
-        return scores
+def _words_at(foils: Foils, rows: AnyInts) -> AnyInts:
+    """For each mention the word at a row; START before its caption, END behind it, then nothing."""
+    words, caption = foils.words, foils.mentions.caption
+    starts, ends = words.starts[caption], words.starts[caption + 1]
+    word = words.word[np.clip(rows, 0, max(0, len(words.word) - 1))]
+    word = np.where(rows < starts, START, word)
+    return np.where(rows > ends, NOTHING, np.where(rows == ends, END, word)).astype(np.int64)
 
 
 def _scored(model: Trigrams, left: AnyInts, middle: AnyInts, right: AnyInts) -> Floats:

@@ -69,7 +69,7 @@ class FoilItems:
                 if source in sources:  # the image has this caption twice
                     continue
                 item = self.item(row)
-                if _verified(item, verifier):
+                if verifier.may_differ(*source, foils.written(row).text):
                     sources.add(source)
                     yield item
                     break
@@ -79,16 +79,21 @@ class FoilItems:
     def card(self, chooser: str) -> dict[str, Any]:
         """What the card says of how the items were made."""
         foils, method, tagger = self.foils, self.method, self.tagger
+        absence = "neither among the objects of the image nor in its captions"
+        if method.plain:
+            absence = "not among the objects of the image"
+        elif method.absence == "captions":
+            absence = "in no caption of the image (nobody says what else it shows)"
         return {
             "categories": f"{foils.table.name}, {len(foils.table.names)} words",
             **foils.pairs.facts,
             "target": f"in at least {method.mentions} captions of the image",
-            "foil": _absence(method),
+            "foil": absence,
             "words": "replaced as they stand (plain)"
             if method.plain
             else "nouns, long names whole; a/an, plural and capitals are right",
             "hardest": f"one foil for each {method.per}, {chooser}",
-            "nouns and content words by": (
+            "nouns_and_content_words_by": (
                 tagger.name if tagger else find_pipeline(method.parser).name
             ),
             "T3": "all words" if method.plain else "words that the image lacks: others may be true",
@@ -137,51 +142,25 @@ class FoilItems:
 
     def _words(self, row: int, caption: int, foil_caption: FoilCaption) -> tuple[Word, ...]:
         """The content words of the foil caption, of which the foil is one, however long."""
-        if self.foils.parses is None:
+        foils, text = self.foils, foil_caption.text
+        if foils.parses is None:
             assert self.tagger is not None
-            words = self.tagger.content_words(foil_caption.text)
-            others = [
-                word
-                for word in words
-                if word.end <= foil_caption.start or word.start >= foil_caption.end
-            ]
-        else:
-            others = self._moved(row, caption, foil_caption)
-        slot = Word(foil_caption.start, foil_caption.end, True)
-        return tuple(sorted([*others, slot], key=lambda word: word.start))
-
-    def _moved(self, row: int, caption: int, foil_caption: FoilCaption) -> list[Word]:
-        """The content words of the original, moved to where they stand in the foil caption."""
-        foils = self.foils
-        assert foils.parses is not None
-        mention = foils.mention[row]
-        begin = int(foils.words.begin[foils.mentions.first[mention]])
-        end = int(foils.words.end[foils.mentions.last[mention]])
-        longer = len(foil_caption.text) - len(foils.words.texts[caption])
-        words = content_words(foils.parses[caption])
+            words, longer = self.tagger.content_words(text), 0
+            begin, end = foil_caption.start, foil_caption.end
+        else:  # words of the original, moved to where they stand in the foil caption
+            words, longer = content_words(foils.parses[caption]), len(text)
+            longer -= len(foils.words.texts[caption])
+            mention = foils.mention[row]
+            begin = int(foils.words.begin[foils.mentions.first[mention]])
+            end = int(foils.words.end[foils.mentions.last[mention]])
         ahead = [word for word in words if word.end <= begin]
+        slot = Word(foil_caption.start, foil_caption.end, True)
         behind = [
             Word(word.start + longer, word.end + longer, word.noun)
             for word in words
             if word.start >= end
         ]
-        return [*ahead, *behind]
-
-
-def _absence(method: FoilMethod) -> str:
-    if method.plain:
-        return "not among the objects of the image"
-    if method.absence == "captions":
-        return "in no caption of the image (nobody says what else it shows)"
-    return "neither among the objects of the image nor in its captions"
-
-
-def _verified(item: Item, verifier: Verifier) -> bool:
-    """Whether the original may be true and the foil may be false."""
-    (image,), slot = item.images, item.slot
-    assert slot is not None
-    original, foil = item.captions[1 - slot.caption], item.captions[slot.caption]
-    return verifier.may_fit(image, original) and verifier.may_be_false(image, foil)
+        return (*ahead, slot, *behind)
 
 
 def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:
@@ -204,11 +183,8 @@ def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:
 
 def counts(foils: Foils, items: Sequence[Item]) -> dict[str, dict[str, int]]:
     """For each supercategory how many foil captions the rules allow, and how many are kept."""
-    names = foils.table.names
-    of_name = Counter(foils.target.tolist())
-    candidates: Counter[str] = Counter()
-    for place, number in of_name.items():
-        candidates[names[place].supercategory] += number
+    sorts = [name.supercategory for name in foils.table.names]
+    candidates = Counter(sorts[place] for place in foils.target.tolist())
     kept = Counter(item.kind for item in items)
     return {
         sort: {"candidates": candidates[sort], "kept": kept[sort]}
@@ -235,7 +211,7 @@ def chance(items: Sequence[Item]) -> dict[str, float]:
 
 def table(made: Mapping[str, Any]) -> str:
     """The counts and chance levels of a card, beside the paper's where it has them."""
-    counted: dict[str, dict[str, int]] = made["by supercategory"]
+    counted: dict[str, dict[str, int]] = made["by_supercategory"]
     total = {key: sum(row[key] for row in counted.values()) for key in ("candidates", "kept")}
     with_paper = made["categories"].startswith("coco") and set(counted) == set(PAPER)
     head = ["supercategory", "candidates", "share", "kept", "share"]

@@ -8,9 +8,10 @@ does not modify another one (`plain_mentions` is the paper's way).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from itertools import product
 from typing import Self
 
 import numpy as np
@@ -58,15 +59,10 @@ class CaptionWords:
         """For each word the text that it is in."""
         return np.repeat(np.arange(len(self.texts)), np.diff(self.starts))
 
-    def ids(self, phrase: str) -> list[int] | None:
-        """The words of a phrase, or None where one of them is in no text."""
-        ids = [self.vocabulary.get(match.group().lower(), -1) for match in WORD.finditer(phrase)]
-        return ids if ids and min(ids) >= 0 else None
-
     def places_of(self, phrase: str) -> AnyInts:
         """Where a phrase begins, within one text."""
-        ids = self.ids(phrase)
-        if ids is None:
+        ids = [self.vocabulary.get(match.group().lower(), -1) for match in WORD.finditer(phrase)]
+        if min(ids, default=-1) < 0:
             return np.empty(0, np.int64)
         first = np.flatnonzero(self.word[: len(self.word) - len(ids) + 1] == ids[0])
         for ahead, one in enumerate(ids[1:], 1):
@@ -87,14 +83,8 @@ def words_of(texts: Sequence[str]) -> CaptionWords:
             end.append(match.end())
             word.append(vocabulary.setdefault(match.group().lower(), len(vocabulary)))
         starts.append(len(begin))
-    return CaptionWords(
-        texts,
-        np.array(starts, np.int64),
-        np.array(begin, np.int32),
-        np.array(end, np.int32),
-        np.array(word, np.int32),
-        vocabulary,
-    )
+    places = (np.array(column, np.int32) for column in (begin, end, word))
+    return CaptionWords(texts, np.array(starts, np.int64), *places, vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +105,9 @@ class Mentions:
     def __len__(self) -> int:
         return len(self.caption)
 
-    def keep(self, kept: Bools | AnyInts) -> Self:
+    def keep(self, kept: Bools) -> Self:
         """Some of the rows."""
-        columns = ("caption", "name", "plural", "word", "first", "last")
-        return type(self)(*(getattr(self, column)[kept] for column in columns))
-
-    def with_plural(self, several: Bools) -> Self:
-        """The same mentions, in other numbers."""
-        return replace(self, plural=several)
+        return type(self)(*(getattr(self, column)[kept] for column in self.__slots__))
 
 
 def plain_mentions(words: CaptionWords, table: Categories) -> Mentions:
@@ -153,27 +138,21 @@ def mentions_in(words: CaptionWords, table: Categories) -> Mentions:
     single = _mentions(words, name_of, several)
     first, last = single.first.copy(), single.last.copy()
     many, gone = single.plural.copy(), np.zeros(len(single), np.bool_)
-    for place, form, is_plural in _long_forms(table):
-        width = len(form.split())
-        begin = _covered(single.word, words.places_of(form), width)
-        mine = (begin >= 0) & (single.name == place)
-        first[mine], last[mine] = begin[mine], begin[mine] + width - 1
-        many[mine] = is_plural
-        gone |= (begin >= 0) & (single.name != place)
+    for place, name in enumerate(table.names):
+        # The longest last: it counts instead of those that are inside it.
+        for phrase, is_plural in product(sorted(name.long, key=len), (False, True)):
+            form = plural(phrase) if is_plural else phrase
+            width = len(form.split())
+            begin = _covered(single.word, words.places_of(form), width)
+            mine = (begin >= 0) & (single.name == place)
+            first[mine], last[mine] = begin[mine], begin[mine] + width - 1
+            many[mine] = is_plural
+            gone |= (begin >= 0) & (single.name != place)
     for form in {form for phrase in table.others for form in (phrase, plural(phrase))}:
         width = len(form.split())
         begin = _covered(single.word, words.places_of(form), width)
         gone |= (begin >= 0) & (last - first + 1 <= width)
-    whole = Mentions(single.caption, single.name, many, single.word, first, last)
-    return whole.keep(~gone)
-
-
-def _long_forms(table: Categories) -> Iterator[tuple[int, str, bool]]:
-    """Place, form and number of all long names, longer ones of a name last."""
-    for place, name in enumerate(table.names):
-        for phrase in sorted(name.long, key=len):
-            yield place, phrase, False
-            yield place, plural(phrase), True
+    return Mentions(single.caption, single.name, many, single.word, first, last).keep(~gone)
 
 
 def _mentions(words: CaptionWords, name_of: AnyInts, several: Bools) -> Mentions:
@@ -204,23 +183,12 @@ class Binding(IntEnum):
 
 
 def bindings(mentions: Mentions, words: CaptionWords, parses: Parses) -> tuple[Bools, AnyInts]:
-    """For each mention whether it is a noun that heads its phrase, and its `Binding`."""
+    """For each mention whether it is a noun that heads its phrase, and its `Binding`.
+
+    Mentions that the parser cut otherwise (`cat/dog` as one token) count as no nouns.
+    """
     nouns = np.zeros(len(mentions), np.bool_)
     binding = np.zeros(len(mentions), np.int8)
-    for row, parse, first, word, last in _tokens(mentions, words, parses):
-        if is_noun(parse, word, last):
-            nouns[row] = True
-            binding[row] = binding_of(parse, first, plural=bool(mentions.plural[row]))
-    return nouns, binding
-
-
-def _tokens(
-    mentions: Mentions, words: CaptionWords, parses: Parses
-) -> Iterator[tuple[int, Parse, Token, Token, Token]]:
-    """Each mention's row, its caption, and the tokens of its first, category and last word.
-
-    Mentions that the parser cut otherwise (`cat/dog` as one token) are left out.
-    """
     at = -1
     rows = zip(
         mentions.caption.tolist(),
@@ -230,13 +198,15 @@ def _tokens(
         words.end[mentions.word].tolist(),
         strict=True,
     )
-    for row, (caption, first, word, last, end) in enumerate(rows):
+    for row, (caption, *begins, end) in enumerate(rows):
         if caption != at:
             at, parse = caption, parses[caption]
             tokens = {token.begin: token for token in parse}
-        three = [tokens.get(begin) for begin in (first, word, last)]
-        if all(three) and three[1] is not None and three[1].end == end:
-            yield row, parse, three[0], three[1], three[2]  # type: ignore[misc]
+        first, word, last = (tokens.get(begin) for begin in begins)
+        if first and word and last and word.end == end and is_noun(parse, word, last):
+            nouns[row] = True
+            binding[row] = binding_of(parse, first, plural=bool(mentions.plural[row]))
+    return nouns, binding
 
 
 def is_noun(parse: Parse, token: Token, last: Token) -> bool:
@@ -313,7 +283,5 @@ def plurals_by_context(mentions: Mentions, words: CaptionWords, table: Categorie
         behind = [spelled[k] for k in words.word[last + 1 : min(end, last + 2)].tolist()]
         while ahead and ahead[-1] in BETWEEN:
             ahead.pop()
-        several[row] = not (ahead and ahead[-1] in ONE) and not (
-            behind and behind[0] in SINGULAR_VERBS
-        )
+        several[row] = ONE.isdisjoint(ahead[-1:]) and SINGULAR_VERBS.isdisjoint(behind)
     return several

@@ -55,7 +55,7 @@ def foil(
         raise nothing_left(foils, method)
     how = {
         **maker.card(chooser),
-        "by supercategory": counts(foils, items),
+        "by_supercategory": counts(foils, items),
         "chance": chance(items),
     }
     card = builder_card("foil", source, options, how, MEASURES)

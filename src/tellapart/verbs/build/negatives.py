@@ -75,9 +75,9 @@ def _how(task: NegativesTask, result: NegativeSet) -> dict[str, Any]:
     )
     return {
         "kinds": list(task.kinds),
-        "negatives by": task.method.by,
+        "negatives_by": task.method.by,
         "form": form,
-        "false of the image": "by its captions and objects as far as they tell; not seen by people",
+        "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
         "refused": result.refusals(),
         **result.about,
     }

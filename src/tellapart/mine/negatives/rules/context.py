@@ -162,9 +162,9 @@ class WordLists:
         net = self.alternatives.wordnet
         sorts = "a table of categories, else WordNet" if net else "a table of categories"
         return {
-            "word lists from": f"{self.name}: {self.counts.pictures:,} images, "
+            "word_lists_from": f"{self.name}: {self.counts.pictures:,} images, "
             f"{self.counts.described:,} of them with a list of objects",
-            "sorts of things by": f"{sorts}, else the words that they go with",
+            "sorts_of_things_by": f"{sorts}, else the words that they go with",
         }
 
 
