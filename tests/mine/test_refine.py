@@ -351,7 +351,7 @@ def test_scores_may_come_from_any_scorer_or_run(tmp_path):
         refine(
             whole, tmp_path / "no", RefineOptions(plausibility=ConstantChooser(), grammar="blind")
         )
-    with pytest.raises(BadInput, match="what gives the scores of grammar"):
+    with pytest.raises(BadInput, match="no source for the scores of grammar"):
         refine(whole, tmp_path / "no", RefineOptions(plausibility="blind"))
     counting = Letters("a")
     with pytest.raises(UnknownName, match="no model called 'blnd'"):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.mine.negative_scores import ScoredNegatives
     from tellapart.mine.refinement import Refinement, RefineRecipe
 
 TABLE = "refinement.parquet"
@@ -85,7 +84,7 @@ def refine(
     from tellapart.benchmark.benchmark import Benchmark, make_benchmark, write_benchmark
     from tellapart.files import TABLE_KINDS, suffix, whole_folder
     from tellapart.mine.negative_scores import SCORES, Scoring, name_of, score_table, scored
-    from tellapart.mine.refinement import KEPT
+    from tellapart.mine.refinement import refined, report
     from tellapart.store.cache import default_folder
 
     options.recipe.check()
@@ -97,51 +96,36 @@ def refine(
     cache = (options.cache or default_folder()) if options.use_cache else None
     table = score_table(whole, models, Scoring(options.batch_size, cache, progress))
     names = dict(zip(SCORES, map(name_of, models), strict=True))
-    done = _Done.of(scored(table, whole.root), options.recipe, whole.name, names)
-    kept = set(done.table["id"].filter(done.table["outcome"] == KEPT))
+    done = refined(scored(table, whole.root), options.recipe)
+    outcomes, summary = done.table(), report(done, whole.name, names)
+    kept = set(outcomes["id"].filter(done.kept))
     items = [item for item in whole.items if item.id in kept]
-    made = {**whole.card.made, "refined_of": whole.sha256, "refined": done.report.to_json()}
+    made = {**whole.card.made, "refined_of": whole.sha256, "refined": summary.to_json()}
     card = replace(whole.card, name=options.name or f"{whole.name}-refined", made=made)
     part = make_benchmark(card, whole.root, items, whole.images.values())
     with whole_folder(Path(out), overwrite=options.overwrite) as partial:
         write_benchmark(part, partial)
-        done.write(partial)
-    return done.report
+        _write(partial, outcomes, summary)
+    return summary
 
 
 def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refinement:
     from tellapart.files import read_table, whole_folder
     from tellapart.mine.negative_scores import SCORES, scored
+    from tellapart.mine.refinement import refined, report
 
-    table = read_table(path)
-    names = dict.fromkeys(SCORES, path.name)
-    done = _Done.of(scored(table, path), options.recipe, path.name, names)
+    done = refined(scored(read_table(path), path), options.recipe)
+    summary = report(done, path.name, dict.fromkeys(SCORES, path.name))
     with whole_folder(out, overwrite=options.overwrite) as partial:
-        done.write(partial)
-    return done.report
+        _write(partial, done.table(), summary)
+    return summary
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """The table with what became of each negative, and the report."""
+def _write(folder: Path, table: pl.DataFrame, report: Refinement) -> None:
+    from tellapart.files import write_json, write_parquet
 
-    table: pl.DataFrame
-    report: Refinement
-
-    @classmethod
-    def of(
-        cls, scores: ScoredNegatives, recipe: RefineRecipe, name: str, sources: dict[str, str]
-    ) -> _Done:
-        from tellapart.mine.refinement import refined, report
-
-        done = refined(scores, recipe)
-        return cls(done.table(), report(done, name, sources))
-
-    def write(self, folder: Path) -> None:
-        from tellapart.files import write_json, write_parquet
-
-        write_parquet(folder / TABLE, self.table)
-        write_json(folder / "refinement.json", self.report.to_json())
+    write_parquet(folder / TABLE, table)
+    write_json(folder / "refinement.json", report.to_json())
 
 
 def _check_models(models: tuple[Any, ...]) -> None:
@@ -152,7 +136,7 @@ def _check_models(models: tuple[Any, ...]) -> None:
     for name, model in zip(SCORES, models, strict=True):
         if isinstance(model, str) and not model:
             raise BadInput(
-                f"nobody says what gives the scores of {name}",
+                f"no source for the scores of {name}",
                 allowed="vera, cola, blind, hf:NAME?head=lm, hf:NAME?head=classifier, another "
                 "model, or the folder of a run",
                 todo=f"name it with --{name} ({name}=...)",

@@ -103,9 +103,8 @@ class FoilItems:
         """The item of one foil."""
         foils = self.foils
         caption = int(foils.caption[row])
-        image = foils.images[int(foils.image_of[caption])]
         caption_id = foils.caption_ids[caption]
-        foil_caption, original = foils.written(row), foils.words.texts[caption]
+        (image, original), foil_caption = foils.source(row), foils.written(row)
         order = drawn_order(seeds.rng(self.seed, "foil", "order", caption_id))
         target = foils.table.names[int(foils.target[row])]
         foil = foils.table.names[int(foils.foil[row])]

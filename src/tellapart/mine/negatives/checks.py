@@ -20,16 +20,9 @@ from tellapart.text.parses import Parse, Parses
 from tellapart.text.tokens import FUNCTION_WORDS, spans, tokens
 
 REASONS = (
-    "empty",
-    "question",
-    "no final mark",
-    "several sentences",
-    "no edit",
-    "several edits",
-    "long edit",
-    "paraphrase",
-    "other kind",
-)
+    "empty", "question", "no final mark", "several sentences", "no edit", "several edits",
+    "long edit", "paraphrase", "other kind",
+)  # fmt: skip
 """Why `problem_of` refuses, in the order in which it looks."""
 LONGEST = 5
 """Words that an edit may take away or bring in; more is another sentence, not another detail."""
@@ -85,10 +78,15 @@ def problem_with(
     original: Original, negative: str, kind: str, parts_of_speech: PartsOfSpeech = anything
 ) -> str | None:
     """The same for a caption that is checked against more than once."""
-    new = tokens(negative)
-    malformed = _malformed(original, negative.strip(), new)
-    if malformed:
-        return malformed
+    new, text = tokens(negative), negative.strip()
+    if not new:
+        return "empty"
+    if text.endswith("?"):
+        return "question"
+    if not text.endswith((".", "!")):
+        return "no final mark"
+    if _sentences(text) > original.sentences:
+        return "several sentences"
     edit = difference(original.words, new)
     if edit is None:
         return "no edit"
@@ -100,18 +98,8 @@ def problem_with(
         return "several edits"
     if max(len(edit.was), len(edit.now)) > LONGEST:
         return "long edit"
-    fits = _FITS[kind](edit, original.tags, [parts_of_speech(word) for word in edit.now])
-    return None if fits else "other kind"
-
-
-def _malformed(original: Original, text: str, words: list[str]) -> str | None:
-    if not words:
-        return "empty"
-    if text.endswith("?"):
-        return "question"
-    if not text.endswith((".", "!")):
-        return "no final mark"
-    return "several sentences" if _sentences(text) > original.sentences else None
+    parts = [parts_of_speech(word) for word in edit.now]
+    return None if _fits(kind, edit, original.tags, parts) else "other kind"
 
 
 def _sentences(text: str) -> int:
@@ -142,43 +130,28 @@ def _some(words: list[frozenset[str]], wanted: frozenset[str]) -> bool:
     return any(not parts or parts & wanted for parts in words)
 
 
-def _replaces_object(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+def _fits(kind: str, edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    """Whether an edit is of a kind, by what gave way and by what came instead (`now`)."""
     gone = tags[edit.start : edit.end]
-    only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
-    return only_things and _some(now[-1:], NOUNS)
-
-
-def _replaces_attribute(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    gone = tags[edit.start : edit.end]
-    return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
-
-
-def _replaces_relation(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    gone = [
-        tag
-        for tag, word in zip(tags[edit.start : edit.end], edit.was, strict=True)
-        if word not in RELATION_NOUNS and tag not in ("DET", "AUX")
-    ]
-    return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
-
-
-def _adds_object(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    return not edit.was and _some(now, NOUNS) and len(edit.now) > 1
-
-
-def _adds_attribute(edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
+    if kind == "replace-object":
+        only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
+        return only_things and _some(now[-1:], NOUNS)
+    if kind == "replace-attribute":
+        return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
+    if kind == "replace-relation":
+        gone = [
+            tag
+            for tag, word in zip(gone, edit.was, strict=True)
+            if word not in RELATION_NOUNS and tag not in ("DET", "AUX")
+        ]
+        return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
+    if edit.was:
+        return False
+    if kind == "add-object":
+        return _some(now, NOUNS) and len(edit.now) > 1
     joined = {"with", "in", "on", "of", "at", "by"} & set(edit.now)
     before_noun = edit.end < len(tags) and tags[edit.end] in NOUNS | {"ADJ", "NUM"}
-    return not edit.was and not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
-
-
-_FITS = {
-    "replace-object": _replaces_object,
-    "replace-attribute": _replaces_attribute,
-    "replace-relation": _replaces_relation,
-    "add-object": _adds_object,
-    "add-attribute": _adds_attribute,
-}
+    return not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
 
 
 def _swap_problem(edit: WordDifference, tags: list[str], kind: str) -> str | None:
@@ -256,10 +229,7 @@ def is_one_swap(edit: WordDifference) -> tuple[Run, Run] | None:
             middle = slice(first, len(was) - second)
             moved = now[second : len(now) - first]
             if was[-second:] == now[:second] and was[middle] == moved:
-                return (
-                    (edit.start, edit.start + first),
-                    (edit.end - second, edit.end),
-                )
+                return (edit.start, edit.start + first), (edit.end - second, edit.end)
     return None
 
 
@@ -286,14 +256,12 @@ def is_reworded(was: str, now: str) -> bool:
     >>> is_reworded("sitting", "sits"), is_reworded("sitting", "stands"), is_reworded("", "big")
     (True, False, False)
     """
-    before, after = _content(was), _content(now)
+    before, after = (
+        [word for word in tokens(text) if word not in FUNCTION_WORDS] for text in (was, now)
+    )
     if not before or len(before) != len(after):
         return False
     return all(_bases(old) & _bases(new) for old, new in zip(before, after, strict=True))
-
-
-def _content(text: str) -> list[str]:
-    return [word for word in tokens(text) if word not in FUNCTION_WORDS]
 
 
 @cache

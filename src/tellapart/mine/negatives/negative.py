@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -195,14 +195,6 @@ class NegativeSet:
         for (kind, reason), number in sorted(self.refused.items()):
             refused.setdefault(kind, {})[reason] = number
         return refused
-
-
-class NegativeMaker(Protocol):
-    """A way of making negatives."""
-
-    def __call__(self, task: NegativesTask) -> NegativeSet:
-        """The negatives of a task."""
-        ...
 
 
 def sample(negatives: Iterable[Negative], items: int | None, seed: int) -> Sequence[Negative]:

@@ -120,13 +120,14 @@ def bison(
         return _write_for_study(pairs, captions, source, Path(out), options, how)
     asked = list(islice(chooser.captioned(targets), options.items))
     _check_some(len(asked), nearest, chooser.counts, options)
+    # Parts of speech of the built-in world say nothing: its grammar is known.
+    in_world = options.parser == "auto" and source.about.get("world")
+    parser = "none" if in_world else options.parser
     how |= {
         "caption": chooser.rule,
         "pairs": chooser.counts.pairs,
         "pairs_that_no_caption_tells_apart": chooser.counts.dropped,
-        "statistics": bison_statistics(
-            captions, asked, _parser(options, source), options.seed, progress
-        ),
+        "statistics": bison_statistics(captions, asked, parser, options.seed, progress),
     }
     items = [one.item(captions, source.name, options.seed) for one in asked]
     card = builder_card("bison", source, options, how)
@@ -144,11 +145,6 @@ def _chooser(
         return MostInformative(captions, options.directions, options.least_telling)
     verifier = Verifier(corpus, options.verifier)
     return HardestVerified(captions, options.directions, options.neighbours, verifier)
-
-
-def _parser(options: BisonOptions, corpus: Corpus) -> str:
-    """Parts of speech of the built-in world say nothing: its grammar is known."""
-    return "none" if options.parser == "auto" and corpus.about.get("world") else options.parser
 
 
 def _check_some(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tellapart.mine.negatives import NegativesMethod
 from tellapart.types import Progress, silent
@@ -21,13 +20,6 @@ from tellapart.verbs.build import (
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.mine.negatives.negative import NegativeMaker, NegativeSet, NegativesTask
-
-MAKERS = {
-    "rules": "tellapart.mine.negatives.rules",
-    "llm": "tellapart.mine.negatives.llm",
-}
-"""Modules whose `make` makes negatives; one is imported when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,44 +38,41 @@ def negatives(
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, sample
     from tellapart.mine.verifier import Verifier
 
+    if options.by == "rules":
+        from tellapart.mine.negatives.rules import make
+    else:
+        from tellapart.mine.negatives.llm import make
     source = source_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
     task = NegativesTask.of(source, options, seed=seed, items=limit, progress=progress)
-    maker: NegativeMaker = import_module(MAKERS[options.by.partition(":")[0]]).make
-    result = maker(task)
+    result = make(task)
     verifier = Verifier(source, options.verifier)
     verified = (
         negative
         for negative in result.distinct(source)
-        if verifier.may_fit(negative.image, negative.original)
-        and verifier.may_be_false(negative.image, negative.text)
+        if verifier.may_differ(negative.image, negative.original, negative.text)
     )
     items = [
         negative_item(source, negative, as_written=options.as_written, seed=seed)
         for negative in sample(verified, limit, seed)
     ]
-    card = builder_card("negatives", source, options, _how(task, result))
+    alike = "alike: capital first, lower case, final mark"
+    how = {
+        "kinds": list(task.kinds),
+        "negatives_by": options.by,
+        "form": "as written" if options.as_written else alike,
+        "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
+        "refused": result.refusals(),
+        **result.about,
+    }
+    card = builder_card("negatives", source, options, how)
     built = save_items(card, source, items, out, overwrite=options.overwrite)
     for name, table in result.beside.items():
         write_parquet(Path(out) / f"{name}.parquet", table)
     return built
 
 
-def _how(task: NegativesTask, result: NegativeSet) -> dict[str, Any]:
-    form = (
-        "as written" if task.method.as_written else "alike: capital first, lower case, final mark"
-    )
-    return {
-        "kinds": list(task.kinds),
-        "negatives_by": task.method.by,
-        "form": form,
-        "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
-        "refused": result.refusals(),
-        **result.about,
-    }
-
-
-def table(benchmark: Benchmark) -> str:
+def _text(benchmark: Benchmark) -> str:
     """How many of each kind, and for how many captions there is none, by the reason."""
     from tellapart.benchmark.benchmark import card_json
     from tellapart.text.table_text import aligned
@@ -95,11 +84,7 @@ def table(benchmark: Benchmark) -> str:
         reasons = sorted(refused.get(kind, {}).items(), key=lambda pair: -pair[1])
         listed = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
         rows.append((kind, f"{counts.get(kind, 0):,}", listed))
-    return aligned(rows, {0, 2})
-
-
-def _text(benchmark: Benchmark) -> str:
-    return f"{table(benchmark)}\n{benchmark}  ->  {benchmark.root}"
+    return f"{aligned(rows, {0, 2})}\n{benchmark}  ->  {benchmark.root}"
 
 
 VERB = replace(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, permutations, product
+from itertools import chain, combinations, permutations, product
 
 from tellapart.mine.negatives.negative import Change, Edit
 from tellapart.mine.negatives.phrases import NO_THINGS, PEOPLE, PRONOUNS, Phrase
@@ -39,23 +39,14 @@ NEW_COLOURS = (
 """Colours that everybody has a word for; only these replace another."""
 SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "size": (
-        ("small", "large"),
-        ("small little", "big"),
-        ("tiny", "huge giant"),
-        ("short", "tall"),
-        ("short", "long"),
-        ("narrow", "wide"),
+        ("small", "large"), ("small little", "big"), ("tiny", "huge giant"), ("short", "tall"),
+        ("short", "long"), ("narrow", "wide"),
     ),
     "age": (("young", "old older elderly"), ("old vintage antique rusty", "new modern")),
     "filling": (("empty deserted quiet", "crowded busy"),),
     "state": (
-        ("open", "closed"),
-        ("wet", "dry"),
-        ("clean neat tidy", "dirty messy cluttered"),
-        ("dark", "bright"),
-        ("calm", "rough choppy"),
-        ("raw", "cooked"),
-        ("lit", "unlit"),
+        ("open", "closed"), ("wet", "dry"), ("clean neat tidy", "dirty messy cluttered"),
+        ("dark", "bright"), ("calm", "rough choppy"), ("raw", "cooked"), ("lit", "unlit"),
         ("flat", "steep"),
     ),
     "weather": (("cloudy overcast", "clear sunny"), ("sunny", "rainy", "snowy")),
@@ -67,7 +58,7 @@ SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "land": (("grassy", "snowy", "sandy", "rocky", "paved", "muddy"),),
     "pattern": (("striped", "plaid", "checkered", "floral"),),
     "shape": (("round circular", "square", "rectangular", "triangular"),),
-}
+}  # fmt: skip
 """Words of a sort in groups that exclude one another; words in one string mean the same."""
 COUNTS = ("two", "three", "four", "five", "six")
 """Counts that people get right."""
@@ -127,10 +118,8 @@ def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
             word = context.word(token)
             if token and context.word(token - 1) in SHADES:
                 continue
-            others = (
-                _counts(context, phrase, word) if word in COUNTS else _others(context, phrase, word)
-            )
-            for other, weight in others:
+            rule = _counts if word in COUNTS else _others
+            for other, weight in rule(context, phrase, word):
                 yield Edit((context.put(token, token, other),), word, other, weight)
 
 
@@ -160,14 +149,18 @@ def _is_clear(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
         return False
     if sort == "gender" and any(t.text.lower() in GENDERED for t in context.source.parse.tokens):
         return False
-    if phrase.plural != (phrase.kernel in context.facts.several):
-        return not context.doubts("may be several")
-    if not phrase.plural and not context.is_one(phrase):
+    if not _number_is_clear(context, phrase):
         return not context.doubts("may be several")
     if sort in OPINIONS or (sort == "colour" and phrase.plural):
         times = context.facts.attributes.get(phrase.kernel, Counter())
         return sum(n for other, n in times.items() if SORT.get(other) == sort) >= 2
     return True
+
+
+def _number_is_clear(context: CaptionContext, phrase: Phrase) -> bool:
+    """Whether captions agree on one such thing, or on several."""
+    several = phrase.kernel in context.facts.several
+    return phrase.plural == several and (several or context.is_one(phrase))
 
 
 def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
@@ -232,19 +225,13 @@ def _is_bare(context: CaptionContext, phrase: Phrase) -> bool:
 
 def swap_attribute(context: CaptionContext) -> Iterator[Edit]:
     """Two things exchange attributes, of which at least one then is wrong."""
-    phrases = context.reading.phrases
-    for place, first in enumerate(phrases):
-        for second in phrases[place + 1 :]:
-            if first.kernel == second.kernel:
-                continue
-            for one in first.attributes:
-                for two in second.attributes:
-                    if _may_exchange(context, (first, one), (second, two)):
-                        changes = (
-                            context.put(one, one, context.word(two)),
-                            context.put(two, two, context.word(one)),
-                        )
-                        yield Edit(changes, context.word(one), context.word(two))
+    for first, second in combinations(context.reading.phrases, 2):
+        if first.kernel == second.kernel:
+            continue
+        for one, two in product(first.attributes, second.attributes):
+            if _may_exchange(context, (first, one), (second, two)):
+                old, new = context.word(one), context.word(two)
+                yield Edit((context.put(one, one, new), context.put(two, two, old)), old, new)
 
 
 def _may_exchange(
@@ -295,13 +282,11 @@ def _listed(context: CaptionContext, phrase: Phrase) -> list[int]:
 
 def _is_wrong(context: CaptionContext, phrase: Phrase, old: str, new: str) -> bool:
     """Whether an attribute excludes the one that a thing has, or such things seldom have it."""
-    if phrase.plural != (phrase.kernel in context.facts.several):
-        return False
-    if not phrase.plural and not context.is_one(phrase):
+    if not _number_is_clear(context, phrase):
         return False
     if new in CONTRARIES.get(old, {}):
         return SORT[old] != "size"
-    if SORT[new] == "size" or SORT[new] == "age":
+    if SORT[new] in ("size", "age"):
         return False
     number = context.lists.counts.attributes[new, phrase.kernel]
     return number <= IMPROBABLE * context.lists.counts.nouns[phrase.kernel]

@@ -56,82 +56,45 @@ COVERS = frozenset("tree umbrella canopy tent parasol".split())
 """What one is under even when one is in front of it."""
 VIEWS = frozenset(("in front of", "behind", "inside"))
 _FORMS = {
-    "sit": "sit sits sitting sat seated seat",
-    "stand": "stand stands standing stood",
+    "sit": "sit sits sitting sat seated seat", "stand": "stand stands standing stood",
     "lie": "lie lies lying lay lays laying laid resting rests rest sleeping asleep",
-    "walk": "walk walks walking walked",
-    "run": "run runs running ran",
+    "walk": "walk walks walking walked", "run": "run runs running ran",
     "sleep": "sleep sleeps sleeping slept asleep",
-    "jump": "jump jumps jumping jumped leaping leaps leap",
-    "fly": "fly flies flying flew",
-    "swim": "swim swims swimming swam",
-    "climb": "climb climbs climbing climbed",
-    "kneel": "kneel kneels kneeling knelt",
-    "eat": "eat eats eating ate grazing graze grazes",
-    "ride": "ride rides riding rode",
-    "push": "push pushes pushing pushed",
-    "pull": "pull pulls pulling pulled",
-    "carry": "carry carries carrying carried",
-    "wash": "wash washes washing washed",
-    "lead": "lead leads leading led",
-    "feed": "feed feeds feeding fed",
-    "pet": "pet pets petting petted",
-    "fix": "fix fixes fixing fixed",
-    "hold": "hold holds holding held",
-    "wear": "wear wears wearing wore",
-    "drive": "drive drives driving drove",
-    "kick": "kick kicks kicking kicked",
-    "throw": "throw throws throwing threw",
-    "hit": "hit hits hitting hit",
-    "catch": "catch catches catching caught",
-    "cut": "cut cuts cutting cut",
-    "make": "make makes making made",
-    "use": "use uses using used",
-}
+    "jump": "jump jumps jumping jumped leaping leaps leap", "fly": "fly flies flying flew",
+    "swim": "swim swims swimming swam", "climb": "climb climbs climbing climbed",
+    "kneel": "kneel kneels kneeling knelt", "eat": "eat eats eating ate grazing graze grazes",
+    "ride": "ride rides riding rode", "push": "push pushes pushing pushed",
+    "pull": "pull pulls pulling pulled", "carry": "carry carries carrying carried",
+    "wash": "wash washes washing washed", "lead": "lead leads leading led",
+    "feed": "feed feeds feeding fed", "pet": "pet pets petting petted",
+    "fix": "fix fixes fixing fixed", "hold": "hold holds holding held",
+    "wear": "wear wears wearing wore", "drive": "drive drives driving drove",
+    "kick": "kick kicks kicking kicked", "throw": "throw throws throwing threw",
+    "hit": "hit hits hitting hit", "catch": "catch catches catching caught",
+    "cut": "cut cuts cutting cut", "make": "make makes making made", "use": "use uses using used",
+}  # fmt: skip
 _SHAPES = ("base", "s", "ing")
 """The places of the forms that rules put in: sit, sits, sitting."""
 FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
 """All forms of a verb, and words that say nearly the same."""
 _SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
-_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()} | {
-    "laying": ("lie", "ing"),
-    "lays": ("lie", "s"),
-    "seated": ("sit", "ing"),
-}
+_BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()}
+_BASE |= {"laying": ("lie", "ing"), "lays": ("lie", "s"), "seated": ("sit", "ing")}
 POSTURES = {
-    "sit": ("stand", "run", "walk", "jump"),
-    "stand": ("sit", "lie", "kneel", "jump"),
-    "lie": ("stand", "walk", "run", "jump"),
-    "walk": ("sit", "lie"),
-    "run": ("sit", "lie", "stand"),
-    "sleep": ("stand", "walk", "run", "jump", "eat"),
-    "jump": ("sit", "lie", "sleep"),
-    "fly": ("sit", "walk", "swim"),
-    "swim": ("fly", "walk", "stand"),
-    "climb": ("sit", "sleep", "lie"),
-    "kneel": ("stand", "run", "walk"),
-}
+    "sit": "stand run walk jump", "stand": "sit lie kneel jump", "lie": "stand walk run jump",
+    "walk": "sit lie", "run": "sit lie stand", "sleep": "stand walk run jump eat",
+    "jump": "sit lie sleep", "fly": "sit walk swim", "swim": "fly walk stand",
+    "climb": "sit sleep lie", "kneel": "stand run walk",
+}  # fmt: skip
 """What one who is in a posture is not doing."""
 DEEDS = {
-    "ride": ("push", "carry", "wash", "lead", "feed", "pet", "fix", "pull"),
-    "wear": ("hold", "carry"),
-    "drive": ("push", "wash", "fix"),
-    "hold": ("wear", "ride", "kick"),
-    "carry": ("ride", "wear", "throw"),
-    "push": ("pull", "ride", "carry"),
-    "pull": ("push", "ride", "carry"),
-    "eat": ("make", "throw"),
-    "throw": ("kick", "hit"),
-    "hit": ("kick", "catch"),
-    "kick": ("throw", "hit", "catch"),
-    "catch": ("kick",),
-    "feed": ("ride", "wash", "pet"),
-    "pet": ("ride", "wash", "feed"),
-    "lead": ("ride", "feed", "wash"),
-    "wash": ("ride", "drive", "carry"),
-    "fix": ("ride", "drive"),
-    "use": ("carry", "fix", "wash"),
-}
+    "ride": "push carry wash lead feed pet fix pull", "wear": "hold carry",
+    "drive": "push wash fix", "hold": "wear ride kick", "carry": "ride wear throw",
+    "push": "pull ride carry", "pull": "push ride carry", "eat": "make throw",
+    "throw": "kick hit", "hit": "kick catch", "kick": "throw hit catch", "catch": "kick",
+    "feed": "ride wash pet", "pet": "ride wash feed", "lead": "ride feed wash",
+    "wash": "ride drive carry", "fix": "ride drive", "use": "carry fix wash",
+}  # fmt: skip
 """What one who does something to a thing is not doing to it."""
 
 
@@ -150,16 +113,17 @@ def replace_relation(context: CaptionContext) -> Iterator[Edit]:
 
 def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
     phrases, pairs, facts = context.reading.phrases, context.lists.collocations, context.facts
-    thing = phrases[relation.object]
+    thing, subject = phrases[relation.object], phrases[relation.subject].kernel
     if thing.kernel in SCENES or relation.subject < 0 or thing.kernel in facts.several:
         return
-    if not names_a_thing(thing.noun) or _has_parts(context, relation.object):
+    # A bed of flowers is no bed.
+    has_parts = any(
+        r.subject == relation.object and r.name == "of" for r in context.reading.relations
+    )
+    if has_parts or not names_a_thing(thing.noun) or subject in NO_THINGS - GROUPS:
         return
-    if phrases[relation.subject].kernel in NO_THINGS - GROUPS:
+    if thing.kernel in USED and subject in PEOPLE:
         return
-    if thing.kernel in USED and phrases[relation.subject].kernel in PEOPLE:
-        return
-    subject = phrases[relation.subject].kernel
     verb = context.word(relation.verb) if relation.verb >= 0 else ""
     if verb and base_of(verb) not in POSTURES and verb not in STAYING:
         return
@@ -182,11 +146,6 @@ def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
         yield Edit((change,), relation.name, other, number**0.5)
 
 
-def _has_parts(context: CaptionContext, place: int) -> bool:
-    """Whether a phrase goes on with `of`: a bed of flowers is no bed."""
-    return any(r.subject == place and r.name == "of" for r in context.reading.relations)
-
-
 def _is_alive(context: CaptionContext, relation: Relation) -> bool:
     """Whether the one who does it is a person or an animal, or a group of them."""
     phrases = context.reading.phrases
@@ -203,54 +162,48 @@ def _is_alive(context: CaptionContext, relation: Relation) -> bool:
 
 
 def _other_posture(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
-    token = context.source.parse.tokens[relation.verb]
-    word = token.text.lower()
+    pairs, word = context.lists.collocations, context.word(relation.verb)
     base = base_of(word)
-    tokens, pairs = context.source.parse.tokens, context.lists.collocations
     if base not in POSTURES or relation.last == relation.first or not _is_alive(context, relation):
         return
-    if tokens[token.place + 1].place != relation.first:
+    if relation.verb + 1 != relation.first:
         return
     subject = context.reading.phrases[relation.subject].kernel
     thing = context.reading.phrases[relation.object].kernel
-    for other in POSTURES[base]:
+    for other in POSTURES[base].split():
         if {base, other} == {"sit", "stand"} and subject in BIRDS:
             continue
         form = form_of_verb(other, word)
-        if (subject, form) not in pairs.does or (form, relation.name, thing) not in pairs.acts:
-            continue
-        if context.doubts(
-            None if FORMS[other].isdisjoint(context.facts.words) else "said elsewhere"
-        ):
-            continue
-        number = pairs.counts.does[subject, form]
-        yield Edit((context.put(token.place, token.place, form),), word, form, number**0.5)
+        if (subject, form) in pairs.does and (form, relation.name, thing) in pairs.acts:
+            number = pairs.counts.does[subject, form]
+            yield from _other_verb(context, relation.verb, other, form, number)
 
 
 def _other_deed(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
-    tokens = context.source.parse.tokens
-    token = tokens[relation.verb]
-    word = token.text.lower()
-    pairs, phrases = context.lists.collocations, context.reading.phrases
-    kernel = phrases[relation.object].kernel
-    if phrases[relation.object].noun not in context.lists.nouns.known:
+    pairs, word = context.lists.collocations, context.word(relation.verb)
+    subject = context.reading.phrases[relation.subject].kernel
+    thing = context.reading.phrases[relation.object]
+    if thing.noun not in context.lists.nouns.known:
         return
-    for other in DEEDS.get(base_of(word), ()):
-        if other == "wear" and kernel not in WORN:
+    for other in DEEDS.get(base_of(word), "").split():
+        if other == "wear" and thing.kernel not in WORN:
             continue
-        if other == "ride" and any(base_of(t.text.lower()) in POSTURES for t in tokens):
+        words = (token.text.lower() for token in context.source.parse.tokens)
+        if other == "ride" and any(base_of(one) in POSTURES for one in words):
             continue  # nobody rides while walking
         form = form_of_verb(other, word)
-        if (form, kernel) not in pairs.behind:
-            continue
-        if (phrases[relation.subject].kernel, form) not in pairs.does:
-            continue
-        if context.doubts(
-            None if FORMS[other].isdisjoint(context.facts.words) else "said elsewhere"
-        ):
-            continue
-        number = pairs.counts.behind[form, kernel]
-        yield Edit((context.put(token.place, token.place, form),), word, form, number**0.5)
+        if (form, thing.kernel) in pairs.behind and (subject, form) in pairs.does:
+            number = pairs.counts.behind[form, thing.kernel]
+            yield from _other_verb(context, relation.verb, other, form, number)
+
+
+def _other_verb(
+    context: CaptionContext, place: int, base: str, form: str, number: int
+) -> Iterator[Edit]:
+    """Another verb at a token, where no caption has it; `number` is how often the corpus does."""
+    said = not FORMS[base].isdisjoint(context.facts.words)
+    if not context.doubts("said elsewhere" if said else None):
+        yield Edit((context.put(place, place, form),), context.word(place), form, number**0.5)
 
 
 def base_of(form: str) -> str:

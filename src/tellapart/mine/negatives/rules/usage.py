@@ -23,7 +23,6 @@ from tellapart.mine.negatives.phrases import (
 from tellapart.text.parses import Parse
 
 WordPair = tuple[str, str]
-Read = tuple[Parse, Reading]
 FORMS = ("a", "bare", "plural", "other")
 FEWEST = 15
 """Captions that a noun must be in to be put into another."""
@@ -46,14 +45,6 @@ LEAST_LIFT, ATTRIBUTE_LIFT = 0.3, 0.1
 """How often two words must be together, as a part of what chance would give."""
 
 
-def _counter() -> Counter[str]:
-    return Counter()
-
-
-def _pairs() -> Counter[WordPair]:
-    return Counter()
-
-
 @dataclass(slots=True)
 class CorpusCounts:
     """How often what was seen: in captions, or in images where it says so.
@@ -65,40 +56,40 @@ class CorpusCounts:
     pictures: int = 0
     described: int = 0
     """images of which somebody said what they show"""
-    nouns: Counter[str] = field(default_factory=_counter)
+    nouns: Counter[str] = field(default_factory=Counter)
     written: Counter[tuple[str, bool, str]] = field(default_factory=Counter)
     """(noun, is it plural, as written)"""
-    forms: Counter[WordPair] = field(default_factory=_pairs)
+    forms: Counter[WordPair] = field(default_factory=Counter)
     """(noun, how it is used), see `form_of`"""
-    images: Counter[str] = field(default_factory=_counter)
+    images: Counter[str] = field(default_factory=Counter)
     """noun: images of which some caption has it"""
-    mention_shares: Counter[str] = field(default_factory=_counter)
+    mention_shares: Counter[str] = field(default_factory=Counter)
     """noun: sum over images of the share of captions that have it, in thousandths"""
-    together: Counter[WordPair] = field(default_factory=_pairs)
+    together: Counter[WordPair] = field(default_factory=Counter)
     """(noun, noun) in order of the alphabet: images with both"""
-    shown: Counter[WordPair] = field(default_factory=_pairs)
+    shown: Counter[WordPair] = field(default_factory=Counter)
     """(noun, object): images with a caption that has the noun, which show the object"""
-    described_with: Counter[str] = field(default_factory=_counter)
+    described_with: Counter[str] = field(default_factory=Counter)
     """noun: images with a caption that has it, among those that are described"""
-    objects: Counter[str] = field(default_factory=_counter)
+    objects: Counter[str] = field(default_factory=Counter)
     """object: images that show it"""
-    beside: Counter[WordPair] = field(default_factory=_pairs)
+    beside: Counter[WordPair] = field(default_factory=Counter)
     """(noun, noun) in order of the alphabet: captions with both"""
-    attributes: Counter[WordPair] = field(default_factory=_pairs)
+    attributes: Counter[WordPair] = field(default_factory=Counter)
     """(attribute, kernel)"""
-    before: Counter[WordPair] = field(default_factory=_pairs)
+    before: Counter[WordPair] = field(default_factory=Counter)
     """(kernel, preposition or verb): what stands in a relation"""
-    behind: Counter[WordPair] = field(default_factory=_pairs)
+    behind: Counter[WordPair] = field(default_factory=Counter)
     """(preposition or verb, kernel): what it stands in relation to"""
-    verbs: Counter[WordPair] = field(default_factory=_pairs)
+    verbs: Counter[WordPair] = field(default_factory=Counter)
     """(verb, preposition)"""
-    does: Counter[WordPair] = field(default_factory=_pairs)
+    does: Counter[WordPair] = field(default_factory=Counter)
     """(kernel, verb)"""
     acts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(verb, preposition, kernel)"""
-    parts: Counter[WordPair] = field(default_factory=_pairs)
+    parts: Counter[WordPair] = field(default_factory=Counter)
     """(kernel, kernel) with `of` between"""
-    joined: Counter[WordPair] = field(default_factory=_pairs)
+    joined: Counter[WordPair] = field(default_factory=Counter)
     """(noun, noun) with `and` between"""
 
 
@@ -112,7 +103,7 @@ def form_of(phrase: Phrase) -> str:
 
 
 def count_image(
-    counts: CorpusCounts, captions: Sequence[Read], objects: Collection[str] | None
+    counts: CorpusCounts, captions: Sequence[tuple[Parse, Reading]], objects: Collection[str] | None
 ) -> None:
     """Count the captions of one image."""
     counts.pictures += 1
@@ -293,59 +284,24 @@ def names_a_thing(noun: str) -> bool:
     return kernel not in NO_THINGS and noun not in NO_THINGS
 
 
-@dataclass(frozen=True)
 class Collocations:
-    """Pairs as in `CorpusCounts`, only those that are attested."""
+    """Pairs as in `CorpusCounts`, only those that are attested; and attributes by kernel."""
 
-    counts: CorpusCounts
-
-    @cached_property
-    def attributes(self) -> Mapping[str, Mapping[str, int]]:
-        """For each kernel the attributes that it takes, with how often."""
-        takes: dict[str, dict[str, int]] = {}
-        for attribute, kernel in sorted(attested(self.counts.attributes, ATTRIBUTE_LIFT)):
-            number = self.counts.attributes[attribute, kernel]
-            takes.setdefault(kernel, {})[attribute] = number
-        return takes
+    def __init__(self, counts: CorpusCounts) -> None:
+        self.counts = counts
+        self.behind, self.before, self.does, self.verbs, self.parts = map(
+            attested, (counts.behind, counts.before, counts.does, counts.verbs, counts.parts)
+        )
+        self.acts = frozenset(act for act, number in counts.acts.items() if number >= ATTESTED)
+        self.beside = frozenset(p for p, number in counts.beside.items() if number >= ATTESTED)
+        self.attributes: dict[str, dict[str, int]] = {}
+        for attribute, kernel in sorted(attested(counts.attributes, ATTRIBUTE_LIFT)):
+            number = counts.attributes[attribute, kernel]
+            self.attributes.setdefault(kernel, {})[attribute] = number
 
     def takes(self, kernel: str, attribute: str) -> bool:
         """Whether a kernel has an attribute somewhere."""
         return attribute in self.attributes.get(kernel, ())
-
-    @cached_property
-    def behind(self) -> frozenset[WordPair]:
-        """(preposition or verb, kernel)."""
-        return attested(self.counts.behind)
-
-    @cached_property
-    def before(self) -> frozenset[WordPair]:
-        """(kernel, preposition or verb)."""
-        return attested(self.counts.before)
-
-    @cached_property
-    def does(self) -> frozenset[WordPair]:
-        """(kernel, verb)."""
-        return attested(self.counts.does)
-
-    @cached_property
-    def verbs(self) -> frozenset[WordPair]:
-        """(verb, preposition)."""
-        return attested(self.counts.verbs)
-
-    @cached_property
-    def parts(self) -> frozenset[WordPair]:
-        """(kernel, kernel) with `of` between."""
-        return attested(self.counts.parts)
-
-    @cached_property
-    def acts(self) -> frozenset[tuple[str, str, str]]:
-        """(verb, preposition, kernel)."""
-        return frozenset(act for act, number in self.counts.acts.items() if number >= ATTESTED)
-
-    @cached_property
-    def beside(self) -> frozenset[WordPair]:
-        """(noun, noun), in order of the alphabet, that share captions."""
-        return frozenset(pair for pair, number in self.counts.beside.items() if number >= ATTESTED)
 
 
 def attested(pairs: Counter[WordPair], lift: float = LEAST_LIFT) -> frozenset[WordPair]:
