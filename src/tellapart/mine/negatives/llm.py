@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +23,8 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.errors import BadInput, TellapartError
 from tellapart.files import read_table, require_columns
-from tellapart.mine.negatives.checks import (
-    PartsOfSpeech,
-    edited,
-    is_reworded,
-    parts_of_speech,
-    problem_of,
-)
-from tellapart.mine.negatives.claims import ImageFacts, doubt_of, facts_of_parses
+from tellapart.mine.negatives.checks import edited, is_reworded, parts_of_speech, problem_of
+from tellapart.mine.negatives.claims import doubt_of, facts_of_parses
 from tellapart.mine.negatives.negative import (
     Negative,
     NegativeSet,
@@ -76,7 +70,9 @@ def make(task: NegativesTask) -> NegativeSet:
     own = task.method.llm or LlmOptions()
     if not isinstance(own, LlmOptions):
         raise BadInput(f"{type(own).__name__} are not options of llm", allowed="LlmOptions(...)")
-    writer = own.writer or _writer(task.method.by.partition(":")[2])
+    name = task.method.by.removeprefix("llm:")
+    folder = name.removeprefix("replies:")
+    writer = own.writer or (writer_of(name) if folder in ("", name) else KeptReplies(folder))
     cache = None if isinstance(writer, KeptReplies) else task.method.cache or default_folder()
     with Replies(writer, cache) as replies:
         job = _Job(task, own, replies)
@@ -84,7 +80,7 @@ def make(task: NegativesTask) -> NegativeSet:
     negatives = [negative for _, negative in sorted(job.negatives, key=lambda pair: pair[0])]
     about = {
         "model": writer.facts.name,
-        "model weights": writer.facts.weights,
+        "model_weights": writer.facts.weights,
         "wording": wording(),
         "lessons": {kind: lesson(kind) for kind in task.kinds},
         "attempts": own.attempts,
@@ -92,11 +88,6 @@ def make(task: NegativesTask) -> NegativeSet:
         "replies": len(replies.rows),
     }
     return NegativeSet(negatives, job.refused, about, {TABLE: replies.table()})
-
-
-def _writer(text: str) -> Writer:
-    scheme, _, rest = text.partition(":")
-    return KeptReplies(rest) if scheme == "replies" and rest else writer_of(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +121,7 @@ class _Job:
 
     @cached_property
     def _judge(self) -> Judge:
-        return Judge.of(self.task)
+        return Judge(self.task)
 
     def run(self) -> None:
         """Ask in waves: those who must be asked again first, then about new captions."""
@@ -267,28 +258,21 @@ def read_reply(text: str) -> tuple[str, str]:
     return (bare, "") if line.startswith(MARK) else ("", "form")
 
 
-@dataclass(frozen=True, slots=True)
 class Judge:
-    """Says why a caption that a model wrote is refused."""
+    """Says why a caption is refused, by what the corpus says of the image and how it uses words."""
 
-    facts: Callable[[str], ImageFacts]
-    parts_of_speech: PartsOfSpeech
-
-    @classmethod
-    def of(cls, task: NegativesTask) -> Judge:
-        """A judge who knows what a corpus says of its images and how it uses its words."""
-        rows = rows_by_image(task.corpus)
-
-        def facts(image: str) -> ImageFacts:
-            parses = [task.parses[row] for row in rows[image]]
-            return facts_of_parses(parses, task.corpus.objects(image))
-
-        return cls(facts, parts_of_speech(task.parses))
+    def __init__(self, task: NegativesTask) -> None:
+        self._task = task
+        self._rows = rows_by_image(task.corpus)
+        self._parts_of_speech = parts_of_speech(task.parses)
 
     def problem(self, source: SourceCaption, negative: str, kind: str) -> str | None:
         """One of `REASONS` or of `DOUBTS`; None where the negative is good."""
-        wrong = problem_of(source.parse, negative, kind, self.parts_of_speech)
-        wrong = wrong or doubt_of(source.parse, negative, kind, self.facts(source.image))
+        wrong = problem_of(source.parse, negative, kind, self._parts_of_speech)
+        if wrong is None:
+            parses = [self._task.parses[row] for row in self._rows[source.image]]
+            facts = facts_of_parses(parses, self._task.corpus.objects(source.image))
+            wrong = doubt_of(source.parse, negative, kind, facts)
         if wrong is None and is_reworded(*edited(source.text, negative)):
             return "paraphrase"
         return wrong
@@ -327,10 +311,9 @@ class Replies:
 
     def note(self, ask: Conversation, written: WriterReply, verdict: str) -> None:
         """Keep a row for the benchmark's folder; the lesson of its kind stands in the card."""
-        own = ask.talk[len(lesson(ask.kind)) :]
-        about = (ask.source.caption, ask.kind, ask.attempt, json.dumps(own))
+        own = json.dumps(ask.talk[len(lesson(ask.kind)) :])
         reply = written.text or written.failure
-        self.rows.append((*about, reply, verdict))
+        self.rows.append((ask.source.caption, ask.kind, ask.attempt, own, reply, verdict))
 
     def table(self) -> pl.DataFrame:
         """Every conversation with its reply and what became of it."""
@@ -357,7 +340,8 @@ class KeptReplies:
             _key((*lesson(kind), *json.loads(talk))): reply
             for kind, talk, reply in answered.select("kind", "talk", "reply").iter_rows()
         }
-        self.facts = ModelInfo(made["model"], weights=made["model weights"])
+        weights = made["model weights"] if "model weights" in made else made["model_weights"]
+        self.facts = ModelInfo(made["model"], weights=weights)
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What was said before."""

@@ -65,15 +65,12 @@ class Alternatives:
             if cosine < LEAST_SIMILAR:
                 return
             other = self.nouns.by_kernel[kernel]
-            if other not in self.nouns.deniable or other in self._same_things(noun):
+            if other not in self.nouns.deniable or other in self.nouns.same_things.get(noun, ()):
                 continue
             if other not in self.nouns.denotes and cosine < UNSEEN:
                 continue
             if self._same_sort(noun, other, cosine):
                 yield Alternative(other, kernel, self.nouns.forms(other), cosine)
-
-    def _same_things(self, noun: str) -> frozenset[str]:
-        return self.nouns.same_things.get(noun, frozenset())
 
     @cached_property
     def _similar(self) -> SimilarNouns:
@@ -96,10 +93,8 @@ class Alternatives:
             if number < ATTESTED or one not in nouns.known or kernel == kernel_of(one):
                 continue
             if other in nouns.deniable and len(companions.setdefault(one, [])) < COMPANIONS:
-                same = self._same_sort(one, other)
-                companions[one].append(
-                    Alternative(other, kernel, nouns.forms(other), number**0.5, same)
-                )
+                forms, same = nouns.forms(other), self._same_sort(one, other)
+                companions[one].append(Alternative(other, kernel, forms, number**0.5, same))
         return {noun: tuple(others) for noun, others in companions.items()}
 
     def _same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
@@ -171,14 +166,12 @@ def similar(counts: CorpusCounts, kernels: Sequence[str], fewest: int) -> Simila
 
 def _contexts(counts: CorpusCounts) -> Iterator[tuple[str, tuple[str, str], int]]:
     """(kernel, context, how often)."""
-    for (attribute, kernel), number in sorted(counts.attributes.items()):
-        yield kernel, ("is", attribute), number
-    for (kernel, name), number in sorted(counts.before.items()):
-        yield kernel, ("before", name), number
-    for (name, kernel), number in sorted(counts.behind.items()):
-        yield kernel, ("behind", name), number
-    for (kernel, verb), number in sorted(counts.does.items()):
-        yield kernel, ("does", verb), number
+    for name, pairs, kernel in (
+        ("is", counts.attributes, 1), ("before", counts.before, 0),
+        ("behind", counts.behind, 1), ("does", counts.does, 0),
+    ):  # fmt: skip
+        for pair, number in sorted(pairs.items()):
+            yield pair[kernel], (name, pair[1 - kernel]), number
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +201,9 @@ class WordNet:
 def folder() -> Path | None:
     """Where the files are: `WNSEARCHDIR` (WordNet's own variable), else a usual place, or None."""
     named = os.environ.get("WNSEARCHDIR", "")
-    for place in (named, *FOLDERS) if named else FOLDERS:
-        if (Path(place) / "data.noun").is_file() and (Path(place) / "index.noun").is_file():
-            return Path(place)
+    for place in map(Path, filter(None, (named, *FOLDERS))):
+        if (place / "data.noun").is_file() and (place / "index.noun").is_file():
+            return place
     return None
 
 

@@ -119,10 +119,7 @@ class CaptionContext:
             and all((kernel, name) in pairs.before for name in collocates.before)
             and all((kernel, verb) in pairs.does for verb in collocates.does)
             and all((whole, kernel) in pairs.parts for whole in collocates.parts)
-            and all(
-                ((noun, other) if noun < other else (other, noun)) in pairs.beside
-                for other in collocates.beside
-            )
+            and all((min(noun, one), max(noun, one)) in pairs.beside for one in collocates.beside)
         )
 
 
@@ -172,16 +169,13 @@ def lists_for(task: NegativesTask) -> WordLists:
     """The word lists of the task's own captions, or of the corpus that its method names."""
     if task.method.lists_from is None:
         return learn(task.corpus, task.parses)
-    corpus = _knowing_objects(read_corpus(task.method.lists_from), task.corpus)
-    return learn(corpus, parses_of(corpus, task.method, task.progress))
-
-
-def _knowing_objects(corpus: Corpus, other: Corpus) -> Corpus:
-    """A corpus with the objects that another one lists for the same images."""
-    known = other.images.select("id", known="objects")
+    corpus = read_corpus(task.method.lists_from)
+    # The task's corpus may list objects of the same images.
+    known = task.corpus.images.select("id", known="objects")
     images = corpus.images.join(known, on="id", how="left", maintain_order="left")
     images = images.with_columns(pl.coalesce("objects", "known").alias("objects")).drop("known")
-    return replace(corpus, images=images)
+    corpus = replace(corpus, images=images)
+    return learn(corpus, parses_of(corpus, task.method, task.progress))
 
 
 def learn(corpus: Corpus, parses: Parses) -> WordLists:
@@ -203,10 +197,8 @@ def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, ReadCapti
     rows = rows_by_image(corpus)
     ordered = iter(_in_order(parses, [row for several in rows.values() for row in several]))
     for image, several in rows.items():
-        yield (
-            image,
-            [(row, parse, read(parse)) for row, parse in zip(several, ordered, strict=False)],
-        )
+        parsed = zip(several, ordered, strict=False)
+        yield image, [(row, parse, read(parse)) for row, parse in parsed]
 
 
 def _in_order(parses: Parses, rows: list[int]) -> Parses:

@@ -99,9 +99,7 @@ def _other_thing(context: CaptionContext, place: int, phrase: Phrase) -> Iterato
     for other in lists.alternatives.alternatives(noun):
         if form not in other.forms or not context.fits(where, other.noun, other.kernel):
             continue
-        if attributes and not all(
-            lists.collocations.takes(other.kernel, one) for one in attributes
-        ):
+        if not all(lists.collocations.takes(other.kernel, one) for one in attributes):
             continue
         if context.absent(other.noun, noun):
             written = lists.nouns.written(other.noun, phrase.plural)
@@ -217,14 +215,18 @@ def _turned_round(context: CaptionContext, relation: Relation) -> Iterator[Edit]
         return
     if relation.last == relation.first and first.kernel not in ALIVE:
         return
-    if (
-        not (_is_thing(context, first) and _is_thing(context, second))
-        or first.kernel == second.kernel
-    ):
+    if first.kernel == second.kernel or not all(_is_thing(context, p) for p in (first, second)):
         return
     if not _stands_free(context, first, second, relation):
         return
-    if _is_attested(context, first, second, relation) and not _is_said(context, first, relation):
+    # Each thing must have been seen on the other side of the relation.
+    counts, name, pairs = context.lists.counts, context.name(relation), context.lists.collocations
+    if min(counts.before[second.kernel, name], counts.behind[name, first.kernel]) < ATTESTED:
+        return
+    if relation.verb >= 0 and (second.kernel, context.word(relation.verb)) not in pairs.does:
+        return
+    said = (name, first.kernel) in context.facts.relations
+    if not context.doubts("said elsewhere" if said else None):
         yield _exchange(context, first, second)
 
 
@@ -264,9 +266,11 @@ def _stands_free(
             return False
         if token.tag in ("VBZ", "VBP", "VBD") and first.plural != second.plural:
             return False
-    behind = tokens[second.head + 1 :]
-    if behind and not _may_follow(behind[0].text.lower(), behind[0].pos):
-        return False
+    for token in tokens[second.head + 1 : second.head + 2]:
+        # What follows the second thing must still be right once the first stands there.
+        follows = token.pos == "ADP" and token.text.lower() not in ("with", "of", "as", "like")
+        if not follows and token.pos not in ("PUNCT", "SPACE"):
+            return False
     heads = (first.head, second.head)
     return not any(
         (t.head in heads and t.dep in ("cc", "conj", "case", "appos", "poss"))
@@ -276,43 +280,14 @@ def _stands_free(
     )
 
 
-def _may_follow(word: str, pos: str) -> bool:
-    """Whether a word may stand behind the second thing and still be right once it is the first."""
-    return pos in ("PUNCT", "SPACE") or (pos == "ADP" and word not in ("with", "of", "as", "like"))
-
-
-def _is_attested(
-    context: CaptionContext, first: Phrase, second: Phrase, relation: Relation
-) -> bool:
-    """Whether the corpus has each thing on the other side of the relation."""
-    counts, name = context.lists.counts, context.name(relation)
-    if (
-        counts.before[second.kernel, name] < ATTESTED
-        or counts.behind[name, first.kernel] < ATTESTED
-    ):
-        return False
-    return (
-        relation.verb < 0
-        or (second.kernel, context.word(relation.verb)) in context.lists.collocations.does
-    )
-
-
-def _is_said(context: CaptionContext, first: Phrase, relation: Relation) -> bool:
-    said = (context.name(relation), first.kernel) in context.facts.relations
-    return context.doubts("said elsewhere" if said else None)
-
-
 def _exchange(context: CaptionContext, first: Phrase, second: Phrase) -> Edit:
     text, tokens = context.source.text, context.source.parse.tokens
     one = text[tokens[first.start].begin : tokens[first.head].end]
     two = text[tokens[second.start].begin : tokens[second.head].end]
     if first.start == 0 and not text.isupper():
         one = one[:1].lower() + one[1:]
-    changes = (
-        context.put(first.start, first.head, two),
-        context.put(second.start, second.head, one),
-    )
-    return Edit(changes, first.noun, second.noun)
+    there = context.put(second.start, second.head, one)
+    return Edit((context.put(first.start, first.head, two), there), first.noun, second.noun)
 
 
 def _other_roles(context: CaptionContext) -> Iterator[Edit]:
@@ -366,13 +341,10 @@ def _other_may(context: CaptionContext, relation: Relation, places: list[int]) -
     """Whether the other one could do it, and no caption says that it does."""
     other = context.reading.phrases[places[0] if relation.subject == places[1] else places[1]]
     thing = context.reading.phrases[relation.object]
-    name = context.name(relation)
-    if (other.kernel, name) not in context.lists.collocations.before:
+    name, pairs = context.name(relation), context.lists.collocations
+    if (other.kernel, name) not in pairs.before:
         return False
-    if (
-        relation.verb >= 0
-        and (other.kernel, context.word(relation.verb)) not in context.lists.collocations.does
-    ):
+    if relation.verb >= 0 and (other.kernel, context.word(relation.verb)) not in pairs.does:
         return False
     said = (other.kernel, name, thing.kernel) in context.facts.statements
     return not context.doubts("said elsewhere" if said else None)

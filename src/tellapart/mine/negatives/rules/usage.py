@@ -272,8 +272,8 @@ class Nouns:
     def share_images(self, one: str, other: str) -> float:
         """The share of the images of the rarer of two things that have captions with both."""
         rarer = min(self.counts.images[one], self.counts.images[other])
-        key = (one, other) if one < other else (other, one)
-        return self.counts.together[key] / rarer if rarer else 0.0
+        together = self.counts.together[min(one, other), max(one, other)]
+        return together / rarer if rarer else 0.0
 
 
 def names_a_thing(noun: str) -> bool:
