@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,10 @@ def _parts_of_speech(
     seed: int,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Shares of parts of speech in a sample of the captions of each, or why they are missing."""
+    """Shares of parts of speech in a sample of captions, the largest first, or why there are none.
+
+    Marks and spaces are no words.
+    """
     if parser == "none":
         return {"not_counted": "not asked for"}
     model = DEFAULT if parser == "auto" else parser
@@ -87,28 +89,17 @@ def _parts_of_speech(
         return {"not_counted": reason.what}
     if parser == "auto" and 2 * sum(map(str.isascii, captions.texts)) < len(captions):
         return {"not_counted": "the captions are not English: name a pipeline with --parser"}
-    shares: dict[str, Any] = {"by": name, "at_most_so_many_captions": PARSED}
+    shares: dict[str, Any] = {"by": name, "most_captions": PARSED}
     for what, every in places.items():
         rng = seeds.rng(seed, "bison", "parts of speech", what)
         sample = rng.choice(len(every), size=min(PARSED, len(every)), replace=False)
-        chosen = [captions.texts[every[k]] for k in np.sort(sample).tolist()]
-        parsed = parse(
-            chosen,
-            model=model,
-            cache=default_folder(),
-            progress=progress,
-        )
-        counts = np.bincount(parsed.columns.pos, minlength=len(parsed.columns.poses))
-        shares[what] = _shares(dict(zip(parsed.columns.poses, counts.tolist(), strict=True)))
+        texts = [captions.texts[every[k]] for k in np.sort(sample).tolist()]
+        columns = parse(texts, model=model, cache=default_folder(), progress=progress).columns
+        tags = Counter([columns.poses[k] for k in columns.pos.tolist()])
+        words = {tag: n for tag, n in tags.items() if tag not in ("PUNCT", "SPACE")}
+        ordered = sorted(words.items(), key=lambda pair: (-pair[1], pair[0]))
+        shares[what] = {tag: round(n / sum(words.values()), 4) for tag, n in ordered}
     return shares
-
-
-def _shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Shares of all words, the largest first; marks and spaces are no words."""
-    words = {tag: n for tag, n in counts.items() if tag not in ("PUNCT", "SPACE") and n}
-    total = sum(words.values())
-    ordered = sorted(words.items(), key=lambda one: (-one[1], one[0]))
-    return {tag: round(n / total, 4) for tag, n in ordered}
 
 
 def bison_table(statistics: Mapping[str, Any]) -> str:
@@ -130,57 +121,34 @@ def bison_table(statistics: Mapping[str, Any]) -> str:
 # MCIC: Ding et al. 2016, Table 1, and what it leaves out
 
 
-@dataclass(frozen=True, slots=True)
-class McicStatistics:
-    """One part of an MCIC benchmark in numbers.
+def mcic_statistics(
+    captions: MinedCaptions, targets: Ints32, chosen: ChosenDecoys, rows: Sequence[int]
+) -> dict[str, Any]:
+    """The items that came from some rows of the decoys in numbers, for the card.
 
     `left_out` are captions that became no item: too few decoys, or asked before. `central` is the
     share of items in which the option that is nearest to the others (mean cosine of tf-idf, ties
     halved) is the true one: what a guess from the text alone gets.
     """
-
-    instances: int
-    images: int
-    left_out: int
-    options: int
-    distinct_options: int
-    vocabulary: int
-    words_in_targets: float
-    words_in_decoys: float
-    score: float
-    bleu: float
-    cosine: float
-    central: float
-    refused: Mapping[str, int]
-
-    def to_json(self) -> dict[str, Any]:
-        """For the card."""
-        return {**asdict(self), "refused": dict(self.refused)}
-
-
-def mcic_statistics(
-    captions: MinedCaptions, targets: Ints32, chosen: ChosenDecoys, rows: Sequence[int]
-) -> McicStatistics:
-    """Of the items that came from some rows of the decoys."""
     asked = np.asarray(rows, np.int64)
     options = np.column_stack([targets[asked], chosen.captions[asked]])
     lengths = np.array([len(words) for words in captions.words])
     used = np.unique(options).tolist()
-    return McicStatistics(
-        instances=len(asked),
-        images=len(np.unique(captions.image_of[targets[asked]])),
-        left_out=len(targets) - len(asked),
-        options=options.shape[1],
-        distinct_options=len({captions.texts[k] for k in used}),
-        vocabulary=len({word for k in used for word in captions.words[k]}),
-        words_in_targets=_mean(lengths[options[:, 0]]),
-        words_in_decoys=_mean(lengths[options[:, 1:]]),
-        score=_mean(chosen.scores[asked]),
-        bleu=_mean(chosen.bleus[asked]),
-        cosine=_mean(chosen.cosines[asked]),
-        central=central_share([captions.texts[k] for k in used], np.searchsorted(used, options)),
-        refused=dict(zip(REASONS, chosen.refused.sum(axis=0).tolist(), strict=True)),
-    )
+    return {
+        "instances": len(asked),
+        "images": len(np.unique(captions.image_of[targets[asked]])),
+        "left_out": len(targets) - len(asked),
+        "options": options.shape[1],
+        "distinct_options": len({captions.texts[k] for k in used}),
+        "vocabulary": len({word for k in used for word in captions.words[k]}),
+        "words_in_targets": _mean(lengths[options[:, 0]]),
+        "words_in_decoys": _mean(lengths[options[:, 1:]]),
+        "score": _mean(chosen.scores[asked]),
+        "bleu": _mean(chosen.bleus[asked]),
+        "cosine": _mean(chosen.cosines[asked]),
+        "central": central_share([captions.texts[k] for k in used], np.searchsorted(used, options)),
+        "refused": dict(zip(REASONS, chosen.refused.sum(axis=0).tolist(), strict=True)),
+    }
 
 
 def _mean(values: Any) -> float:

@@ -7,22 +7,15 @@ block of neighbours is ever in memory.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from tellapart import seeds
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.informativeness import Silence, StemAgreement
-from tellapart.mine.mcic.score import (
-    ChosenDecoys,
-    DecoyCandidates,
-    DecoyChoice,
-    Guards,
-    choose,
-)
+from tellapart.mine.mcic.score import ChosenDecoys, DecoyCandidates, DecoyChoice, Guards, choose
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.mine.vectors import MinedVectors
 from tellapart.mine.verifier import Verifier
@@ -88,13 +81,16 @@ class DecoyMine:
             if arrays is not None:
                 blocks.append(ChosenDecoys(**arrays))
             else:
-                blocks.append(self._block(part, partial(_shifted, progress, start, len(targets))))
+                blocks.append(self._block(part, start, len(targets), progress))
                 if kept:
                     kept.write(f"from-{start}", **blocks[-1]._asdict())
             complete += int(blocks[-1].complete.sum())
             progress(MINING, start + len(part), len(targets))
         chosen = joined(blocks)
-        return chosen if enough is None else _up_to(chosen, enough)
+        if enough is None:
+            return chosen
+        rows = int(np.searchsorted(np.cumsum(chosen.complete), enough)) + 1
+        return ChosenDecoys._make(column[:rows] for column in chosen)
 
     def _kept(self, targets: Ints32, size: int) -> ArrayShelf:
         captions = self.captions
@@ -109,45 +105,38 @@ class DecoyMine:
             self.seed,
         )
 
-    def _block(self, targets: Ints32, progress: Callable[[int], None]) -> ChosenDecoys:
+    def _block(self, targets: Ints32, start: int, total: int, progress: Progress) -> ChosenDecoys:
         most = min(self.choice.neighbours, max(1, len(self.captions) - 1))
         parts = []
         for near in self.neighbours.nearest(most, targets):
             rows = targets[near.rows]
             bleus = self._bleu.scores_against(rows, np.maximum(near.indices, 0))
-            candidates = DecoyCandidates(
-                rows, self._longer[rows], near.indices, near.similarities, bleus
-            )
+            longer = self._longer[rows]
+            candidates = DecoyCandidates(rows, longer, near.indices, near.similarities, bleus)
             parts.append(self._chosen(candidates))
-            progress(near.rows.stop)
+            progress(MINING, start + near.rows.stop, total)
         return joined(parts)
 
     def _chosen(self, near: DecoyCandidates) -> ChosenDecoys:
         """The decoys; what the verifier calls true is taken out until it calls nothing true."""
-        captions = near.captions.copy()
-        for row, target in enumerate(near.targets.tolist()):
-            if not self.verifier.may_fit(self._image(target), self.captions.texts[target]):
+        captions, texts = near.captions.copy(), self.captions.texts
+        targets = list(enumerate(near.targets.tolist())) if self.verifier.name else []
+        for row, target in targets:
+            if not self.verifier.may_fit(self._image(target), texts[target]):
                 captions[row] = -1
         while True:
             near = near._replace(captions=captions)
             chosen = choose(near, self._silence, self.choice, self.guards)
-            true = self._true_ones(near.targets, chosen)
+            true = [
+                (row, decoy)
+                for row, target in targets
+                for decoy in chosen.captions[row].tolist()
+                if decoy >= 0 and not self.verifier.may_be_false(self._image(target), texts[decoy])
+            ]
             if not true:
                 return chosen
             for row, caption in true:
                 captions[row, captions[row] == caption] = -1
-
-    def _true_ones(self, targets: Ints32, chosen: ChosenDecoys) -> list[tuple[int, int]]:
-        """Decoys (row and caption) that the verifier calls true of the target's image."""
-        if not self.verifier.name:
-            return []
-        return [
-            (row, k)
-            for row, target in enumerate(targets.tolist())
-            for k in chosen.captions[row].tolist()
-            if k >= 0
-            and not self.verifier.may_be_false(self._image(target), self.captions.texts[k])
-        ]
 
     def _image(self, caption: int) -> str:
         return self.captions.images[int(self.captions.image_of[caption])]
@@ -172,16 +161,6 @@ class DecoyMine:
     @cached_property
     def _silence(self) -> Silence:
         return Silence.of(self.captions, self.stems)
-
-
-def _shifted(progress: Progress, start: int, total: int, done: int) -> None:
-    progress(MINING, start + done, total)
-
-
-def _up_to(chosen: ChosenDecoys, enough: int) -> ChosenDecoys:
-    """The rows up to the one with which enough captions have all of their decoys."""
-    rows = int(np.searchsorted(np.cumsum(chosen.complete), enough)) + 1
-    return ChosenDecoys._make(column[:rows] for column in chosen)
 
 
 def joined(parts: list[ChosenDecoys]) -> ChosenDecoys:

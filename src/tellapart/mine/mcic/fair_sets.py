@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from tellapart import seeds
-from tellapart.items import Item
+from tellapart.items import Item, Origin
 from tellapart.mine.captions import MinedCaptions
-from tellapart.mine.mcic.items import mcic_item, mcic_origin
+from tellapart.mine.mcic.items import MADE_BY, mcic_item
 from tellapart.mine.neighbours.nearest import Neighbours
 from tellapart.mine.statistics import central_share
 from tellapart.mine.verifier import Verifier
@@ -57,7 +57,7 @@ class FairSets:
                 caption = self.chosen.ids[k]
                 order = seeds.rng(self.seed, "mcic", "order", caption).permutation(OPTIONS).tolist()
                 options = [texts[position] for position in order]
-                origin = mcic_origin(corpus, caption, self.seed)
+                origin = Origin(MADE_BY, corpus, caption, self.seed)
                 yield mcic_item(self._image(k), options, order.index(place), origin)
 
     def _sets(self, progress: Progress) -> Iterator[list[int]]:

@@ -24,6 +24,7 @@ from tellapart.mine.mcic.tuning import Trial, draw_curves
 from tellapart.mine.statistics import mcic_statistics
 from tellapart.types import Ints32
 
+MADE_BY = "tellapart build mcic"
 DECOY_COLUMNS = {
     "item": pl.String, "place": pl.Int32, "caption": pl.String, "image": pl.String,
     "score": pl.Float64, "bleu": pl.Float64, "cosine": pl.Float64,
@@ -40,7 +41,7 @@ class McicItem:
 
     item: Item
     row: int
-    order: tuple[int, ...]
+    order: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,28 +74,26 @@ class McicSplit:
         for row in rows[np.argsort(self.targets[rows], kind="stable")].tolist():
             target = int(self.targets[row])
             texts = [captions.texts[k] for k in (target, *self.chosen.captions[row].tolist())]
-            order = self._order(texts, captions.ids[target])
+            if self.guards.shuffle:
+                rng = seeds.rng(self.seed, "mcic", "order", captions.ids[target])
+                order = rng.permutation(len(texts)).tolist()
+            else:
+                order = sorted(range(len(texts)), key=lambda k: (texts[k], k))
             image = captions.images[captions.image_of[target]]
-            origin = mcic_origin(self.corpus, captions.ids[target], self.seed, notes)
+            origin = Origin(MADE_BY, self.corpus, captions.ids[target], self.seed, notes)
             item = mcic_item(image, [texts[k] for k in order], order.index(0), origin)
             times[item.id] += 1
             if times[item.id] > 1:
                 if self.guards.distinct:
                     continue
                 item = replace(item, id=f"{item.id}-{times[item.id]}")
-            yield McicItem(item, row, tuple(order))
-
-    def _order(self, texts: list[str], caption: str) -> list[int]:
-        if self.guards.shuffle:
-            rng = seeds.rng(self.seed, "mcic", "order", caption)
-            return [int(k) for k in rng.permutation(len(texts))]
-        return sorted(range(len(texts)), key=lambda k: (texts[k], k))
+            yield McicItem(item, row, order)
 
     def for_card(self) -> dict[str, Any]:
         """Its statistics, with what is known of the search and of the guards."""
         rows = [one.row for one in self.items]
         statistics = mcic_statistics(self.captions, self.targets, self.chosen, rows)
-        return {**statistics.to_json(), **self.facts}
+        return {**statistics, **self.facts}
 
     def decoys(self) -> Iterator[tuple[Any, ...]]:
         """A row for each decoy, as in `DECOY_COLUMNS`."""
@@ -127,13 +126,6 @@ def mcic_item(image: str, captions: Sequence[str], place: int, origin: Origin) -
     order = range(len(captions))  # whoever calls has drawn the place
     grid = Grid.caption_choice(image, captions, order, right=place)
     return Item.built("mcic", grid, kind="mcic", origin=origin)
-
-
-def mcic_origin(
-    corpus: str, caption: str, seed: int, notes: Mapping[str, str] | None = None
-) -> Origin:
-    """Where an item comes from: the caption that is true."""
-    return Origin("tellapart build mcic", corpus, caption, seed, notes or {})
 
 
 def write_splits(

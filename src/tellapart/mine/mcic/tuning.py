@@ -31,7 +31,7 @@ from tellapart.mine.vectors import (
 )
 from tellapart.text.gensim_vectors import ParagraphOptions
 from tellapart.text.table_text import aligned
-from tellapart.types import Bools, Ints32, Progress
+from tellapart.types import Ints32, Progress
 
 WORDS = 80_000_000
 """Words that training goes over in all: on COCO more of them help little."""
@@ -93,7 +93,7 @@ class Development:
 
     @classmethod
     def of(cls, captions: MinedCaptions, most: int, neighbours: int, seed: int) -> Development:
-        """A random sample of images with two or more captions, of at most so many captions."""
+        """A random sample of images with two or more captions, with at most `most` captions."""
         sizes = captions.per_image
         several = np.flatnonzero(sizes > 1)
         if not len(several):
@@ -118,34 +118,22 @@ class Development:
 
     def rank(self, near: Ints32, ranks: Ints32) -> tuple[float, float]:
         """The mean rank of siblings if neighbours have these ranks, and the share among the N."""
-        number = self._siblings
-        is_sibling = (near >= 0) & self._are_siblings(near)
+        own, number = self.sample[:, None], self._siblings
+        same_image = self.captions.image_of[near] == self.captions.image_of[own]
+        other_text = self.captions.text_numbers[near] != self.captions.text_numbers[own]
+        is_sibling = (near >= 0) & same_image & other_text
         inside = is_sibling.sum(axis=1)
-        outside = number - inside
-        total = (ranks * is_sibling).sum(axis=1) + outside * (self.neighbours + 1)
+        total = (ranks * is_sibling).sum(axis=1) + (number - inside) * (self.neighbours + 1)
         some = number > 0
         return float((total[some] / number[some]).mean()), float(inside.sum() / number.sum())
 
-    def _are_siblings(self, near: Ints32) -> Bools:
-        """MinedCaptions of the same image with another text."""
-        own = self.sample[:, None]
-        same_image = self.captions.image_of[near] == self.captions.image_of[own]
-        other_text = self.captions.text_numbers[near] != self.captions.text_numbers[own]
-        both: Bools = same_image & other_text
-        return both
-
     @cached_property
     def _siblings(self) -> Ints32:
-        """How many siblings each caption of the sample has."""
-        image_of = self.captions.image_of
-        sizes = np.bincount(image_of)[image_of]
-        _, pairs, same = np.unique(
-            np.stack([image_of, self.captions.text_numbers]),
-            axis=1,
-            return_inverse=True,
-            return_counts=True,
-        )
-        return (sizes - same[pairs.ravel()])[self.sample].astype(np.int32)
+        """How many siblings each caption of the sample has: of its image, with another text."""
+        texts, image_of = self.captions.text_numbers, self.captions.image_of
+        pair = image_of.astype(np.int64) * len(texts) + texts
+        _, pairs, same = np.unique(pair, return_inverse=True, return_counts=True)
+        return (self.captions.per_image[image_of] - same[pairs])[self.sample].astype(np.int32)
 
 
 def mgs_rank(dev: Development, near: Ints32) -> tuple[float, float]:
@@ -216,9 +204,7 @@ class Tuner:
         if (grid and spec == PARAGRAPHS) or len(self._tuning.weights) > 1:
             _ = self._development  # raises where there is nothing to tune on, before long work
         if spec == PARAGRAPHS:
-            best = settings[0]
-            if grid:
-                best, trials = self._optimise_vectors()
+            best, trials = self._optimise_vectors() if grid else (settings[0], [])
             vectors = self._trained(*best)
         else:
             vectors = caption_vectors(self.captions, spec, self.progress)
@@ -235,7 +221,8 @@ class Tuner:
             near, _ = self._development.near(self._trained(size, epochs), self.search)
             rank, found = mgs_rank(self._development, near)
             trials.append(Trial("mgs-rank", {"dimensions": size, "epochs": epochs}, rank, found))
-        return self._tuning.settings[_lowest(trials)], trials
+        lowest = min(trials, key=lambda trial: trial.rank)
+        return self._tuning.settings[trials.index(lowest)], trials
 
     def _optimise_weight(self, vectors: MinedVectors) -> tuple[float, list[Trial]]:
         """OPTIMIZE-SCORE: the lambda with the lowest wmgs-rank, of equal ones the first."""
@@ -249,7 +236,7 @@ class Tuner:
             choice = replace(self.choice, weight=weight)
             rank, found = wmgs_rank(self._development, candidates, choice)
             trials.append(Trial("wmgs-rank", {"lambda": weight}, rank, found))
-        return self._tuning.weights[_lowest(trials)], trials
+        return min(trials, key=lambda trial: trial.rank).setting["lambda"], trials
 
     def _trained(self, dimensions: int, epochs: int) -> MinedVectors:
         options = replace(self.paragraphs, dimensions=dimensions, epochs=epochs)
@@ -263,10 +250,6 @@ class Tuner:
     def _development(self) -> Development:
         neighbours, seed = self.choice.neighbours, self.paragraphs.seed
         return Development.of(self.captions, self.tuning.sample, neighbours, seed)
-
-
-def _lowest(trials: Sequence[Trial]) -> int:
-    return int(np.argmin([trial.rank for trial in trials]))
 
 
 def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -308,12 +291,10 @@ def _panel(measure: str, across: str, points: list[dict[str, Any]]) -> dict[str,
     encoding: dict[str, Any] = {
         "x": {"field": across, "type": "quantitative", "title": across},
         "y": {
-            "field": "rank",
-            "type": "quantitative",
-            "title": f"{measure} (lower is better)",
+            "field": "rank", "type": "quantitative", "title": f"{measure} (lower is better)",
             "scale": {"zero": False},
         },
-    }
+    }  # fmt: skip
     if len({point.get("dimensions") for point in points}) > 1:
         encoding["color"] = {"field": "dimensions", "type": "nominal"}
     return {
