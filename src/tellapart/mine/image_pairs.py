@@ -153,9 +153,8 @@ class ImagePair:
 
     def ways(self, directions: str) -> tuple[ImagePair, ...]:
         """The pair as it is asked: once, or each image being the target in turn."""
-        if directions == "one":
-            return (self,)
-        return (self, ImagePair(self.decoy, self.target, self.similarity))
+        turned = ImagePair(self.decoy, self.target, self.similarity)
+        return (self,) if directions == "one" else (self, turned)
 
 
 def image_pairs(targets: Iterable[NearImages], directions: str) -> Iterator[ImagePair]:
@@ -307,31 +306,20 @@ def _item(
 
 def study_rows(pairs: Sequence[ImagePair], captions: MinedCaptions) -> list[dict[str, Any]]:
     """Pairs as rows of `pairs.parquet`, with all captions of the target, each text once."""
-    distinct: list[dict[str, str]] = [{} for _ in captions.images]
-    for image, places in enumerate(captions.of_images):
-        for place in places:
-            distinct[image].setdefault(captions.texts[place], captions.ids[place])
     rows = []
     for pair in pairs:
         target, decoy = captions.images[pair.target], captions.images[pair.decoy]
-        rows.append(
-            {
-                "pair": f"{target}|{decoy}",
-                "target": target,
-                "decoy": decoy,
-                "similarity": round(float(pair.similarity), 6),
-                "captions": list(distinct[pair.target]),
-                "caption_ids": list(distinct[pair.target].values()),
-            }
-        )
+        distinct: dict[str, str] = {}
+        for place in captions.of_images[pair.target]:
+            distinct.setdefault(captions.texts[place], captions.ids[place])
+        similarity, texts = round(float(pair.similarity), 6), list(distinct)
+        cells = (f"{target}|{decoy}", target, decoy, similarity, texts, list(distinct.values()))
+        rows.append(dict(zip(COLUMNS, cells, strict=True)))
     return rows
 
 
 def study_item(row: dict[str, Any], source: str, seed: int) -> Item:
-    """A row as an item, of which all captions count as true of the target alone.
-
-    Nobody has said yet of which that holds.
-    """
+    """A row as an item; until people have said which captions are, all count as true."""
     origin = Origin(MADE_BY, source, row["target"], seed)
     images = (row["target"], row["decoy"])
     return _item(origin, seed, images, tuple(row["captions"]), "pair")

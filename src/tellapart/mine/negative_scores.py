@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -77,15 +77,11 @@ def scored(table: pl.DataFrame, where: Path) -> ScoredNegatives:
             f"the id {twice['id'][0]!r} is there twice", where=str(where), allowed="every id once"
         )
     kinds, kind = _codes(table["kind"])
-    group = _codes(table["group"].cast(pl.String))[1] if "group" in table.columns else None
-    pairs = [[table[name].to_numpy(), table[f"negative_{name}"].to_numpy()] for name in SCORES]
-    return ScoredNegatives(
-        table,
-        tuple(kinds),
-        kind,
-        np.arange(table.height) if group is None else group,
-        np.asarray(pairs).transpose(0, 2, 1),
-    )
+    group = np.arange(table.height)
+    if "group" in table.columns:
+        _, group = _codes(table["group"].cast(pl.String))
+    pairs = [table.select(name, f"negative_{name}").to_numpy() for name in SCORES]
+    return ScoredNegatives(table, tuple(kinds), kind, group, np.stack(pairs))
 
 
 def _number(table: pl.DataFrame, name: str, where: Path) -> pl.Series:
@@ -126,8 +122,7 @@ class Scoring:
     progress: Progress = silent
 
 
-@dataclass(frozen=True, slots=True)
-class NegativePair:
+class NegativePair(NamedTuple):
     """The cells of an item that a negative and its original stand in."""
 
     item: Item
@@ -213,16 +208,17 @@ def _from_run(run: Run, pairs: list[NegativePair]) -> tuple[Floats, Floats]:
     plain = run.scores.filter(pl.col("edit") == "")
     cells = plain.select("item", "image", "caption", "score").iter_rows()
     known = {(item, image, caption): score for item, image, caption, score in cells}
-    sides = (
-        [known.get((pair.item.id, pair.image, pair.original)) for pair in pairs],
-        [known.get((pair.item.id, pair.image, pair.negative)) for pair in pairs],
-    )
-    missing = sum(score is None for side in sides for score in side)
+    scores = [
+        known.get((pair.item.id, pair.image, caption))
+        for pair in pairs
+        for caption in (pair.original, pair.negative)
+    ]
+    missing = scores.count(None)
     if missing:
         raise BadInput(
             f"{run.model} has no score for {missing:,} captions of {run.benchmark.name}",
             allowed="a score for each caption",
             todo="score them, or leave such items out with: tellapart subset",
         )
-    original, negative = (np.array(side, np.float64) for side in sides)
-    return original, negative
+    both = np.array(scores, np.float64)
+    return both[0::2], both[1::2]

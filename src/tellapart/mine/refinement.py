@@ -26,13 +26,8 @@ from tellapart.text.table_text import aligned
 from tellapart.types import Bools, Floats, Ints
 
 SCALES = ("rank", "given")
-QUESTION, NO_MARK, SAME, DUPLICATE = (
-    "question",
-    "no final mark",
-    "same as its original",
-    "duplicate",
-)
-FAULTS = (QUESTION, NO_MARK, SAME, DUPLICATE)
+FAULTS = ("question", "no final mark", "same as its original", "duplicate")
+QUESTION, NO_MARK, SAME, DUPLICATE = FAULTS
 KEPT, NOT_BEST, REFINED_AWAY = "kept", "not among the best", "refined away"
 OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
 """What becomes of a negative, in the order of the steps."""
@@ -64,9 +59,7 @@ class RefineRecipe:
         if not 0 < self.keep <= 1:
             raise BadInput(f"a share of {self.keep:g} cannot be kept", allowed="above 0, at most 1")
         if self.bins < 2 or self.bins % 2:
-            raise BadInput(
-                f"{self.bins} bins cannot lie evenly around 0", allowed="2, 4, 6, ... bins"
-            )
+            raise BadInput(f"{self.bins} bins cannot lie evenly around 0", allowed="2, 4, 6, ...")
         if self.scale not in SCALES:
             raise UnknownName("scale", self.scale, SCALES)
         if self.folds < 1:
@@ -83,14 +76,14 @@ class RefinedNegatives:
     fold: Ints
 
     @property
-    def chosen(self) -> Bools:
-        """The rows that came to the last step."""
-        return np.isin(self.outcome, [OUTCOMES.index(KEPT), OUTCOMES.index(REFINED_AWAY)])
-
-    @property
     def kept(self) -> Bools:
         """The rows that are left in the end."""
         return np.asarray(self.outcome == OUTCOMES.index(KEPT))
+
+    @property
+    def chosen(self) -> Bools:
+        """The rows that came to the last step."""
+        return self.kept | (self.outcome == OUTCOMES.index(REFINED_AWAY))
 
     def table(self) -> pl.DataFrame:
         """All rows with what became of them, in the order of their ids."""
@@ -108,22 +101,16 @@ def refined(scores: ScoredNegatives, recipe: RefineRecipe) -> RefinedNegatives:
     between = scaled(scores, recipe.scale)
     fold = folds_of(scores.group, recipe.folds, recipe.seed)
     outcome[~best(between, scores.kind, len(scores.kinds), recipe.keep)] = OUTCOMES.index(NOT_BEST)
-    if scores.has_texts:
-        _clean(scores, outcome)
     rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
+    if scores.has_texts:
+        wrong = faults(*(scores.table[name][rows] for name in TEXTS))
+        outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in wrong]
+        rows = rows[outcome[rows] == OUTCOMES.index(KEPT)]
     gaps = between[:, rows, 0] - between[:, rows, 1]
     grid = cells(gaps, scores.kind[rows], len(scores.kinds), recipe.bins)
     kept = balanced(grid, fold[rows], recipe.seed)
     outcome[rows[~kept]] = OUTCOMES.index(REFINED_AWAY)
     return RefinedNegatives(scores, recipe, outcome, fold)
-
-
-def _clean(scores: ScoredNegatives, outcome: npt.NDArray[np.int8]) -> None:
-    """Note what is malformed among the rows that are still in."""
-    rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
-    table = scores.table[rows]
-    wrong = faults(table["caption"], table["negative_caption"])
-    outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in wrong]
 
 
 def scaled(scores: ScoredNegatives, scale: str) -> Floats:
@@ -135,7 +122,14 @@ def scaled(scores: ScoredNegatives, scale: str) -> Floats:
     are.
     """
     if scale == "given":
-        _check_range(scores)
+        for name, values in zip(SCORES, scores.scores, strict=True):
+            low, high = float(values.min()), float(values.max())
+            if low < 0 or high > 1:
+                raise BadInput(
+                    f"scores of {name} lie between {low:g} and {high:g}",
+                    allowed="numbers between 0 and 1 where the scale is the given one",
+                    todo="scale by rank instead: --scale rank (scale='rank')",
+                )
         return scores.scores
     placed = np.empty_like(scores.scores)
     for rows in rows_by_kind(scores.kind, len(scores.kinds)):
@@ -143,17 +137,6 @@ def scaled(scores: ScoredNegatives, scale: str) -> Floats:
             ranks = rankdata(values[rows].ravel())
             own[rows] = ((ranks - 0.5) / len(ranks)).reshape(-1, 2)
     return placed
-
-
-def _check_range(scores: ScoredNegatives) -> None:
-    for name, values in zip(SCORES, scores.scores, strict=True):
-        low, high = float(values.min()), float(values.max())
-        if low < 0 or high > 1:
-            raise BadInput(
-                f"scores of {name} lie between {low:g} and {high:g}",
-                allowed="numbers between 0 and 1 where the scale is the given one",
-                todo="scale by rank instead: --scale rank (scale='rank')",
-            )
 
 
 def rows_by_kind(kind: Ints, kinds: int) -> list[Ints]:
@@ -224,18 +207,13 @@ def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> GapCells:
     place of its own, so that the opposite of a gap always lies in the opposite cell. What lies
     outside goes into the outermost bins.
     """
-    half = bins // 2
+    half, width = bins // 2, bins + 1
     steps = np.minimum(np.ceil(np.abs(gaps) * half), half).astype(np.int64)
     across, down = half + np.where(gaps < 0, -steps, steps)
-    width = bins + 1
-    own, last = across * width + down, width**2 - 1
+    size, own = width**2, across * width + down
     signs = np.sign(gaps).astype(np.int64) + 1
-    return GapCells(
-        kind * width**2 + own,
-        kind * width**2 + last - own,
-        kind * 9 + signs[0] * 3 + signs[1],
-        kinds * width**2,
-    )
+    side = kind * 9 + signs[0] * 3 + signs[1]
+    return GapCells(kind * size + own, kind * size + size - 1 - own, side, kinds * size)
 
 
 def folds_of(group: Ints, folds: int, seed: int) -> Ints:
@@ -312,6 +290,13 @@ class RefinementLine:
         """How far from one half a coin comes in 95 of 100 cases, with this many items."""
         return 0.98 / math.sqrt(self.items) if self.items else 0.5
 
+    def cells(self, cues: Sequence[str]) -> tuple[str, ...]:
+        """Its row in the report's table."""
+        shares = (self.guesses.get(cue) for cue in cues)
+        guesses = ("-" if share is None else f"{100 * share:.1f}" for share in shares)
+        kind = self.kind if self.step == "given" else ""
+        return kind, self.step, f"{self.items:,}", *guesses, f"±{100 * self.by_chance:.1f}"
+
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
@@ -329,17 +314,18 @@ class Refinement:
 
     def remarks(self) -> list[str]:
         """What a reader should know beside the figures."""
-        few = []
-        for line in self.lines:
-            chosen = self.line(line.kind, "chosen").items
-            if line.step == "refined" and line.kind != ALL and line.items < FEW * chosen:
-                few.append(line.kind)
-        if not few:
-            return []
-        return [
+        few = [
+            line.kind
+            for line in self.lines
+            if line.step == "refined"
+            and line.kind != ALL
+            and line.items < FEW * self.line(line.kind, "chosen").items
+        ]
+        remark = (
             f"little is left of {', '.join(few)}: cells of gaps seldom have an opposite; fewer "
             f"bins than {self.recipe.bins} (--bins) or more negatives keep more"
-        ]
+        )
+        return [remark] if few else []
 
     def to_json(self) -> dict[str, Any]:
         """For `--json` and the card."""
@@ -355,7 +341,7 @@ class Refinement:
     def __str__(self) -> str:
         cues = list(self.lines[0].guesses) or list(SCORES)
         heads = ("kind", "step", "items", *cues, "chance")
-        rows = [heads, *(_row(line, cues) for line in self.lines)]
+        rows = [heads, *(line.cells(cues) for line in self.lines)]
         gone = ", ".join(f"{count:,} {why}" for why, count in self.left_out.items() if count)
         return "\n".join(
             [
@@ -372,17 +358,10 @@ class Refinement:
         )
 
 
-def _row(line: RefinementLine, cues: list[str]) -> tuple[str, ...]:
-    shares = (line.guesses.get(cue) for cue in cues)
-    guesses = ("-" if share is None else f"{100 * share:.1f}" for share in shares)
-    kind = line.kind if line.step == "given" else ""
-    return kind, line.step, f"{line.items:,}", *guesses, f"±{100 * line.by_chance:.1f}"
-
-
 def report(done: RefinedNegatives, of: str, scores: Mapping[str, str]) -> Refinement:
     """Count and measure a refinement; `scores` says where the two scores come from."""
-    counts = np.bincount(done.outcome, minlength=len(OUTCOMES))
-    left_out = {why: int(n) for why, n in zip(OUTCOMES, counts, strict=True) if why != KEPT and n}
+    counts = np.bincount(done.outcome, minlength=len(OUTCOMES)).tolist()
+    left_out = {why: n for why, n in zip(OUTCOMES, counts, strict=True) if why != KEPT and n}
     return Refinement(of, done.recipe, dict(scores), tuple(_lines(done)), left_out)
 
 
@@ -393,17 +372,10 @@ def _lines(done: RefinedNegatives) -> Iterator[RefinementLine]:
         original, negative = (own.table[name].str.len_chars() for name in TEXTS)
         gaps[SHORTER] = (negative.cast(pl.Int64) - original).to_numpy()
     steps = {"given": np.ones(len(own), np.bool_), "chosen": done.chosen, "refined": done.kept}
-    for code, kind in (*enumerate(own.kinds), (-1, ALL)):
-        of_kind = own.kind == code if code >= 0 else steps["given"]
-        if code < 0 and len(own.kinds) == 1:
-            return
+    kinds = {kind: own.kind == code for code, kind in enumerate(own.kinds)}
+    for kind, of_kind in (kinds | {ALL: steps["given"]} if len(kinds) > 1 else kinds).items():
         for step, there in steps.items():
             rows = there & of_kind
-            yield RefinementLine(kind, step, int(rows.sum()), _guesses(gaps, rows))
-
-
-def _guesses(gaps: Mapping[str, Floats], rows: Bools) -> dict[str, float]:
-    """How often the original is ahead; nothing where there are no rows."""
-    if not rows.any():
-        return {}
-    return {name: float(((np.sign(gap[rows]) + 1) / 2).mean()) for name, gap in gaps.items()}
+            signs = {name: np.sign(gap[rows]) for name, gap in gaps.items() if rows.any()}
+            guesses = {name: float(((sign + 1) / 2).mean()) for name, sign in signs.items()}
+            yield RefinementLine(kind, step, int(rows.sum()), guesses)
