@@ -83,7 +83,7 @@ class RefinedNegatives:
     @property
     def chosen(self) -> Bools:
         """The rows that came to the last step."""
-        return self.kept | (self.outcome == OUTCOMES.index(REFINED_AWAY))
+        return np.isin(self.outcome, [OUTCOMES.index(KEPT), OUTCOMES.index(REFINED_AWAY)])
 
     def table(self) -> pl.DataFrame:
         """All rows with what became of them, in the order of their ids."""

@@ -78,5 +78,8 @@ class FoilMethod:
         from tellapart.text.spacy_pipeline import DEFAULT
 
         values = (RANDOM, "image", "none") if world else (LANGUAGE, "caption", DEFAULT)
-        usual = dict(zip(("hardest", "per", "parser"), values, strict=True))
-        return replace(self, **{n: usual[n] for n in usual if getattr(self, n) == AUTO})
+        hardest, per, parser = (
+            usual if value == AUTO else value
+            for value, usual in zip((self.hardest, self.per, self.parser), values, strict=True)
+        )
+        return replace(self, hardest=hardest, per=per, parser=parser)

@@ -362,7 +362,7 @@ class Surroundings:
         seen = np.zeros((len(words.vocabulary) + 1, names), np.bool_)
         seen[before, mentions.name] = True
         sorts = np.array([name.supercategory for name in table.names])
-        number = sum(seen[:, sorts == sort].any(axis=1).astype(int) for sort in np.unique(sorts))
+        number = np.sum([seen[:, sorts == one].any(axis=1) for one in np.unique(sorts)], axis=0)
         times = np.bincount(mentions.name, minlength=names)
         measures = np.bincount(mentions.name[with_of], minlength=names) >= np.maximum(2, OF * times)
         measured = with_of & measures[mentions.name]

@@ -83,8 +83,8 @@ def words_of(texts: Sequence[str]) -> CaptionWords:
             end.append(match.end())
             word.append(vocabulary.setdefault(match.group().lower(), len(vocabulary)))
         starts.append(len(begin))
-    places = (np.array(column, np.int32) for column in (begin, end, word))
-    return CaptionWords(texts, np.array(starts, np.int64), *places, vocabulary)
+    begins, ends, numbers = (np.array(column, np.int32) for column in (begin, end, word))
+    return CaptionWords(texts, np.array(starts, np.int64), begins, ends, numbers, vocabulary)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,8 @@ class Development:
         texts, image_of = self.captions.text_numbers, self.captions.image_of
         pair = image_of.astype(np.int64) * len(texts) + texts
         _, pairs, same = np.unique(pair, return_inverse=True, return_counts=True)
-        return (self.captions.per_image[image_of] - same[pairs])[self.sample].astype(np.int32)
+        others = self.captions.per_image[image_of] - same[pairs]
+        return np.asarray(others[self.sample], np.int32)
 
 
 def mgs_rank(dev: Development, near: Ints32) -> tuple[float, float]:

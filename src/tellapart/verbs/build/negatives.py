@@ -38,14 +38,17 @@ def negatives(
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, sample
     from tellapart.mine.verifier import Verifier
 
-    if options.by == "rules":
-        from tellapart.mine.negatives.rules import make
-    else:
-        from tellapart.mine.negatives.llm import make
     source = source_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
     task = NegativesTask.of(source, options, seed=seed, items=limit, progress=progress)
-    result = make(task)
+    if options.by == "rules":
+        from tellapart.mine.negatives.rules import make
+
+        result = make(task)
+    else:
+        from tellapart.mine.negatives.llm import make as make_by_model
+
+        result = make_by_model(task)
     verifier = Verifier(source, options.verifier)
     verified = (
         negative
