@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tellapart.errors import BadInput, TellapartError
+from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.mine.neighbours import exact, nearest
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.text.tfidf import tfidf
@@ -147,8 +147,13 @@ def test_progress_counts_queries():
 
 
 def test_an_unknown_way_to_search_is_named():
-    with pytest.raises(BadInput, match="no way to search called 'quick'"):
+    with pytest.raises(UnknownName, match="no way to search called 'quick'"):
         Neighbours(np.ones((2, 2), np.float32), search=Search("quick"))
+
+
+def test_sparse_vectors_cannot_be_searched_approximately():
+    with pytest.raises(BadInput, match="needs dense vectors"):
+        Neighbours(tfidf(["a cat", "a dog"]), search=Search("approximate"))
 
 
 def test_without_faiss_search_is_exact_and_approximate_search_names_the_extra(monkeypatch):

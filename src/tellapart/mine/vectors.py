@@ -108,15 +108,12 @@ def image_vectors(captions: MinedCaptions, spec: str, training: VectorTraining) 
             allowed=f"auto, fasttext, tf-idf, paragraphs, {SENTENCES}NAME, or a file: {FORMS}",
         )
     means = words.mean_vectors(captions.image_documents())
-    return MinedVectors(
-        means.vectors,
-        {
-            **about,
-            "dimensions": words.matrix.shape[1],
-            "words_with_a_vector": len(words.words),
-            "share_of_words_found": round(means.known, 4),
-        },
-    )
+    counts = {
+        "dimensions": words.matrix.shape[1],
+        "words_with_a_vector": len(words.words),
+        "share_of_words_found": round(means.known, 4),
+    }
+    return MinedVectors(means.vectors, about | counts)
 
 
 def _trained_words(
@@ -128,7 +125,7 @@ def _trained_words(
         words = train_word_vectors(captions.words, options, training.progress)
         return {"words": np.array(words.words), "matrix": words.matrix}
 
-    arrays = _cached(_by_image(FASTTEXT, asdict(options), captions), train)
+    arrays = _cached(train, FASTTEXT, asdict(options), _gensim(), _images_hash(captions))
     about = {
         "vectors": "mean of fastText vectors trained on the captions, over all words of all "
         "captions" + NOT_REPEATABLE * options.fast,
@@ -144,13 +141,14 @@ def _image_paragraphs(captions: MinedCaptions, training: VectorTraining) -> Mine
         documents = captions.image_documents()
         return {"rows": train_paragraph_vectors(documents, options, training.progress)}
 
-    arrays = _cached(_by_image("paragraphs of images", asdict(options), captions), train)
+    key = ("paragraphs of images", asdict(options), _gensim(), _images_hash(captions))
+    rows = _cached(train, *key)["rows"]
     about = {
         "vectors": "PV-DBOW, an image's captions together being one paragraph"
         + NOT_REPEATABLE * options.fast,
         "training": asdict(options),
     }
-    return MinedVectors(arrays["rows"], about)
+    return MinedVectors(rows, about)
 
 
 def _mean_sentences(captions: MinedCaptions, name: str, progress: Progress) -> MinedVectors:
@@ -161,10 +159,8 @@ def _mean_sentences(captions: MinedCaptions, name: str, progress: Progress) -> M
     return MinedVectors(of_image @ rows, {**about, "dimensions": rows.shape[1]})
 
 
-def _by_image(what: str, options: dict[str, Any], captions: MinedCaptions) -> ArrayShelf:
-    return ArrayShelf.on(
-        what, options, _gensim(), digest(captions.texts, captions.image_of.tolist())
-    )
+def _images_hash(captions: MinedCaptions) -> str:
+    return digest(captions.texts, captions.image_of.tolist())
 
 
 # Captions
@@ -188,8 +184,8 @@ def paragraph_vectors(
     def train() -> dict[str, Any]:
         return {"vectors": train_paragraph_vectors(captions.words, options, progress)}
 
-    shelf = ArrayShelf.on("paragraphs", asdict(options), _gensim(), digest(captions.texts))
-    return MinedVectors(_cached(shelf, train)["vectors"], {"vectors": name})
+    key = ("paragraphs", asdict(options), _gensim(), digest(captions.texts))
+    return MinedVectors(_cached(train, *key)["vectors"], {"vectors": name})
 
 
 def caption_vectors(captions: MinedCaptions, spec: str, progress: Progress) -> MinedVectors:
@@ -216,7 +212,12 @@ def caption_vectors(captions: MinedCaptions, spec: str, progress: Progress) -> M
 
 def vectors_in_file(path: Path, ids: Sequence[str]) -> Floats32:
     """A row for each caption: those of a .npy file in their order, of a .parquet by their id."""
-    rows = _from_npy(path) if path.suffix == ".npy" else _from_parquet(path, ids)
+    try:
+        array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _listed(path, ids)
+        rows = np.asarray(array, np.float32)
+    except (OSError, ValueError) as error:
+        reason = f"{path.name} is not a table of vectors of one length: {error}"
+        raise BadInput(reason, where=str(path)) from None
     if rows.ndim != 2 or len(rows) != len(ids):
         raise BadInput(
             f"{path.name} has the shape {rows.shape}",
@@ -228,14 +229,7 @@ def vectors_in_file(path: Path, ids: Sequence[str]) -> Floats32:
     return rows
 
 
-def _from_npy(path: Path) -> Floats32:
-    try:
-        return np.asarray(np.load(path, allow_pickle=False), np.float32)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path.name} is no array of numbers: {error}", where=str(path)) from None
-
-
-def _from_parquet(path: Path, ids: Sequence[str]) -> Floats32:
+def _listed(path: Path, ids: Sequence[str]) -> list[list[float]]:
     table = read_table(path)
     require_columns(table, ["id", "vector"], path)
     wanted = pl.DataFrame({"id": list(ids)})
@@ -249,11 +243,8 @@ def _from_parquet(path: Path, ids: Sequence[str]) -> Floats32:
             where=str(path),
             allowed="a row for each caption",
         )
-    try:
-        return np.array(joined["vector"].to_list(), np.float32)
-    except ValueError as error:
-        reason = f"vectors of {path.name} differ in length: {error}"
-        raise BadInput(reason, where=str(path)) from None
+    vectors: list[list[float]] = joined["vector"].to_list()
+    return vectors
 
 
 # Both
@@ -263,8 +254,8 @@ def _sentence_rows(captions: MinedCaptions, model: SentenceModel, progress: Prog
     def encode() -> dict[str, Any]:
         return {"vectors": embed_texts(model, captions.texts, progress)}
 
-    shelf = ArrayShelf.on("sentences", model.fingerprint, digest(captions.texts))
-    rows: Floats32 = _cached(shelf, encode)["vectors"]
+    key = ("sentences", model.fingerprint, digest(captions.texts))
+    rows: Floats32 = _cached(encode, *key)["vectors"]
     return rows
 
 
@@ -276,8 +267,9 @@ def _gensim() -> str:
     return version("gensim") if find_spec("gensim") else ""
 
 
-def _cached(shelf: ArrayShelf, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _cached(compute: Callable[[], dict[str, Any]], *key: Any) -> dict[str, Any]:
     """What was computed before from the same captions in the same way, or is computed now."""
+    shelf = ArrayShelf.on(*key)
     arrays = shelf.read("vectors")
     if arrays is None:
         arrays = compute()

@@ -28,7 +28,7 @@ from tellapart.mine.neighbours.exact import (
     level,
     rounded,
     step,
-)
+)  # fmt: skip
 from tellapart.text._numba import kernel
 from tellapart.types import Ints32
 
@@ -127,14 +127,10 @@ class Approximate:
         faiss.omp_set_num_threads(self.threads)
         number, size = self.distinct.vectors.shape
         kmeans = faiss.Kmeans(
-            size,
-            max(1, int(number**0.5)),
-            niter=ROUNDS,
-            spherical=True,
+            size, max(1, int(number**0.5)), niter=ROUNDS, spherical=True,
             seed=seeds.number(self.seed, "lists") % (1 << 31),
-            max_points_per_centroid=64,
-            min_points_per_centroid=1,
-        )
+            max_points_per_centroid=64, min_points_per_centroid=1,
+        )  # fmt: skip
         kmeans.train(self.distinct.vectors.astype(np.float32, copy=False))
         centres: Similarities = kmeans.centroids.astype(self.distinct.vectors.dtype)
         return centres

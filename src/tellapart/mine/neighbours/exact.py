@@ -136,18 +136,15 @@ class Exact:
         At least as many as `numbers` says, as far as there are, and with all that tie with the
         last of them.
         """
-        similar = self._similar(self.distinct.vectors[queries])
+        vectors = self.distinct.vectors
+        if issparse(vectors):  # sparse by dense is several times as fast as sparse by sparse
+            similar = np.ascontiguousarray((vectors @ vectors[queries].toarray().T).T)
+        else:
+            similar = vectors[queries] @ vectors.T
         rows = [best(row, number) for row, number in zip(similar, numbers, strict=True)]
         ends = np.cumsum([0, *(len(places) for places, _ in rows)])
         places, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
         return NearVectors(ends, places, values)
-
-    def _similar(self, queries: Vectors) -> Similarities:
-        vectors = self.distinct.vectors
-        if issparse(vectors):  # sparse by dense is several times as fast as sparse by sparse
-            return np.ascontiguousarray((vectors @ queries.toarray().T).T)
-        product: Similarities = queries @ vectors.T
-        return product
 
 
 def best(similar: Similarities, number: int) -> tuple[Ints32, Similarities]:

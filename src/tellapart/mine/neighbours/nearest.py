@@ -6,7 +6,6 @@ al. 2016, section 3.2), exact or approximate.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 
 from tellapart import seeds
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.neighbours.approximate import Approximate
 from tellapart.mine.neighbours.exact import (
     Distinct,
@@ -30,7 +29,7 @@ from tellapart.mine.neighbours.exact import (
     Similarities,
     Vectors,
     distinct,
-)
+)  # fmt: skip
 from tellapart.text._numba import kernel
 from tellapart.types import Ints32, Progress, silent
 
@@ -88,9 +87,11 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         if self.search.method not in METHODS:
+            raise UnknownName("way to search", self.search.method, METHODS)
+        if self.search.method == "approximate" and issparse(self.vectors):
             raise BadInput(
-                f"there is no way to search called {self.search.method!r}",
-                allowed=", ".join(METHODS),
+                "approximate search needs dense vectors, and tf-idf vectors are sparse",
+                allowed="--search auto or exact, or other vectors",
             )
 
     @cached_property
@@ -140,14 +141,14 @@ class Neighbours:
         for start in range(0, len(rows), self._exact.block):
             part = rows[start : start + self._exact.block]
             near = self._exact.near(self._distinct.of_row[part], k + self._excluded[part])
-            found.append(self._allowed.nearest(part, near, k))
+            found.append(self._allowed(part, near, k))
         indices, values = zip(*found, strict=True)
         return np.concatenate(indices), np.concatenate(values)
 
     def _found_nearly(self, rows: Ints32, k: int) -> tuple[Ints32, Similarities]:
         """Rows that get too few are sought exactly: much that is near they may not have."""
         near = self._approximate(k).near(self._distinct.of_row[rows])
-        indices, values = self._allowed.nearest(rows, near, k)
+        indices, values = self._allowed(rows, near, k)
         short = np.flatnonzero(indices[:, -1] < 0)
         if len(short):
             indices[short], values[short] = self._found_exactly(rows[short], k)
@@ -158,10 +159,23 @@ class Neighbours:
         return distinct(self.vectors)
 
     @cached_property
-    def _allowed(self) -> Allowed:
+    def _groups(self) -> Ints32:
+        """[kinds of groups, rows]: the group of each row."""
         groups = [np.unique(one, return_inverse=True)[1] for one in self.exclude]
-        size = (len(groups), len(self._all_rows))
-        return Allowed(self._distinct, np.array(groups, np.int32).reshape(size))
+        return np.array(groups, np.int32).reshape(len(groups), len(self._all_rows))
+
+    def _allowed(self, rows: Ints32, near: NearVectors, k: int) -> tuple[Ints32, Similarities]:
+        """For each row the first k near ones that share no group with it, -1 and 0 for fewer.
+
+        Equal similarities come in the order of the rows.
+        """
+        indices = np.full((len(rows), k), -1, np.int32)
+        values = np.zeros((len(rows), k), np.float32)
+        holders = self._distinct.starts, self._distinct.rows
+        to_see = np.diff(self._distinct.starts)[near.vectors].sum()
+        fill = _fill_compiled if to_see > LARGE else _fill
+        fill(rows, (near.ends, near.vectors, near.values), holders, self._groups, indices, values)
+        return indices, values
 
     @cached_property
     def _exact(self) -> Exact:
@@ -187,31 +201,9 @@ class Neighbours:
     def _excluded(self) -> Ints32:
         """For each row at most how many rows may not be its neighbours, itself among them."""
         total = np.ones(self.vectors.shape[0], np.int32)
-        for groups in self._allowed.groups:
+        for groups in self._groups:
             total += np.bincount(groups)[groups].astype(np.int32) - 1
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class Allowed:
-    """Which rows may be neighbours: those that share no group, `groups` being [kinds, rows]."""
-
-    distinct: Distinct
-    groups: Ints32
-
-    def nearest(self, rows: Ints32, candidates: NearVectors, k: int) -> tuple[Ints32, Similarities]:
-        """The first k candidates of each row that it may have, -1 and 0 where there are fewer.
-
-        Equal similarities come in the order of the rows.
-        """
-        indices = np.full((len(rows), k), -1, np.int32)
-        values = np.zeros((len(rows), k), np.float32)
-        found = candidates.ends, candidates.vectors, candidates.values
-        holders = self.distinct.starts, self.distinct.rows
-        to_see = np.diff(self.distinct.starts)[candidates.vectors].sum()
-        fill = _fill_compiled if to_see > LARGE else _fill
-        fill(rows, found, holders, self.groups, indices, values)
-        return indices, values
 
 
 def _fill(rows: Any, found: Any, holders: Any, groups: Any, indices: Any, values: Any) -> None:
@@ -257,19 +249,13 @@ def in_order(
     BLAS keeps to one thread meanwhile: threads of its own get in each other's way, and how they
     share a product changes the last digit of a sum.
     """
+    from threadpoolctl import threadpool_limits
+
     waiting: deque[Future[Result]] = deque()
-    with _one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
         for part in parts:
             waiting.append(pool.submit(work, part))
             if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-@contextlib.contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):
-        yield

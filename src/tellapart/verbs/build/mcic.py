@@ -5,7 +5,7 @@ Algorithm MC-IC on a corpus (Ding et al. 2016, section 3.2), or fair sets of opt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -138,7 +138,7 @@ class McicOptions(BuildOptions):
         }
         for name, values in numbers.items():
             if min(values) < 1:
-                raise BadInput(f"{name}: {_listed(values)}", allowed="1 or more")
+                raise BadInput(f"{name}: {', '.join(map(str, values))}", allowed="1 or more")
         if self.decoys > self.neighbours:
             raise BadInput(
                 f"{self.decoys} decoys cannot come from {self.neighbours} neighbours",
@@ -146,11 +146,7 @@ class McicOptions(BuildOptions):
             )
         for name, shares in {"lambda": tuning.weights, "L": (self.max_bleu,)}.items():
             if not all(0 <= share <= 1 for share in shares):
-                raise BadInput(f"{name}: {_listed(shares)}", allowed="0 to 1")
-
-
-def _listed(values: Sequence[float]) -> str:
-    return ", ".join(map(str, values))
+                raise BadInput(f"{name}: {', '.join(map(str, shares))}", allowed="0 to 1")
 
 
 def mcic(
