@@ -414,7 +414,7 @@ def test_writers_that_cannot_be_are_explained(tmp_path):
         writer_of("gpt:4")
     with pytest.raises(BadInput, match="does not name a model and a server"):
         writer_of("chat:gpt-4o")
-    with pytest.raises(BadInput, match="concurrency=0 is none"):
+    with pytest.raises(BadInput, match="concurrency=0 is too low"):
         writer_of("chat:m@http://host/v1?concurrency=0")
     with pytest.raises(BadInput, match="there is no file"):
         made(corpus_of_one(tmp_path), tmp_path / "out", by=f"llm:replies:{tmp_path / 'none'}")

@@ -17,8 +17,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from tellapart import seeds
-from tellapart.errors import BadInput
-from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, model_and_url, said
+from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, text_and_tokens
 from tellapart.models.model import ChooserReply, ModelInfo, NamedModel, ShownQuestion
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture, crop_box, split_uri
@@ -70,18 +69,17 @@ class Chat(NamedModel):
         max_requests: int = 0,
         max_tokens_total: int = 0,
     ) -> None:
-        self._model, url = model_and_url(model_at_url)
-        if concurrency < 1:
-            raise BadInput(f"concurrency={concurrency} is none", allowed="1 or more")
-        limits = RequestLimits(timeout, retries, wait, max_requests, max_tokens_total)
-        self.endpoint = Endpoint(url, limits)
-        self._temperature, self._max_tokens = temperature, max_tokens
-        self._logprobs, self._concurrency = logprobs, concurrency
-        # How patiently and how far a server is asked does not change what it answers.
-        told = {"temperature": temperature, "max_tokens": max_tokens, "logprobs": logprobs}
-        self.facts = ModelInfo(
-            canonical("chat", told, model_at_url), told, preprocessing=wording(), dtype="unknown"
+        self.endpoint = Endpoint(
+            model_at_url,
+            RequestLimits(concurrency, timeout, retries, wait, max_requests, max_tokens_total),
         )
+        self._sent: dict[str, Any] = {"max_tokens": max_tokens}
+        self._sent |= {"temperature": temperature} if temperature >= 0 else {}
+        self._sent |= {"logprobs": True, "top_logprobs": TOP} if logprobs else {}
+        # How patiently and how far a server is asked does not change what it answers.
+        options = {"temperature": temperature, "max_tokens": max_tokens, "logprobs": logprobs}
+        name = canonical("chat", options, model_at_url)
+        self.facts = ModelInfo(name, options, preprocessing=wording(), dtype="unknown")
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One reply a question; what fails is a failure of that question alone."""
@@ -92,16 +90,21 @@ class Chat(NamedModel):
             for part in prompt.parts:
                 if not isinstance(part, str) and part.id not in urls:
                     urls[part.id] = data_url(part)
-        return self.endpoint.together(
-            lambda prompt: self._reply(prompt, urls), prompts, self._concurrency
-        )
+        return self.endpoint.together(lambda prompt: self._reply(prompt, urls), prompts)
 
     def _reply(self, prompt: Prompt, urls: Mapping[str, str]) -> ChooserReply:
+        content = [
+            {"type": "text", "text": part}
+            if isinstance(part, str)
+            else {"type": "image_url", "image_url": {"url": urls[part.id]}}
+            for part in prompt.parts
+        ]
+        messages = [{"role": "user", "content": content}]
         try:
-            found = self.endpoint.ask(self._payload(prompt, urls))
+            reply = self.endpoint.ask({"messages": messages, **self._sent})
         except NoAnswer as error:
             return ChooserReply(None, failure=str(error))
-        text, tokens = said(found)
+        text, tokens = text_and_tokens(reply)
         text = self.endpoint.hidden(text)
         place = position(text, prompt)
         if place is None:
@@ -109,24 +112,6 @@ class Chat(NamedModel):
             reason = "the reply is empty" if not text.strip() else "the reply is no answer"
             return ChooserReply(None, text=text, failure=f"{reason} (allowed: {allowed})")
         return ChooserReply(likeliest(tokens, prompt, place), text=text)
-
-    def _payload(self, prompt: Prompt, urls: Mapping[str, str]) -> dict[str, Any]:
-        content = [
-            {"type": "text", "text": part}
-            if isinstance(part, str)
-            else {"type": "image_url", "image_url": {"url": urls[part.id]}}
-            for part in prompt.parts
-        ]
-        payload: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": "user", "content": content}],
-            "max_tokens": self._max_tokens,
-        }
-        if self._temperature >= 0:
-            payload["temperature"] = self._temperature
-        if self._logprobs:
-            payload |= {"logprobs": True, "top_logprobs": TOP}
-        return payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +198,12 @@ def data_url(picture: Picture) -> str:
         stored = picture.read()
         with Pillow.open(io.BytesIO(stored)) as file:
             plain = file.mode in ("RGB", "L") and file.getexif().get(ORIENTATION, 1) == 1
-            told = file.format == "PNG" and bool(getattr(file, "text", {}))
-            if file.format in AS_STORED and plain and not told:
+            has_text = file.format == "PNG" and bool(getattr(file, "text", {}))
+            if file.format in AS_STORED and plain and not has_text:
                 return _url(AS_STORED[file.format], stored)
-    made = io.BytesIO()
-    opened.save(made, "PNG")
-    return _url("image/png", made.getvalue())
+    encoded = io.BytesIO()
+    opened.save(encoded, "PNG")
+    return _url("image/png", encoded.getvalue())
 
 
 def _url(kind: str, content: bytes) -> str:

@@ -33,8 +33,12 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How long to wait, how often to try, how much to spend (0: no limit)."""
+    """How much to ask at a time, how long to wait and how often to try, how much to spend.
 
+    `max_requests` and `max_tokens_total` of 0 mean no limit.
+    """
+
+    concurrency: int
     timeout: float
     retries: int
     wait: float
@@ -43,9 +47,12 @@ class RequestLimits:
 
 
 class Endpoint:
-    """One server; may be used from several threads."""
+    """A model behind a server (`MODEL@URL`); may be used from several threads."""
 
-    def __init__(self, url: str, limits: RequestLimits) -> None:
+    def __init__(self, model_at_url: str, limits: RequestLimits) -> None:
+        self._model, url = model_and_url(model_at_url)
+        if limits.concurrency < 1:
+            raise BadInput(f"concurrency={limits.concurrency} is too low", allowed="1 or more")
         self._httpx = need("httpx", "chat")
         self._url = url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
         self._limits = limits
@@ -71,11 +78,11 @@ class Endpoint:
             try:
                 answer = self._post(payload)
                 reached, pause = True, _retry_after(answer.headers.get("Retry-After"))
-                found = self._read(answer)
-                if isinstance(found, dict):
+                reply = self._read(answer)
+                if isinstance(reply, dict):
                     self._gone = False
-                    return found
-                reason = found
+                    return reply
+                reason = reply
             except self._httpx.TransportError as error:  # refused, cut off, timed out
                 reached = isinstance(error, self._httpx.TimeoutException)
                 reason = f"{type(error).__name__}: {error}".rstrip(": ")
@@ -84,9 +91,7 @@ class Endpoint:
         self._gone = not reached
         raise NoAnswer(self.hidden(f"{reason} (after {attempts} attempts)"))
 
-    def together(
-        self, work: Callable[[Input], Output], inputs: Sequence[Input], concurrency: int
-    ) -> list[Output]:
+    def together(self, work: Callable[[Input], Output], inputs: Sequence[Input]) -> list[Output]:
         """Do some work that asks, several at a time; an error of one stops all.
 
         What is `NoAnswer` must be dealt with by the work itself.
@@ -96,26 +101,18 @@ class Endpoint:
             try:
                 return work(given)
             except Exception:
-                self.halt()  # the others need not wait their turn to fail
+                self._halted.set()  # the others need not wait their turn to fail
                 raise
 
-        self.resume()
-        pool = ThreadPoolExecutor(concurrency)
+        self._halted.clear()
+        pool = ThreadPoolExecutor(self._limits.concurrency)
         try:
             return list(pool.map(one, inputs))
-        except BaseException:
-            self.halt()
+        except BaseException:  # also Ctrl-C: nothing more goes out, and those who wait wake up
+            self._halted.set()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-    def halt(self) -> None:
-        """Let nothing more go out, and wake those who wait; what is under way ends."""
-        self._halted.set()
-
-    def resume(self) -> None:
-        """Take back a halt."""
-        self._halted.clear()
 
     def _post(self, payload: Mapping[str, Any]) -> Any:
         """One request; once more where the server does not take an optional field."""
@@ -136,29 +133,32 @@ class Endpoint:
         """The reply, or why to try again; raises where that would be no use."""
         if answer.status_code == 200:
             try:
-                found = answer.json()
+                reply = answer.json()
             except ValueError:
                 return "the reply is not whole JSON"
-            if not isinstance(found, dict):
+            if not isinstance(reply, dict):
                 return "the reply is not a JSON object"
-            self._count(found)
-            return found
-        said = self.hidden(" ".join(answer.text.split())[:300])
+            usage = reply.get("usage")
+            spent = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
+            with self._lock:
+                self.tokens += int(spent) if isinstance(spent, int | float) else 0
+            return reply
+        message = self.hidden(" ".join(answer.text.split())[:300])
         if answer.status_code in PASSING:
-            return f"status {answer.status_code}: {said}"
+            return f"status {answer.status_code}: {message}"
         if answer.status_code in (401, 404):
             raise TellapartError(
-                f"the server says {answer.status_code}: {said}",
+                f"the server says {answer.status_code}: {message}",
                 where=self._url,
                 allowed="a server that answers POST .../chat/completions",
                 todo=f"put the key into {' or '.join(KEYS)}"
                 if answer.status_code == 401
                 else "check the model's name and the URL (it usually ends in /v1)",
             )
-        raise NoAnswer(f"status {answer.status_code}: {said}")
+        raise NoAnswer(f"status {answer.status_code}: {message}")
 
     def _fitted(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        fitted = dict(payload)
+        fitted = {"model": self._model, **payload}
         if "logprobs" in self._without:
             fitted = {k: v for k, v in fitted.items() if k not in ("logprobs", "top_logprobs")}
         if "max_tokens" in self._without and "max_tokens" in fitted:
@@ -177,12 +177,6 @@ class Endpoint:
                     f"the limit of max_tokens_total={limits.max_tokens_total} is reached"
                 )
             self.requests += 1
-
-    def _count(self, found: Mapping[str, Any]) -> None:
-        usage = found.get("usage")
-        spent = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
-        with self._lock:
-            self.tokens += int(spent) if isinstance(spent, int | float) else 0
 
 
 def _pause(attempt: int, first: float) -> float:
@@ -223,13 +217,13 @@ def model_and_url(text: str) -> tuple[str, str]:
     return model, url
 
 
-def said(found: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]]:
+def text_and_tokens(reply: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]]:
     """The text of a reply and its tokens with their probabilities, where the server gives them."""
     try:
-        choice = found["choices"][0]
+        choice = reply["choices"][0]
         text = choice["message"]["content"] or ""
     except (KeyError, IndexError, TypeError):
-        return str(found)[:2000], []
+        return str(reply)[:2000], []
     if not isinstance(text, str):  # a list of parts
         text = "".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
     tokens = (choice.get("logprobs") or {}).get("content") or []

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput, TellapartError, need
-from tellapart.models.torch_tools import chunks, dtype_of, torch_library
+from tellapart.models.model import ModelInfo
+from tellapart.models.torch_tools import chunks, device_of, dtype_of, fingerprint, torch_library
 from tellapart.pictures import Picture
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ class Checkpoint:
     dtype: str
     device: str
     revision: str
+
+    @classmethod
+    def of(cls, name: str, dtype: str, device: str, revision: str) -> Checkpoint:
+        """From a model's options; a dtype or device that cannot be used is an error."""
+        transformers_library()
+        dtype_of(dtype)
+        return cls(name, dtype, device_of(device), revision)
 
     @property
     def place(self) -> str:
@@ -63,8 +71,9 @@ def transformers_library() -> Any:
     return torch_library("transformers")
 
 
-def fetch(load: Callable[..., Any], checkpoint: Checkpoint, **more: Any) -> Any:
-    """Call one of the library's `from_pretrained`; what it cannot find or read is explained."""
+def fetch(kind: str, checkpoint: Checkpoint, **more: Any) -> Any:
+    """`from_pretrained` of a class of the library; what it cannot find or read is explained."""
+    load = getattr(transformers_library(), kind).from_pretrained
     if checkpoint.revision:
         more["revision"] = checkpoint.revision
     if checkpoint.is_gguf:
@@ -74,10 +83,12 @@ def fetch(load: Callable[..., Any], checkpoint: Checkpoint, **more: Any) -> Any:
     try:
         return load(checkpoint.place, **more)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = lines[0][:300] if lines else type(error).__name__
         offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
         home = os.environ.get("HF_HOME", "~/.cache/huggingface")
         raise TellapartError(
-            f"the model {checkpoint.name!r} cannot be loaded: {_first_line(error)}",
+            f"the model {checkpoint.name!r} cannot be loaded: {reason}",
             where=f"{home}, without the network (HF_HUB_OFFLINE is set)" if offline else "",
             allowed="a name on the hub such as openai/clip-vit-base-patch32, or a folder "
             "(./folder) with config.json, weights and the processor's files",
@@ -87,18 +98,17 @@ def fetch(load: Callable[..., Any], checkpoint: Checkpoint, **more: Any) -> Any:
         ) from error
 
 
-def weights_of(kind: Any, checkpoint: Checkpoint) -> Any:
-    """The model with its weights, ready to run; a head that would be random is refused."""
-    told = transformers_library().__version__
-    version = tuple(int(part) for part in told.split(".")[:2])
+def weights_of(kind: str, checkpoint: Checkpoint) -> Any:
+    """A model with its weights, ready to run; a head that would be random is refused."""
+    version = tuple(int(part) for part in transformers_library().__version__.split(".")[:2])
     dtype = {"dtype" if version >= (4, 56) else "torch_dtype": dtype_of(checkpoint.dtype)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, info = fetch(kind.from_pretrained, checkpoint, output_loading_info=True, **dtype)
+        model, info = fetch(kind, checkpoint, output_loading_info=True, **dtype)
     missing = sorted(k for k in info["missing_keys"] if not k.endswith("position_ids"))
     if missing:
         raise TellapartError(
-            f"{checkpoint.name!r} has no weights for {len(missing)} parts of {kind.__name__}: "
+            f"{checkpoint.name!r} has no weights for {len(missing)} parts of {kind}: "
             f"{', '.join(missing[:3])}; the library would make them up at random",
             allowed="a checkpoint that was trained with this head",
             todo="choose another head= or another checkpoint",
@@ -106,30 +116,29 @@ def weights_of(kind: Any, checkpoint: Checkpoint) -> Any:
     return model.to(checkpoint.device).eval()
 
 
-def described(*parts: Any) -> str:
-    """The hash of what processors do: their classes and settings, without paths and caches."""
-    return seeds.digest([_settings(part) for part in parts])
+def loaded_info(info: ModelInfo, checkpoint: Checkpoint, model: Any, *processors: Any) -> ModelInfo:
+    """The record of a model with the hashes of its weights and of what its processors do."""
+    preprocessing = seeds.digest([_settings(part) for part in processors])
+    return replace(
+        info, weights=fingerprint(model), preprocessing=preprocessing, dtype=checkpoint.dtype
+    )
 
 
 def _settings(part: Any) -> Any:
+    """A processor's class and settings, without paths and caches."""
     if isinstance(part, str | int | float | list | tuple | dict):
         return part
     if hasattr(part, "get_vocab"):
         vocabulary = sorted(part.get_vocab().items())
         sides = [part.padding_side, part.truncation_side, list(part.model_input_names)]
         return [type(part).__name__, seeds.digest(vocabulary), sides]
-    told = part.to_dict() if hasattr(part, "to_dict") else {}
-    kept = {k: v for k, v in told.items() if k not in ("name_or_path", "_commit_hash")}
-    return [type(part).__name__, json.loads(json.dumps(kept, default=_plain, sort_keys=True))]
+    settings = part.to_dict() if hasattr(part, "to_dict") else {}
+    lasting = {k: v for k, v in settings.items() if k not in ("name_or_path", "_commit_hash")}
 
+    def plain(value: Any) -> Any:
+        return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
 
-def _plain(value: Any) -> Any:
-    return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(error).__name__
+    return [type(part).__name__, json.loads(json.dumps(lasting, default=plain, sort_keys=True))]
 
 
 def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
@@ -148,22 +157,37 @@ def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
             yield [group[k] for k in part]
 
 
+def pixels_of(
+    pictures: Iterable[Picture], image_processor: Any, checkpoint: Checkpoint
+) -> torch.Tensor:
+    """Pictures as the vision tower takes them, on the model's device and in its dtype."""
+    opened = [picture.open() for picture in pictures]
+    pixels: torch.Tensor = image_processor(images=opened, return_tensors="pt").pixel_values
+    return pixels.to(checkpoint.device, dtype_of(checkpoint.dtype))
+
+
 def see_once(
-    pictures: Sequence[Picture], image_processor: Any, see: Callable[[Any], torch.Tensor]
+    pictures: Sequence[Picture],
+    image_processor: Any,
+    checkpoint: Checkpoint,
+    see: Callable[[torch.Tensor], torch.Tensor],
 ) -> dict[str, torch.Tensor]:
     """What the vision tower makes of each distinct picture, by id."""
+    import torch
+
     distinct = {picture.id: picture for picture in pictures}
     if not distinct:
         return {}
-    opened = [picture.open() for picture in distinct.values()]
-    pixels = image_processor(images=opened, return_tensors="pt").pixel_values
-    return dict(zip(distinct, see(pixels), strict=True))
+    with torch.inference_mode():
+        seen = see(pixels_of(distinct.values(), image_processor, checkpoint))
+    return dict(zip(distinct, seen, strict=True))
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], length: int) -> list[list[int]]:
     """The tokens of each text with the tokenizer's own marks of beginning and end, cut short."""
-    read = tokenizer(list(texts), truncation=True, max_length=length) if texts else None
-    return [list(ids) for ids in read.input_ids] if read is not None else []
+    if not texts:
+        return []
+    return [*map(list, tokenizer(list(texts), truncation=True, max_length=length).input_ids)]
 
 
 def log_probabilities(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -185,5 +209,5 @@ def to_device(inputs: Any, checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
 
 def text_length(config: Any, tokenizer: Any) -> int:
     """How many tokens the text tower takes; tokenizers saved without it claim 10 ** 30."""
-    text = getattr(config, "text_config", config)
+    text = getattr(config, "text_config", None) or getattr(config, "decoder", None) or config
     return int(min(text.max_position_embeddings, tokenizer.model_max_length))

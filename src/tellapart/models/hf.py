@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,25 +18,20 @@ from tellapart.errors import BadInput
 from tellapart.models.checkpoint import (
     Checkpoint,
     alike,
-    described,
     fetch,
+    loaded_info,
     log_probabilities,
+    pixels_of,
     see_once,
     text_length,
     to_device,
     token_ids,
-    transformers_library,
     weights_of,
 )
 from tellapart.models.language import CausalModel, TextClassifier
 from tellapart.models.model import NO_ROWS, AnyFloats, ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import (
-    device_of,
-    dtype_of,
-    fingerprint,
-    unit_rows,
-)
+from tellapart.models.torch_tools import unit_rows
 from tellapart.pictures import Picture
 from tellapart.types import Floats32
 
@@ -51,24 +46,14 @@ PADDING = {"clip": "longest", "siglip": "max_length", "siglip2": "max_length"}
 class HFDualEncoder(NamedModel):
     """A model with `get_image_features` and `get_text_features`, behind its own processor."""
 
-    def __init__(
-        self, transformers: Any, family: str, checkpoint: Checkpoint, info: ModelInfo
-    ) -> None:
+    def __init__(self, family: str, checkpoint: Checkpoint, info: ModelInfo) -> None:
         self._family, self._checkpoint = family, checkpoint
-        self._model = weights_of(transformers.AutoModel, checkpoint)
-        self._processor = fetch(transformers.AutoProcessor.from_pretrained, checkpoint)
-        self._length = text_length(self._model.config, self._processor.tokenizer)
-        self.facts = ModelInfo(
-            info.name,
-            info.options,
-            weights=fingerprint(self._model),
-            preprocessing=described(
-                self._processor.image_processor,
-                self._processor.tokenizer,
-                [PADDING[family], self._length, "canonical" if family != "clip" else "as is"],
-            ),
-            dtype=checkpoint.dtype,
-        )
+        self._model = weights_of("AutoModel", checkpoint)
+        self._processor = fetch("AutoProcessor", checkpoint)
+        images, tokenizer = self._processor.image_processor, self._processor.tokenizer
+        self._length = text_length(self._model.config, tokenizer)
+        how = [PADDING[family], self._length, "canonical" if family != "clip" else "as is"]
+        self.facts = loaded_info(info, checkpoint, self._model, images, tokenizer, how)
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
         """One row of unit length a picture."""
@@ -118,29 +103,28 @@ def canonical_text(family: str, text: str, tokenizer: Any = None) -> str:
     return text.lower() if second else text
 
 
-class _Blip(NamedModel):
-    """The weights and the processor, and the vision tower that both heads look through."""
+class _ImageTextModel(NamedModel):
+    """A model with an image processor and a tokenizer; `spare` tokens of its length stay free."""
 
-    def __init__(self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo) -> None:
+    def __init__(self, kind: str, checkpoint: Checkpoint, info: ModelInfo, spare: int = 0) -> None:
         self._checkpoint = checkpoint
-        self._model = weights_of(transformers.BlipForImageTextRetrieval, checkpoint)
-        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, checkpoint)
-        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
-        self._length = text_length(self._model.config, self._tokenizer)
-        self.facts = ModelInfo(
-            info.name,
-            info.options,
-            weights=fingerprint(self._model),
-            preprocessing=described(self._images, self._tokenizer, [self._length]),
-            dtype=checkpoint.dtype,
+        self._model = weights_of(kind, checkpoint)
+        self._images = fetch("AutoImageProcessor", checkpoint)
+        self._tokenizer = fetch("AutoTokenizer", checkpoint)
+        self._length = text_length(self._model.config, self._tokenizer) - spare
+        self.facts = loaded_info(
+            info, checkpoint, self._model, self._images, self._tokenizer, [self._length]
         )
 
-    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
-        import torch
 
-        with torch.inference_mode():
-            ready = pixels.to(self._checkpoint.device, dtype_of(self._checkpoint.dtype))
-            seen: torch.Tensor = self._model.vision_model(pixel_values=ready)[0]
+class _Blip(_ImageTextModel):
+    """The towers that both heads of BLIP's retrieval model share."""
+
+    def __init__(self, checkpoint: Checkpoint, info: ModelInfo) -> None:
+        super().__init__("BlipForImageTextRetrieval", checkpoint, info)
+
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
+        seen: torch.Tensor = self._model.vision_model(pixel_values=pixels)[0]
         return seen
 
     def _read(self, ids: list[list[int]], **more: Any) -> torch.Tensor:
@@ -163,7 +147,7 @@ class BlipMatching(_Blip):
         """One log-odds a pair (probabilities near 1 would tie in float32)."""
         import torch
 
-        seen = see_once(pictures, self._images, self._see)
+        seen = see_once(pictures, self._images, self._checkpoint, self._see)
         ids = token_ids(self._tokenizer, texts, self._length)
         scores = np.empty(len(texts), np.float32)
         for part in alike([len(row) for row in ids]):
@@ -187,9 +171,9 @@ class BlipContrast(_Blip):
 
         if not pictures:
             return NO_ROWS
-        pixels = self._images(images=[p.open() for p in pictures], return_tensors="pt").pixel_values
         with torch.inference_mode():
-            return unit_rows(self._model.vision_proj(self._see(pixels)[:, 0, :]))
+            seen = self._see(pixels_of(pictures, self._images, self._checkpoint))
+            return unit_rows(self._model.vision_proj(seen[:, 0, :]))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
         """One row of unit length a text."""
@@ -204,76 +188,59 @@ class BlipContrast(_Blip):
         return np.stack([rows[k] for k in range(len(ids))]) if ids else NO_ROWS
 
 
-class _Speaker(Protocol):
-    """A family of captioners."""
+class Captioner(_ImageTextModel):
+    """Scores a pair by the log-likelihood of the text as a caption of the picture.
 
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        """What is kept of pictures, a row each."""
-        ...
+    A family says what is kept of pictures (`_see`, a row each), and gives the scores of the next
+    token at each place with the tokens that stand there (`_logits`).
+    """
 
-    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores of the next token at each place, and the tokens that stand there."""
-        ...
+    kind: str
+    """The family's class in the library."""
 
-
-class Captioner(NamedModel):
-    """Scores a pair by the log-likelihood of the text as a caption of the picture."""
-
-    def __init__(
-        self, transformers: Any, family: str, checkpoint: Checkpoint, info: ModelInfo, reduce: str
-    ) -> None:
-        kind, speaker = FAMILIES[family]
-        self._checkpoint, self._reduce = checkpoint, reduce
-        self._model = weights_of(getattr(transformers, kind), checkpoint)
-        self._speaker: _Speaker = speaker(self._model)
-        self._images = fetch(transformers.AutoImageProcessor.from_pretrained, checkpoint)
-        self._tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
-        self._end = self._tokenizer.eos_token_id if family == "vision-encoder-decoder" else None
-        self._length = _decoder_length(self._model.config, self._tokenizer)
-        self.facts = ModelInfo(
-            info.name,
-            info.options,
-            weights=fingerprint(self._model),
-            preprocessing=described(self._images, self._tokenizer, [self._length]),
-            dtype=checkpoint.dtype,
-        )
+    def __init__(self, checkpoint: Checkpoint, info: ModelInfo, reduce: str) -> None:
+        super().__init__(self.kind, checkpoint, info, spare=1)  # for the mark of the end
+        self._reduce = reduce
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One log-likelihood a pair."""
         import torch
 
-        seen = see_once(pictures, self._images, self._see)
-        ids = [self._ended(row) for row in token_ids(self._tokenizer, texts, self._length)]
+        seen = see_once(pictures, self._images, self._checkpoint, self._see)
+        ids = self._token_ids(texts)
         scores = np.empty(len(texts))
         for part in alike([len(row) for row in ids]):
             image = torch.stack([seen[pictures[k].id] for k in part])
             tokens = torch.tensor([ids[k] for k in part], device=self._checkpoint.device)
             with torch.inference_mode():
-                each = log_probabilities(*self._speaker.logits(image, tokens))
+                each = log_probabilities(*self._logits(image, tokens))
             scores[part] = (each.mean(1) if self._reduce == "mean" else each.sum(1)).cpu().numpy()
         return scores
 
+    def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return token_ids(self._tokenizer, texts, self._length)
+
     def _see(self, pixels: torch.Tensor) -> torch.Tensor:
-        import torch
+        raise NotImplementedError
 
-        with torch.inference_mode():
-            return self._speaker.see(
-                pixels.to(self._checkpoint.device, dtype_of(self._checkpoint.dtype))
-            )
-
-    def _ended(self, ids: list[int]) -> list[int]:
-        return ids if self._end is None or ids[-1:] == [self._end] else [*ids, self._end]
+    def _logits(
+        self, seen: torch.Tensor, tokens: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        raise NotImplementedError
 
 
-class _BlipSpeaker:
-    def __init__(self, model: Any) -> None:
-        self._model = model
+class BlipCaptioner(Captioner):
+    """BLIP's caption head: a decoder that attends to the picture."""
 
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+    kind = "BlipForConditionalGeneration"
+
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
         seen: torch.Tensor = self._model.vision_model(pixel_values=pixels)[0]
         return seen
 
-    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _logits(
+        self, seen: torch.Tensor, tokens: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
         begun = tokens.clone()
@@ -287,58 +254,60 @@ class _BlipSpeaker:
         return out.logits[:, :-1], tokens[:, 1:]
 
 
-class _Git:
-    def __init__(self, model: Any) -> None:
-        self._model = model
+class GitCaptioner(Captioner):
+    """GIT: the decoder takes pixels, and text and picture go through it together."""
 
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
-        return pixels  # the decoder takes pixels, and text and picture go through it together
+    kind = "GitForCausalLM"
 
-    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
+        return pixels
+
+    def _logits(
+        self, seen: torch.Tensor, tokens: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
-        out = self._model(
-            input_ids=tokens, attention_mask=torch.ones_like(tokens), pixel_values=seen
-        )
+        mask = torch.ones_like(tokens)
+        out = self._model(input_ids=tokens, attention_mask=mask, pixel_values=seen)
         return out.logits[:, -tokens.shape[1] : -1], tokens[:, 1:]
 
 
-class _EncoderDecoder:
-    def __init__(self, model: Any) -> None:
-        self._model = model
-        config, decoder = model.config, model.config.decoder
-        starts = [getattr(c, "decoder_start_token_id", None) for c in (config, decoder)]
-        starts += [getattr(decoder, "bos_token_id", None)]
-        self._start = next(token for token in starts if token is not None)
+class EncoderDecoderCaptioner(Captioner):
+    """An image encoder and a text decoder; the end of the caption is scored too."""
 
-    def see(self, pixels: torch.Tensor) -> torch.Tensor:
+    kind = "VisionEncoderDecoderModel"
+
+    def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        end = self._tokenizer.eos_token_id
+        ids = super()._token_ids(texts)
+        return [row if end is None or row[-1:] == [end] else [*row, end] for row in ids]
+
+    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
         seen: torch.Tensor = self._model.encoder(pixel_values=pixels)[0]
         return seen
 
-    def logits(self, seen: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _logits(
+        self, seen: torch.Tensor, tokens: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
-        start = torch.full_like(tokens[:, :1], self._start)
+        config, decoder = self._model.config, self._model.config.decoder
+        starts = [getattr(c, "decoder_start_token_id", None) for c in (config, decoder)]
+        starts += [getattr(decoder, "bos_token_id", None)]
+        first = next(token for token in starts if token is not None)
+        start = torch.full_like(tokens[:, :1], first)
         out = self._model(
             encoder_outputs=(seen,), decoder_input_ids=torch.cat([start, tokens[:, :-1]], dim=1)
         )
         return out.logits, tokens
 
 
-FAMILIES: dict[str, tuple[str, type[Any]]] = {
-    "blip": ("BlipForConditionalGeneration", _BlipSpeaker),
-    "git": ("GitForCausalLM", _Git),
-    "vision-encoder-decoder": ("VisionEncoderDecoderModel", _EncoderDecoder),
+FAMILIES: dict[str, type[Captioner]] = {
+    "blip": BlipCaptioner,
+    "git": GitCaptioner,
+    "vision-encoder-decoder": EncoderDecoderCaptioner,
 }
-"""The families of captioners that are known: the library's class, and how to ask it."""
-
-
-def _decoder_length(config: Any, tokenizer: Any) -> int:
-    """How many tokens the decoder takes, with room for the mark of the end."""
-    text = getattr(config, "text_config", None) or getattr(config, "decoder", None) or config
-    return int(min(text.max_position_embeddings, tokenizer.model_max_length)) - 1
-
-
+"""The families of captioners that are known."""
 HEADS = {
     **dict.fromkeys(PADDING, ("",)),
     **dict.fromkeys(FAMILIES, ("caption",)),
@@ -367,38 +336,28 @@ def hf(
     `head=lm` (log-likelihood by a language model, also a .gguf file) and `head=classifier`
     (probability of `label=`).
     """
-    transformers = transformers_library()
-    dtype_of(dtype)
-    checkpoint = Checkpoint(name, dtype, device_of(device), revision)
-    _check_way(head, reduce, label)
-    told = {
-        "head": head,
-        "reduce": reduce,
-        "label": label,
-        "dtype": dtype,
-        "device": device,
-        "revision": revision,
-    }
-    kept = {"head": head, "dtype": dtype, "device": checkpoint.device}
-    kept |= {"reduce": reduce} if head in REDUCING else {}
-    info = ModelInfo(canonical("hf", told, name), kept)
+    options = {"head": head, "reduce": reduce, "label": label}
+    options |= {"dtype": dtype, "device": device, "revision": revision}
+    checkpoint = Checkpoint.of(name, dtype, device, revision)
+    _check_options(head, reduce, label)
+    recorded = {"head": head, "dtype": dtype, "device": checkpoint.device}
+    recorded |= {"reduce": reduce} if head in REDUCING else {}
+    info = ModelInfo(canonical("hf", options, name), recorded)
     if head == "lm":
-        return CausalModel(transformers, checkpoint, info, reduce)
+        return CausalModel(checkpoint, info, reduce)
     if head == "classifier":
-        return TextClassifier(transformers, checkpoint, info, label)
-    family = fetch(transformers.AutoConfig.from_pretrained, checkpoint).model_type
+        return TextClassifier(checkpoint, info, label)
+    family = fetch("AutoConfig", checkpoint).model_type
     _check_head(name, family, head)
-    info = replace(info, options={"family": family, **kept})
-    if head == "itm":
-        return BlipMatching(transformers, checkpoint, info)
-    if head == "itc":
-        return BlipContrast(transformers, checkpoint, info)
+    info = replace(info, options={"family": family, **recorded})
     if head == "caption":
-        return Captioner(transformers, family, checkpoint, info, reduce)
-    return HFDualEncoder(transformers, family, checkpoint, info)
+        return FAMILIES[family](checkpoint, info, reduce)
+    if head:
+        return (BlipMatching if head == "itm" else BlipContrast)(checkpoint, info)
+    return HFDualEncoder(family, checkpoint, info)
 
 
-def _check_way(head: str, reduce: str, label: str) -> None:
+def _check_options(head: str, reduce: str, label: str) -> None:
     if reduce not in REDUCES:
         raise BadInput(f"reduce={reduce} is not a way to join tokens", allowed=" or ".join(REDUCES))
     if reduce != "mean" and head not in REDUCING:
@@ -418,10 +377,9 @@ def _check_head(name: str, family: str, head: str) -> None:
         )
     heads = HEADS[family]
     if head not in heads:
-        words = [f"head={one}" if one else "no head" for one in heads]
-        told = f"head={head} is not a head of it" if head else "its heads give different scores"
+        problem = f"head={head} is not a head of it" if head else "its heads give different scores"
         raise BadInput(
-            f"{name!r} is of the family {family!r}: {told}",
-            allowed=" or ".join(words),
+            f"{name!r} is of the family {family!r}: {problem}",
+            allowed=" or ".join(f"head={one}" if one else "no head" for one in heads),
             todo=f"hf:{name}?head={heads[0]}" if heads[0] else f"hf:{name}",
         )

@@ -13,16 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from tellapart.errors import BadInput
-from tellapart.models.checkpoint import (
-    Checkpoint,
-    described,
-    fetch,
-    transformers_library,
-    weights_of,
-)
-from tellapart.models.model import AnyFloats, ModelInfo, NamedModel
+from tellapart.models.checkpoint import Checkpoint, fetch, loaded_info, weights_of
+from tellapart.models.model import AnyFloats, Model, ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import device_of, dtype_of, fingerprint
 from tellapart.pictures import Picture
 from tellapart.types import Floats
 
@@ -31,13 +24,8 @@ LENGTH = 128
 
 
 @runtime_checkable
-class TextScorer(Protocol):
+class TextScorer(Model, Protocol):
     """Scores sentences; higher is better."""
-
-    @property
-    def facts(self) -> ModelInfo:
-        """Name in full and fingerprints."""
-        ...
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One score a text, shape (n,)."""
@@ -70,33 +58,23 @@ class CausalModel(TextOnly):
     `reduce=sum` takes the log-probability of the whole sentence, which favours short ones.
     """
 
-    def __init__(
-        self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo, reduce: str
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, info: ModelInfo, reduce: str) -> None:
         self._checkpoint, self._reduce = checkpoint, reduce
-        self.model = weights_of(transformers.AutoModelForCausalLM, checkpoint)
-        self.tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
+        self.model = weights_of("AutoModelForCausalLM", checkpoint)
+        self.tokenizer = fetch("AutoTokenizer", checkpoint)
         self._begin = _begin(self.tokenizer, checkpoint.name)
         self._length = int(getattr(self.model.config, "max_position_embeddings", 1024)) - 1
-        self.facts = ModelInfo(
-            info.name,
-            info.options,
-            weights=fingerprint(self.model),
-            preprocessing=described(self.tokenizer, [self._begin, self._length]),
-            dtype=checkpoint.dtype,
-        )
+        how = [self._begin, self._length]
+        self.facts = loaded_info(info, checkpoint, self.model, self.tokenizer, how)
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One log-probability a text."""
-        return self._scores([self._tokens(text) for text in texts]) if texts else np.empty(0)
-
-    def _tokens(self, text: str) -> list[int]:
-        read: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return [self._begin, *read[: self._length]]
-
-    def _scores(self, ids: list[list[int]]) -> AnyFloats:
         import torch
 
+        if not texts:
+            return np.empty(0)
+        read = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+        ids = [[self._begin, *row[: self._length]] for row in read]
         width = max(map(len, ids))
         device = self._checkpoint.device
         tokens = torch.tensor([row + [self._begin] * (width - len(row)) for row in ids])
@@ -114,31 +92,23 @@ class CausalModel(TextOnly):
 def _begin(tokenizer: Any, name: str) -> int:
     """The token that stands before a text: without one its first token could not be judged."""
     marks = (tokenizer.bos_token_id, tokenizer.eos_token_id)
-    found = next((mark for mark in marks if mark is not None), None)
-    if found is None:
+    mark = next((mark for mark in marks if mark is not None), None)
+    if mark is None:
         raise BadInput(
             f"the tokenizer of {name!r} has neither a mark of the beginning nor of the end",
             allowed="a causal language model with its own tokenizer",
         )
-    return int(found)
+    return int(mark)
 
 
 class _Classifier(TextOnly):
     """What classifiers share: tokens in, one probability out."""
 
-    def __init__(
-        self, transformers: Any, kind: Any, checkpoint: Checkpoint, info: ModelInfo
-    ) -> None:
+    def __init__(self, kind: str, checkpoint: Checkpoint, info: ModelInfo) -> None:
         self._checkpoint = checkpoint
         self.model = weights_of(kind, checkpoint)
-        self.tokenizer = fetch(transformers.AutoTokenizer.from_pretrained, checkpoint)
-        self.facts = ModelInfo(
-            info.name,
-            info.options,
-            weights=fingerprint(self.model),
-            preprocessing=described(self.tokenizer, [LENGTH]),
-            dtype=checkpoint.dtype,
-        )
+        self.tokenizer = fetch("AutoTokenizer", checkpoint)
+        self.facts = loaded_info(info, checkpoint, self.model, self.tokenizer, [LENGTH])
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One probability a text, in float64: near 1 float32 would make ties."""
@@ -160,12 +130,8 @@ class _Classifier(TextOnly):
 class TextClassifier(_Classifier):
     """The probability that a classifier of sentences gives to one of its labels."""
 
-    def __init__(
-        self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo, label: str
-    ) -> None:
-        super().__init__(
-            transformers, transformers.AutoModelForSequenceClassification, checkpoint, info
-        )
+    def __init__(self, checkpoint: Checkpoint, info: ModelInfo, label: str) -> None:
+        super().__init__("AutoModelForSequenceClassification", checkpoint, info)
         self._label = _place(self.model.config, label, checkpoint.name)
 
     def _probability(self, read: Any) -> Any:
@@ -195,8 +161,8 @@ class Vera(_Classifier):
     A T5 encoder whose last tokens' embeddings hold the head: weights, bias and temperature.
     """
 
-    def __init__(self, transformers: Any, checkpoint: Checkpoint, info: ModelInfo) -> None:
-        super().__init__(transformers, transformers.T5EncoderModel, checkpoint, info)
+    def __init__(self, checkpoint: Checkpoint, info: ModelInfo) -> None:
+        super().__init__("T5EncoderModel", checkpoint, info)
         shared = self.model.shared.weight.detach().double()
         self._weight, self._bias = shared[32099], shared[32098, 0]
         self._temperature = shared[32097, 0]
@@ -214,9 +180,7 @@ def vera(
     name: str = "liujch1998/vera", dtype: str = "float32", device: str = "auto", revision: str = ""
 ) -> Vera:
     """How plausible is a caption, without the picture? Vera, SugarCrepe's first text-only model."""
-    transformers = transformers_library()
-    checkpoint, info = _told("vera", name, dtype, device, revision)
-    return Vera(transformers, checkpoint, info)
+    return Vera(*_checkpoint_and_info("vera", name, dtype, device, revision))
 
 
 def cola(
@@ -226,15 +190,12 @@ def cola(
     revision: str = "",
 ) -> TextClassifier:
     """How grammatical is a caption? RoBERTa on CoLA, SugarCrepe's second text-only model."""
-    transformers = transformers_library()
-    checkpoint, info = _told("cola", name, dtype, device, revision)
-    return TextClassifier(transformers, checkpoint, info, "")
+    return TextClassifier(*_checkpoint_and_info("cola", name, dtype, device, revision), "")
 
 
-def _told(
+def _checkpoint_and_info(
     scheme: str, name: str, dtype: str, device: str, revision: str
 ) -> tuple[Checkpoint, ModelInfo]:
-    dtype_of(dtype)
-    told = {"name": name, "dtype": dtype, "device": device, "revision": revision}
-    checkpoint = Checkpoint(name, dtype, device_of(device), revision)
-    return checkpoint, ModelInfo(canonical(scheme, told), told)
+    options = {"name": name, "dtype": dtype, "device": device, "revision": revision}
+    checkpoint = Checkpoint.of(name, dtype, device, revision)
+    return checkpoint, ModelInfo(canonical(scheme, options), options)

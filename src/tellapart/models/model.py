@@ -67,13 +67,8 @@ class NamedModel:
 
 
 @runtime_checkable
-class DualEncoder(Protocol):
+class DualEncoder(Model, Protocol):
     """Embeds both sides; a score is the inner product of two rows."""
-
-    @property
-    def facts(self) -> ModelInfo:
-        """Name in full and fingerprints."""
-        ...
 
     def embed_images(self, pictures: Sequence[Picture]) -> AnyFloats:
         """One row a picture, shape (n, d)."""
@@ -85,13 +80,8 @@ class DualEncoder(Protocol):
 
 
 @runtime_checkable
-class PairScorer(Protocol):
+class PairScorer(Model, Protocol):
     """Scores pairs; higher means that the text fits the picture better."""
-
-    @property
-    def facts(self) -> ModelInfo:
-        """Name in full and fingerprints."""
-        ...
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One score a pair, shape (n,)."""
@@ -123,13 +113,8 @@ class ChooserReply:
 
 
 @runtime_checkable
-class Chooser(Protocol):
+class Chooser(Model, Protocol):
     """Is shown questions and picks."""
-
-    @property
-    def facts(self) -> ModelInfo:
-        """Name in full and fingerprints."""
-        ...
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One reply a question."""
@@ -143,14 +128,6 @@ class ShownItem:
     images: tuple[str, ...]
     captions: tuple[str, ...]
     group: str
-
-
-class Prepares(Protocol):
-    """A model that wants to see a benchmark's captions before it scores any."""
-
-    def prepare(self, shown: Sequence[ShownItem]) -> None:
-        """Called once for each benchmark."""
-        ...
 
 
 def kind_of(model: object) -> ModelKind:

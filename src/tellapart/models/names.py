@@ -48,20 +48,20 @@ def load(text: str) -> Any:
     one) and the options as keyword arguments with defaults.
     """
     name = ModelName.parse(text)
-    return made(name, registry.models.get(name.scheme))
+    return build(name, registry.models.get(name.scheme))
 
 
-def made(name: ModelName, factory: Callable[..., Any]) -> Any:
+def build(name: ModelName, factory: Callable[..., Any]) -> Any:
     """What a factory makes of a model string."""
     text = str(name)
     positional, keywords = _parameters(factory)
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for option, value in name.options:
         if option not in keywords:
             error = UnknownName(f"option of {name.scheme}", option, keywords)
             error.where = text
             raise error
-        given[option] = _convert(option, value, keywords[option].default, text)
+        options[option] = _convert(option, value, keywords[option].default, text)
     if positional and not name.rest:
         raise BadInput(
             f"{name.scheme!r} alone does not name a model",
@@ -73,7 +73,7 @@ def made(name: ModelName, factory: Callable[..., Any]) -> Any:
             f"{name.scheme!r} takes nothing behind a colon, but {name.rest!r} stands there",
             allowed=name.scheme,
         )
-    return factory(name.rest, **given) if positional else factory(**given)
+    return factory(name.rest, **options) if positional else factory(**options)
 
 
 def canonical(
@@ -90,8 +90,12 @@ def canonical(
     'oracle?error=0.2'
     """
     _, keywords = _parameters(factory or registry.models.get(scheme))
-    told = {k: v for k, v in options.items() if k not in keywords or v != keywords[k].default}
-    return str(ModelName(scheme, rest, tuple(sorted((k, _spell(v)) for k, v in told.items()))))
+    changed = [
+        (name, str(value).lower() if isinstance(value, bool) else str(value))
+        for name, value in options.items()
+        if name not in keywords or value != keywords[name].default
+    ]
+    return str(ModelName(scheme, rest, tuple(sorted(changed))))
 
 
 def facts(scheme: str, **options: Any) -> ModelInfo:
@@ -105,10 +109,6 @@ def _parameters(factory: Callable[..., Any]) -> tuple[list[str], dict[str, inspe
         p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY
     ]
     return positional, {p.name: p for p in parameters if p.default is not p.empty}
-
-
-def _spell(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _convert(option: str, text: str, default: Any, where: str) -> Any:

@@ -7,7 +7,7 @@ section 3. Any model that answers questions about pictures can be asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -16,19 +16,17 @@ from tellapart.errors import BadInput
 from tellapart.models.checkpoint import (
     Checkpoint,
     alike,
-    described,
     fetch,
+    loaded_info,
     log_probabilities,
     see_once,
     text_length,
     to_device,
     token_ids,
-    transformers_library,
     weights_of,
 )
 from tellapart.models.model import ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import device_of, dtype_of, fingerprint
 from tellapart.pictures import Picture
 from tellapart.types import Floats
 
@@ -42,16 +40,6 @@ PLACE = "{caption}"
 PLAIN = {"instructblip": "{question}", "blip-2": "Question: {question} Answer:"}
 """Families without a chat template, and how they were asked in training."""
 PAIRS = 8
-
-
-class _Answers(Protocol):
-    """A family of models that answer."""
-
-    def log_probability(
-        self, pictures: Sequence[Picture], questions: Sequence[str]
-    ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
-        ...
 
 
 class VQAScore(NamedModel):
@@ -75,36 +63,25 @@ class VQAScore(NamedModel):
                 f"the question {question!r} has no place for the caption",
                 allowed=f"text with {PLACE} in it",
             )
-        transformers = transformers_library()
-        dtype_of(dtype)
-        checkpoint = Checkpoint(name, dtype, device_of(device), revision)
-        config = fetch(transformers.AutoConfig.from_pretrained, checkpoint)
-        self._question = question
-        blip = config.model_type == "blip"
+        checkpoint = Checkpoint.of(name, dtype, device, revision)
+        family = fetch("AutoConfig", checkpoint).model_type
+        blip = family == "blip"
         kind = "BlipForQuestionAnswering" if blip else "AutoModelForImageTextToText"
-        model = weights_of(getattr(transformers, kind), checkpoint)
-        processor = fetch(transformers.AutoProcessor.from_pretrained, checkpoint)
-        family = BlipAnswers if blip else GenerativeAnswers
-        self._answers: _Answers = family(model, processor, checkpoint, answer)
-        told = {"dtype": dtype, "device": device, "revision": revision}
-        told |= {"question": quote(question)} if question != QUESTION else {}
-        told |= {"answer": quote(answer)} if answer != ANSWER else {}
-        self.facts = ModelInfo(
-            name=canonical("vqascore", told, name),
-            options={
-                "family": config.model_type,
-                "question": question,
-                "answer": answer,
-                "dtype": dtype,
-                "device": checkpoint.device,
-            },
-            weights=fingerprint(model),
-            preprocessing=described(
-                processor.image_processor,
-                processor.tokenizer,
-                [getattr(processor, "chat_template", None) or ""],
-            ),
-            dtype=dtype,
+        model = weights_of(kind, checkpoint)
+        processor = fetch("AutoProcessor", checkpoint)
+        self._question = question
+        self._answers: _Answers = (BlipAnswers if blip else GenerativeAnswers)(
+            model, processor, checkpoint, answer
+        )
+        options = {"dtype": dtype, "device": device, "revision": revision}
+        options |= {"question": quote(question)} if question != QUESTION else {}
+        options |= {"answer": quote(answer)} if answer != ANSWER else {}
+        recorded = {"family": family, "question": question, "answer": answer}
+        recorded |= {"dtype": dtype, "device": checkpoint.device}
+        info = ModelInfo(canonical("vqascore", options, name), recorded)
+        template = [getattr(processor, "chat_template", None) or ""]
+        self.facts = loaded_info(
+            info, checkpoint, model, processor.image_processor, processor.tokenizer, template
         )
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
@@ -115,13 +92,24 @@ class VQAScore(NamedModel):
         return np.asarray(np.exp(self._answers.log_probability(pictures, asked).numpy()))
 
 
-class BlipAnswers:
-    """BLIP's question answering: a picture-grounded question encoder and an answer decoder."""
+class _Answers:
+    """A family of models that answer questions about pictures."""
 
     def __init__(self, model: Any, processor: Any, checkpoint: Checkpoint, answer: str) -> None:
         self._model, self._processor, self._checkpoint = model, processor, checkpoint
-        self._length = text_length(model.config, processor.tokenizer)
-        self._answer = _answer_ids(processor.tokenizer, answer)
+        self._answer = list(processor.tokenizer(answer, add_special_tokens=False).input_ids)
+        if not self._answer or processor.tokenizer.unk_token_id in self._answer:
+            raise BadInput(f"the model's tokenizer cannot spell the answer {answer!r}")
+
+    def log_probability(
+        self, pictures: Sequence[Picture], questions: Sequence[str]
+    ) -> torch.Tensor:
+        """Of the whole answer, one a question."""
+        raise NotImplementedError
+
+
+class BlipAnswers(_Answers):
+    """BLIP's question answering: a picture-grounded question encoder and an answer decoder."""
 
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
@@ -129,22 +117,21 @@ class BlipAnswers:
         """Of the whole answer, one a question."""
         import torch
 
-        seen = see_once(pictures, self._processor.image_processor, self._see)
-        ids = token_ids(self._processor.tokenizer, questions, self._length)
-        found = torch.empty(len(questions), dtype=torch.float64)
+        model, processor = self._model, self._processor
+        seen = see_once(
+            pictures,
+            processor.image_processor,
+            self._checkpoint,
+            lambda pixels: model.vision_model(pixel_values=pixels)[0],
+        )
+        length = text_length(model.config, processor.tokenizer)
+        ids = token_ids(processor.tokenizer, questions, length)
+        answered = torch.empty(len(questions), dtype=torch.float64)
         for part in alike([len(row) for row in ids]):
             image = torch.stack([seen[pictures[k].id] for k in part])
             tokens = torch.tensor([ids[k] for k in part], device=self._checkpoint.device)
-            found[part] = self._answered(image, tokens).cpu()
-        return found
-
-    def _see(self, pixels: torch.Tensor) -> torch.Tensor:
-        import torch
-
-        with torch.inference_mode():
-            ready = pixels.to(self._checkpoint.device, dtype_of(self._checkpoint.dtype))
-            seen: torch.Tensor = self._model.vision_model(pixel_values=ready)[0]
-        return seen
+            answered[part] = self._answered(image, tokens).cpu()
+        return answered
 
     def _answered(self, image: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         import torch
@@ -168,13 +155,12 @@ class BlipAnswers:
             return log_probabilities(out.logits, answer).sum(1)
 
 
-class GenerativeAnswers:
+class GenerativeAnswers(_Answers):
     """Models that write on behind a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
 
     def __init__(self, model: Any, processor: Any, checkpoint: Checkpoint, answer: str) -> None:
-        self._model, self._processor, self._checkpoint = model, processor, checkpoint
+        super().__init__(model, processor, checkpoint, answer)
         self._family = model.config.model_type
-        self._answer = _answer_ids(processor.tokenizer, answer)
         if not getattr(processor, "chat_template", None) and self._family not in PLAIN:
             raise BadInput(
                 f"{checkpoint.name!r} has no chat template, so nothing says how to ask it",
@@ -191,11 +177,11 @@ class GenerativeAnswers:
 
         inputs = [self._inputs(p, q) for p, q in zip(pictures, questions, strict=True)]
         shapes = [tuple((name, tuple(t.shape)) for name, t in sorted(i.items())) for i in inputs]
-        found = torch.empty(len(questions), dtype=torch.float64)
+        answered = torch.empty(len(questions), dtype=torch.float64)
         for part in alike(shapes, PAIRS):
             joined = {name: torch.cat([inputs[k][name] for k in part]) for name in inputs[part[0]]}
-            found[part] = self._answered(to_device(joined, self._checkpoint), len(part)).cpu()
-        return found
+            answered[part] = self._answered(to_device(joined, self._checkpoint), len(part)).cpu()
+        return answered
 
     def _inputs(self, picture: Picture, question: str) -> dict[str, torch.Tensor]:
         if getattr(self._processor, "chat_template", None):
@@ -239,10 +225,3 @@ def _longer(inputs: dict[str, torch.Tensor], more: torch.Tensor) -> dict[str, to
             tail = torch.zeros_like(more) if name.endswith("token_type_ids") else tail
             grown[name] = torch.cat([value, tail.to(value.dtype)], dim=1)
     return grown
-
-
-def _answer_ids(tokenizer: Any, answer: str) -> list[int]:
-    ids = list(tokenizer(answer, add_special_tokens=False).input_ids)
-    if not ids or tokenizer.unk_token_id in ids:
-        raise BadInput(f"the model's tokenizer cannot spell the answer {answer!r}")
-    return ids

@@ -7,17 +7,17 @@ causal language model of transformers with a chat template: on the hub, a folder
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
-from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, model_and_url, said
-from tellapart.models.checkpoint import Checkpoint, transformers_library
+from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, text_and_tokens
+from tellapart.models.checkpoint import Checkpoint
 from tellapart.models.language import CausalModel
-from tellapart.models.model import ModelInfo
-from tellapart.models.names import ModelName, canonical, made
-from tellapart.models.torch_tools import chunks, device_of, dtype_of
+from tellapart.models.model import Model, ModelInfo
+from tellapart.models.names import ModelName, build, canonical
+from tellapart.models.torch_tools import chunks
 
 Turn = tuple[str, str]
 """Who speaks ("user", "assistant") and what is said."""
@@ -34,13 +34,8 @@ class WriterReply:
 
 
 @runtime_checkable
-class Writer(Protocol):
+class Writer(Model, Protocol):
     """Carries conversations on."""
-
-    @property
-    def facts(self) -> ModelInfo:
-        """Name in full and fingerprints."""
-        ...
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What is said next in each conversation."""
@@ -65,30 +60,27 @@ class ChatWriter:
         max_requests: int = 0,
         max_tokens_total: int = 0,
     ) -> None:
-        self._model, url = model_and_url(model_at_url)
-        if concurrency < 1:
-            raise BadInput(f"concurrency={concurrency} is none", allowed="1 or more")
-        limits = RequestLimits(timeout, retries, wait, max_requests, max_tokens_total)
-        self.endpoint = Endpoint(url, limits)
-        self._concurrency = concurrency
-        # How patiently and how far a server is asked does not change what it writes.
-        told = {"temperature": temperature, "max_tokens": max_tokens}
-        self.facts = ModelInfo(
-            canonical("chat", told, model_at_url, ChatWriter), told, dtype="unknown"
+        self.endpoint = Endpoint(
+            model_at_url,
+            RequestLimits(concurrency, timeout, retries, wait, max_requests, max_tokens_total),
         )
-        self._sent = {key: value for key, value in told.items() if value >= 0}
+        # How patiently and how far a server is asked does not change what it writes.
+        options = {"temperature": temperature, "max_tokens": max_tokens}
+        name = canonical("chat", options, model_at_url, ChatWriter)
+        self.facts = ModelInfo(name, options, dtype="unknown")
+        self._sent = {key: value for key, value in options.items() if value >= 0}
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What the server says next; what fails is a failure of that conversation alone."""
-        return self.endpoint.together(self._written, talks, self._concurrency)
+        return self.endpoint.together(self._write, talks)
 
-    def _written(self, talk: Talk) -> WriterReply:
+    def _write(self, talk: Talk) -> WriterReply:
         messages = [{"role": who, "content": what} for who, what in talk]
         try:
-            found = self.endpoint.ask({"model": self._model, "messages": messages, **self._sent})
+            reply = self.endpoint.ask({"messages": messages, **self._sent})
         except NoAnswer as error:
             return WriterReply(failure=str(error))
-        return WriterReply(self.endpoint.hidden(said(found)[0]))
+        return WriterReply(self.endpoint.hidden(text_and_tokens(reply)[0]))
 
 
 class LocalWriter:
@@ -103,11 +95,10 @@ class LocalWriter:
         device: str = "auto",
         revision: str = "",
     ) -> None:
-        dtype_of(dtype)
-        told = {"max_tokens": max_tokens, "dtype": dtype, "device": device, "revision": revision}
-        info = ModelInfo(canonical("hf", told, name, LocalWriter), told)
-        checkpoint = Checkpoint(name, dtype, device_of(device), revision)
-        self._causal = CausalModel(transformers_library(), checkpoint, info, "mean")
+        options = {"max_tokens": max_tokens, "dtype": dtype, "device": device, "revision": revision}
+        checkpoint = Checkpoint.of(name, dtype, device, revision)
+        info = ModelInfo(canonical("hf", options, name, LocalWriter), options)
+        self._causal = CausalModel(checkpoint, info, "mean")
         self._tokenizer, self._device = self._causal.tokenizer, checkpoint.device
         self._max_tokens, self._batch_size = max_tokens, batch_size
         template = self._tokenizer.chat_template
@@ -117,19 +108,18 @@ class LocalWriter:
                 allowed="a model that was trained to follow instructions",
             )
         own = self._causal.facts
-        read = seeds.digest(own.preprocessing, template)
-        self.facts = ModelInfo(own.name, told, own.weights, read, dtype)
+        self.facts = replace(own, preprocessing=seeds.digest(own.preprocessing, template))
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
         """What the model says next; conversations of like length go through it together."""
         prompts = [self._prompt(talk) for talk in talks]
         order = sorted(range(len(talks)), key=lambda k: (len(prompts[k]), prompts[k]))
-        found: dict[int, WriterReply] = {}
+        replies: dict[int, WriterReply] = {}
         for part in chunks(len(order), self._batch_size):
             places = [order[k] for k in part]
-            texts = self._generated([prompts[k] for k in places])
-            found |= {k: WriterReply(text) for k, text in zip(places, texts, strict=True)}
-        return [found[k] for k in range(len(talks))]
+            texts = self._continuations([prompts[k] for k in places])
+            replies |= {k: WriterReply(text) for k, text in zip(places, texts, strict=True)}
+        return [replies[k] for k in range(len(talks))]
 
     def _prompt(self, talk: Talk) -> list[int]:
         messages = [{"role": who, "content": what} for who, what in talk]
@@ -139,7 +129,7 @@ class LocalWriter:
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
-    def _generated(self, prompts: list[list[int]]) -> list[str]:
+    def _continuations(self, prompts: list[list[int]]) -> list[str]:
         import torch
 
         width = max(map(len, prompts))
@@ -166,5 +156,5 @@ def writer_of(text: str) -> Writer:
             "sort of writer", name.scheme, WRITERS,
             todo="such as chat:MODEL@URL, or hf:FOLDER for a language model on this machine",
         )  # fmt: skip
-    writer: Writer = made(name, WRITERS[name.scheme])
+    writer: Writer = build(name, WRITERS[name.scheme])
     return writer
