@@ -9,12 +9,13 @@ A plugin adds a model, measure, builder or corpus reader by naming one object in
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tellapart.errors import TellapartError, UnknownName
+from tellapart.errors import BadInput, TellapartError, UnknownName
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,37 @@ class Registry:
         found = self.get(name)
         doc = (found.__doc__ or "") if callable(found) else getattr(found, "about", "")
         return doc.strip().splitlines()[0] if doc.strip() else ""
+
+
+def read_options(
+    owner: str, texts: Iterable[tuple[str, str]], defaults: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    """Options of a model or metric, given as text, in the types of their defaults.
+
+    >>> read_options("oracle", [("error", "0.2")], {"error": 0.0, "seed": 0}, "oracle?error=0.2")
+    {'error': 0.2}
+    """
+    options: dict[str, Any] = {}
+    for name, text in texts:
+        if name not in defaults:
+            error = UnknownName(f"option of {owner}", name, defaults)
+            error.where = where
+            raise error
+        options[name] = _convert(name, text, defaults[name], where)
+    return options
+
+
+def _convert(name: str, text: str, default: Any, where: str) -> Any:
+    if isinstance(default, bool):
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise BadInput(f"{name}={text} is neither true nor false", where=where)
+    try:
+        return type(default)(text) if isinstance(default, int | float) else text
+    except ValueError:
+        raise BadInput(
+            f"{name}={text} is not a number", where=where, allowed=f"such as {name}={default}"
+        ) from None
 
 
 @cache

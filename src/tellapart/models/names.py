@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from tellapart import registry
-from tellapart.errors import BadInput, UnknownName
+from tellapart.errors import BadInput
 from tellapart.models.model import ModelInfo
 
 
@@ -53,15 +53,8 @@ def load(text: str) -> Any:
 
 def build(name: ModelName, factory: Callable[..., Any]) -> Any:
     """What a factory makes of a model string."""
-    text = str(name)
-    positional, keywords = _parameters(factory)
-    options: dict[str, Any] = {}
-    for option, value in name.options:
-        if option not in keywords:
-            error = UnknownName(f"option of {name.scheme}", option, keywords)
-            error.where = text
-            raise error
-        options[option] = _convert(option, value, keywords[option].default, text)
+    positional, defaults = _parameters(factory)
+    options = registry.read_options(name.scheme, name.options, defaults, str(name))
     if positional and not name.rest:
         raise BadInput(
             f"{name.scheme!r} alone does not name a model",
@@ -89,11 +82,11 @@ def canonical(
     >>> canonical("oracle", {"error": 0.2, "seed": 0})
     'oracle?error=0.2'
     """
-    _, keywords = _parameters(factory or registry.models.get(scheme))
+    _, defaults = _parameters(factory or registry.models.get(scheme))
     changed = [
         (name, str(value).lower() if isinstance(value, bool) else str(value))
         for name, value in options.items()
-        if name not in keywords or value != keywords[name].default
+        if name not in defaults or value != defaults[name]
     ]
     return str(ModelName(scheme, rest, tuple(sorted(changed))))
 
@@ -103,23 +96,10 @@ def facts(scheme: str, **options: Any) -> ModelInfo:
     return ModelInfo(canonical(scheme, options), options)
 
 
-def _parameters(factory: Callable[..., Any]) -> tuple[list[str], dict[str, inspect.Parameter]]:
+def _parameters(factory: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
+    """The names of a factory's positional parameters, and its options with their defaults."""
     parameters = inspect.signature(factory).parameters.values()
     positional = [
         p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY
     ]
-    return positional, {p.name: p for p in parameters if p.default is not p.empty}
-
-
-def _convert(option: str, text: str, default: Any, where: str) -> Any:
-    """An option's text as the type of its default."""
-    if isinstance(default, bool):
-        if text.lower() in ("true", "false"):
-            return text.lower() == "true"
-        raise BadInput(f"{option}={text} is neither true nor false", where=where)
-    try:
-        return type(default)(text) if isinstance(default, int | float) else text
-    except ValueError:
-        raise BadInput(
-            f"{option}={text} is not a number", where=where, allowed=f"such as {option}={default}"
-        ) from None
+    return positional, {p.name: p.default for p in parameters if p.default is not p.empty}

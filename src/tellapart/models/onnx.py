@@ -88,16 +88,12 @@ class Description:
         """Both encoders, by name."""
         return {"image": self.image, "text": self.text}
 
-    def preprocessing(self) -> dict[str, Any]:
-        """What is hashed into the run."""
-        return asdict(self)
-
 
 def read_description(folder: Path) -> Description:
     """Read `model.json`; every mistake in it is named."""
     path = folder / "model.json"
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise BadInput(
             "the folder holds no model.json",
@@ -107,24 +103,19 @@ def read_description(folder: Path) -> Description:
         ) from None
     except ValueError as error:
         raise BadInput(f"model.json is not JSON: {error}", where=str(path)) from None
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise BadInput("model.json is of another format", where=str(path), allowed=FORMAT)
-    image = dict(_part(told, "image", path))
+    for name in ("image", "text"):
+        if not isinstance(data.get(name, {}), dict):
+            raise BadInput(f"{name} in model.json is not an object", where=str(path))
+    image, text = dict(data.get("image", {})), dict(data.get("text", {}))
     image |= {key: tuple(image[key]) for key in ("size", "mean", "std") if key in image}
-    text = dict(_part(told, "text", path))
     text["tokenizer"] = _filled(Tokenizer, text.get("tokenizer", {}), path)
-    made = Description(
-        _filled(ImageSide, image, path), _filled(TextSide, text, path), told.get("normalise", True)
+    description = Description(
+        _filled(ImageSide, image, path), _filled(TextSide, text, path), data.get("normalise", True)
     )
-    _check(made, folder)
-    return made
-
-
-def _part(told: Mapping[str, Any], name: str, path: Path) -> Mapping[str, Any]:
-    part = told.get(name, {})
-    if not isinstance(part, Mapping):
-        raise BadInput(f"{name} in model.json is not an object", where=str(path))
-    return part
+    _check(description, folder)
+    return description
 
 
 def _filled(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
@@ -138,8 +129,8 @@ def _filled(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
     return kind(**values)
 
 
-def _check(made: Description, folder: Path) -> None:
-    image, tokenizer = made.image, made.text.tokenizer
+def _check(description: Description, folder: Path) -> None:
+    image, tokenizer = description.image, description.text.tokenizer
     choices = [
         ("resize", image.resize, RESIZES),
         ("filter", image.filter, FILTERS),
@@ -154,12 +145,12 @@ def _check(made: Description, folder: Path) -> None:
                 where=str(folder / "model.json"),
                 allowed=", ".join(allowed),
             )
-    for file in (image.file, made.text.file, tokenizer.file):
+    for file in (image.file, description.text.file, tokenizer.file):
         if not (folder / file).is_file():
-            raise BadInput(f"model.json names {file}, which is not there", where=str(folder))
+            raise BadInput(f"model.json names {file}, which does not exist", where=str(folder))
 
 
-def pixels(picture: PILImage, told: ImageSide) -> npt.NDArray[Any]:
+def pixels(picture: PILImage, side: ImageSide) -> npt.NDArray[Any]:
     """One picture as the encoder takes it.
 
     `squash` resizes to the size whatever the shape; `shortest` brings the shorter side to it and
@@ -167,10 +158,10 @@ def pixels(picture: PILImage, told: ImageSide) -> npt.NDArray[Any]:
     """
     from PIL.Image import Resampling
 
-    width, height = told.size
-    kind = Resampling[told.filter.upper()]
+    width, height = side.size
+    kind = Resampling[side.filter.upper()]
     picture = picture.convert("RGB")
-    if told.resize == "shortest":
+    if side.resize == "shortest":
         scale = max(width / picture.width, height / picture.height)
         wide = max(width, round(picture.width * scale))
         high = max(height, round(picture.height * scale))
@@ -181,10 +172,10 @@ def pixels(picture: PILImage, told: ImageSide) -> npt.NDArray[Any]:
         )
     else:
         seen = np.asarray(picture.resize((width, height), kind), np.uint8)
-    if told.dtype == "float32":
-        mean, std = np.asarray(told.mean, np.float32), np.asarray(told.std, np.float32)
+    if side.dtype == "float32":
+        mean, std = np.asarray(side.mean, np.float32), np.asarray(side.std, np.float32)
         seen = (seen.astype(np.float32) / np.float32(255) - mean) / std
-    return np.ascontiguousarray(seen.transpose(2, 0, 1)) if told.layout == "NCHW" else seen
+    return np.ascontiguousarray(seen.transpose(2, 0, 1)) if side.layout == "NCHW" else seen
 
 
 def word_ids(texts: Sequence[str], vocabulary: Sequence[str]) -> Ints:
@@ -216,20 +207,20 @@ class Tokenize:
         return ids, (ids != self.pad).astype(np.int64)
 
 
-def tokenizer_of(told: Tokenizer, folder: Path) -> Tokenize:
+def tokenizer_of(settings: Tokenizer, folder: Path) -> Tokenize:
     """The tokenizer that a description names."""
-    stored = (folder / told.file).read_bytes()
-    if told.kind == "words":
+    stored = (folder / settings.file).read_bytes()
+    if settings.kind == "words":
         words: list[str] = json.loads(stored)
         return Tokenize(seeds.digest(words), lambda texts: word_ids(texts, words), PAD)
     library = need("tokenizers", "models").Tokenizer.from_str(stored.decode("utf-8"))
-    library.enable_truncation(max_length=told.length)
-    library.enable_padding(pad_id=told.pad, length=told.length if told.full else None)
+    library.enable_truncation(max_length=settings.length)
+    library.enable_padding(pad_id=settings.pad, length=settings.length if settings.full else None)
 
     def call(texts: Sequence[str]) -> Ints:
         return np.array([row.ids for row in library.encode_batch(list(texts))], np.int64)
 
-    return Tokenize(seeds.digest(stored.decode("utf-8")), call, told.pad)
+    return Tokenize(seeds.digest(stored.decode("utf-8")), call, settings.pad)
 
 
 class Onnx(NamedModel):
@@ -249,9 +240,7 @@ class Onnx(NamedModel):
         self.facts = ModelInfo(
             f"onnx:{folder}",
             weights=_hash_of_files(files[side] for side in sorted(files)),
-            preprocessing=seeds.digest(
-                self._description.preprocessing(), self._tokenize.fingerprint
-            ),
+            preprocessing=seeds.digest(asdict(self._description), self._tokenize.fingerprint),
             dtype="float32",
         )
 

@@ -56,9 +56,9 @@ class OpenClip(NamedModel):
             open_clip, source, dtype, self._device
         )
         self._dtype = open_clip.get_input_dtype(PRECISION[dtype]) or dtype_of("float32")
-        told = {"activation": activation, "dtype": dtype, "device": device}
+        options = {"activation": activation, "dtype": dtype, "device": device}
         self.facts = ModelInfo(
-            name=canonical("open_clip", told, arch_tag),
+            name=canonical("open_clip", options, arch_tag),
             options={"activation": source.activation, "dtype": dtype, "device": self._device},
             weights=fingerprint(self._model),
             preprocessing=seeds.digest(
@@ -142,7 +142,8 @@ def source_of(open_clip: Any, text: str, activation: str = "") -> ClipSource:
             f"activation={activation} is not an activation", allowed=" or ".join(ACTIVATIONS)
         )
     if text.startswith("hf-hub:"):
-        return ClipSource(text, None, _stated(_hub_config(open_clip, text), activation, text))
+        quick = bool(_hub_config(open_clip, text).get("quick_gelu"))
+        return ClipSource(text, None, _agreed(quick, activation, text))
     if text.startswith((".", "/", "~")) or (Path(text) / FOLDER_CONFIG).is_file():
         return _folder(Path(text).expanduser(), activation)
     arch, _, weights = text.partition("/")
@@ -151,8 +152,8 @@ def source_of(open_clip: Any, text: str, activation: str = "") -> ClipSource:
         raise UnknownName("architecture of open_clip", arch, open_clip.list_models())
     tag = open_clip.get_pretrained_cfg(arch, weights)
     if tag:
-        trained = bool(tag.get("quick_gelu") or config.get("quick_gelu") or weights == "openai")
-        return ClipSource(arch, weights, _agreed(_name(trained), activation, text))
+        quick = bool(tag.get("quick_gelu") or config.get("quick_gelu") or weights == "openai")
+        return ClipSource(arch, weights, _agreed(quick, activation, text))
     return _checkpoint(open_clip, arch, weights, activation, bool(config.get("quick_gelu")))
 
 
@@ -171,7 +172,7 @@ def _hub_config(open_clip: Any, text: str) -> Any:
 def _folder(folder: Path, activation: str) -> ClipSource:
     try:
         config = json.loads((folder / FOLDER_CONFIG).read_text(encoding="utf-8"))
-        model = config["model_cfg"]
+        quick = bool(config["model_cfg"].get("quick_gelu"))
     except (OSError, ValueError, KeyError):
         raise BadInput(
             "the folder does not hold a model of open_clip",
@@ -179,7 +180,7 @@ def _folder(folder: Path, activation: str) -> ClipSource:
             allowed=f"a folder with {FOLDER_CONFIG} (with its part model_cfg) and the weights",
             todo="save the model with open_clip.push_to_hf_hub.save_for_hf",
         ) from None
-    return ClipSource(f"local-dir:{folder}", None, _stated(model, activation, str(folder)))
+    return ClipSource(f"local-dir:{folder}", None, _agreed(quick, activation, str(folder)))
 
 
 def _checkpoint(
@@ -196,7 +197,7 @@ def _checkpoint(
             f"or open_clip:{arch}/path/to/checkpoint.pt",
         )
     if quick:  # the architecture's own name says so
-        activation = _agreed("quickgelu", activation, arch)
+        activation = _agreed(True, activation, arch)
     if not activation:
         raise BadInput(
             "a bare checkpoint does not say with which activation it was trained",
@@ -208,12 +209,9 @@ def _checkpoint(
     return ClipSource(arch, str(path), activation)
 
 
-def _stated(config: dict[str, Any], activation: str, where: str) -> str:
-    return _agreed(_name(bool(config.get("quick_gelu"))), activation, where)
-
-
-def _agreed(known: str, asked: str, where: str) -> str:
+def _agreed(quick: bool, asked: str, where: str) -> str:
     """The known activation; asking for another one is a mistake, not a choice."""
+    known = "quickgelu" if quick else "gelu"
     if asked and asked != known:
         raise BadInput(
             f"activation={asked} does not fit: these weights were trained with {known}",
@@ -221,10 +219,6 @@ def _agreed(known: str, asked: str, where: str) -> str:
             todo="leave the option out",
         )
     return known
-
-
-def _name(quick: bool) -> str:
-    return "quickgelu" if quick else "gelu"
 
 
 def trims(model: Any) -> bool:

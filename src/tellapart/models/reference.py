@@ -72,15 +72,14 @@ class Reference(NamedModel):
 
     def prepare(self, shown: Sequence[ShownItem]) -> None:
         """Note which pairs will be asked for: many are scored at once, as metrics like it."""
-        images, texts = _Numbers(), _Numbers()
-        pairs = {
-            (images[image], texts[text]): (image, text)
-            for one in shown
-            for image in one.images
-            for text in one.captions
-        }
+        pairs = dict.fromkeys(
+            (image, text) for one in shown for image in one.images for text in one.captions
+        )
+        # In the engine's order: by the first use of the image, then of the text.
+        images = {image: k for k, image in enumerate(dict.fromkeys(image for image, _ in pairs))}
+        texts = {text: k for k, text in enumerate(dict.fromkeys(text for _, text in pairs))}
         self._known = {}
-        self._coming = [pairs[numbers] for numbers in sorted(pairs)]
+        self._coming = sorted(pairs, key=lambda pair: (images[pair[0]], texts[pair[1]]))
         self._places = {pair: place for place, pair in enumerate(self._coming)}
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
@@ -94,15 +93,15 @@ class Reference(NamedModel):
 
     def _ahead(self, pair: Pair) -> dict[Pair, list[str]]:
         """The pairs that will be asked for after one, with what is left of their references."""
-        found: dict[Pair, list[str]] = {}
+        ahead: dict[Pair, list[str]] = {}
         begin = self._places.get(pair, len(self._coming))
         for other in self._coming[begin : begin + self.metric.at_once]:
             if other not in self._known:
                 try:
-                    found[other] = self._left(*other)
+                    ahead[other] = self._left(*other)
                 except BadImage:
-                    continue  # said when it is asked for
-        return found
+                    continue  # reported when it is asked for
+        return ahead
 
     def _score(self, wanted: dict[Pair, list[str]]) -> None:
         held = self._references
@@ -113,14 +112,6 @@ class Reference(NamedModel):
         # Rounded: captions of the same n-grams tie, whatever the order of summation.
         each = [float(f"{value:.12g}") for value in self.metric.marks(material).each.tolist()]
         self._known |= zip(wanted, each, strict=True)
-
-
-class _Numbers(dict[str, int]):
-    """Names by the order of their first use, as the engine numbers them."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = len(self)
-        return self[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,17 +45,14 @@ class SentenceModel(NamedModel):
 
     @cached_property
     def _model(self) -> Any:
-        return _loaded(self.name)
-
-
-def _loaded(name: str) -> Any:
-    mend_torchvision()
-    library = need("sentence_transformers", "sentences", f"the vectors sentences:{name}")
-    try:
-        return library.SentenceTransformer(name, device="cpu")
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise BadInput(
-            f"the sentence model {name!r} cannot be loaded: {reason}",
-            allowed="a folder with a model of sentence-transformers, or its name on the hub",
-        ) from None
+        mend_torchvision()
+        needed_for = f"the vectors sentences:{self.name}"
+        library = need("sentence_transformers", "sentences", needed_for)
+        try:
+            return library.SentenceTransformer(self.name, device="cpu")
+        except (OSError, ValueError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise BadInput(
+                f"the sentence model {self.name!r} cannot be loaded: {reason}",
+                allowed="a folder with a model of sentence-transformers, or its name on the hub",
+            ) from None

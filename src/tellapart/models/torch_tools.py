@@ -109,7 +109,10 @@ def mend_torchvision() -> bool:
             raise
     else:
         return False
-    _declare()
+    library = importlib.import_module("torch.library").Library("torchvision", "DEF")
+    for schema in SCHEMAS:
+        library.define(schema)
+    _declared.append(library)
     for name in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
         del sys.modules[name]
     torchvision = importlib.import_module("torchvision")
@@ -121,10 +124,3 @@ def mend_torchvision() -> bool:
         stacklevel=2,
     )
     return True
-
-
-def _declare() -> None:
-    library = importlib.import_module("torch.library").Library("torchvision", "DEF")
-    for schema in SCHEMAS:
-        library.define(schema)
-    _declared.append(library)

@@ -46,27 +46,10 @@ def train_word_vectors(
     progress: Progress = silent,
 ) -> WordVectors:
     """FastText vectors of all words of some texts; the same each time unless `options.fast`."""
-    if not any(texts):
-        raise BadInput("there are no words to train vectors on", allowed="captions with words")
+    _check(texts)
     fasttext = need("gensim.models.fasttext", "text", "training word vectors")
-    model = fasttext.FastText(
-        vector_size=options.dimensions,
-        window=options.window,
-        negative=options.negative,
-        min_count=options.min_count,
-        sg=1,
-        bucket=NGRAMS,
-        seed=options.seed % (1 << 32),
-        workers=workers(options.fast),
-        epochs=options.epochs,
-    )
-    model.build_vocab(texts)
-    model.train(
-        texts,
-        total_examples=model.corpus_count,
-        epochs=options.epochs,
-        callbacks=[EachEpoch(options.epochs, progress)],
-    )
+    model = fasttext.FastText(window=options.window, sg=1, bucket=NGRAMS, **_settings(options))
+    _train(model, texts, progress)
     matrix = np.array(model.wv.vectors, np.float32)
     return WordVectors("fasttext", tuple(model.wv.index_to_key), matrix)
 
@@ -97,29 +80,11 @@ def train_paragraph_vectors(
 
     The same each time unless `options.fast`.
     """
-    if not any(texts):
-        raise BadInput("there are no words to train vectors on", allowed="captions with words")
+    _check(texts)
     doc2vec = need("gensim.models.doc2vec", "text", "training paragraph vectors")
-    model = doc2vec.Doc2Vec(
-        dm=0,
-        dbow_words=0,
-        vector_size=options.dimensions,
-        negative=options.negative,
-        hs=int(options.negative == 0),
-        min_count=options.min_count,
-        sample=0,
-        seed=options.seed % (1 << 32),
-        workers=workers(options.fast),
-        epochs=options.epochs,
-    )
-    tagged = _Tagged(texts, doc2vec.TaggedDocument)
-    model.build_vocab(tagged)
-    model.train(
-        tagged,
-        total_examples=len(texts),
-        epochs=options.epochs,
-        callbacks=[EachEpoch(options.epochs, progress)],
-    )
+    softmax = int(options.negative == 0)
+    model = doc2vec.Doc2Vec(dm=0, dbow_words=0, hs=softmax, sample=0, **_settings(options))
+    _train(model, _Tagged(texts, doc2vec.TaggedDocument), progress)
     vectors = np.array(model.dv.vectors, np.float32)
     vectors[[place for place, words in enumerate(texts) if not words]] = 0
     return vectors
@@ -137,9 +102,30 @@ class _Tagged:
             yield self.document(words, [place])
 
 
-def workers(fast: bool) -> int:
-    """How many threads train: with more than one the order of updates is not fixed."""
-    return max(1, os.cpu_count() or 1) if fast else 1
+def _check(texts: Texts) -> None:
+    if not any(texts):
+        raise BadInput("there are no words to train vectors on", allowed="captions with words")
+
+
+def _settings(options: WordOptions | ParagraphOptions) -> dict[str, Any]:
+    """What both kinds of vectors have in common, as gensim calls it."""
+    return {
+        "vector_size": options.dimensions,
+        "epochs": options.epochs,
+        "negative": options.negative,
+        "min_count": options.min_count,
+        "seed": options.seed % (1 << 32),
+        # With more than one thread the order of updates is not fixed.
+        "workers": os.cpu_count() or 1 if options.fast else 1,
+    }
+
+
+def _train(model: Any, texts: Any, progress: Progress) -> None:
+    model.build_vocab(texts)
+    each_epoch = EachEpoch(model.epochs, progress)
+    model.train(
+        texts, total_examples=model.corpus_count, epochs=model.epochs, callbacks=[each_epoch]
+    )
 
 
 class EachEpoch:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tellapart.errors import UnknownName
 from tellapart.text._numba import Array, in_threads, kernel
-from tellapart.text.caption_metrics.metric import Marks, Material, NativeMetric
+from tellapart.text.caption_metrics.metric import BuiltInMetric, Marks, Material
 from tellapart.text.caption_metrics.references import ReferenceSets
 from tellapart.types import Floats, Ints
 
@@ -157,7 +157,7 @@ def bleu(
 
 
 @dataclass(frozen=True, slots=True)
-class BleuMetric(NativeMetric):
+class BleuMetric(BuiltInMetric):
     """BLEU-1 to BLEU-n with a smoothing (see `SMOOTHINGS`), with or without brevity penalty.
 
     The default smoothing is that of the COCO scripts.

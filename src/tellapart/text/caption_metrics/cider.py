@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tellapart.errors import BadInput
 from tellapart.text._numba import Array, in_threads, kernel
-from tellapart.text.caption_metrics.metric import Marks, Material, NativeMetric
+from tellapart.text.caption_metrics.metric import BuiltInMetric, Marks, Material
 from tellapart.text.caption_metrics.ngrams import NGramCounts, NGramIndex, known_ids
 from tellapart.text.caption_metrics.references import (
     DocumentFrequencies,
@@ -42,13 +42,26 @@ def cider_d(
     """CIDEr-D, which the COCO scripts call CIDEr (Vedantam et al. 2015).
 
     Without `frequencies` each candidate's references are one document. With a single document all
-    weights are log 1 = 0, so that everything scores 0.
+    weights are log 1 = 0, so that everything scores 0. A `sigma` of 0 leaves out clipping and the
+    penalty of length.
 
     >>> sets = ReferenceSets.of(["a dog runs", "a cat"], [["a dog runs"], ["the cat sits"]])
     >>> cider_d(sets).sentences.round(3).tolist()
     [7.5, 1.007]
     """
-    return _scores(sets, frequencies, n, sigma, scale)
+    grams, lengths = sets.ngrams(n), sets.sentences.lengths
+    if frequencies is None:
+        frequencies = DocumentFrequencies.of_counts(grams, sets.starts)
+    weights, norms = weighted(grams, frequencies.rarity(grams.index))
+    scores = np.empty(len(sets))
+    in_threads(
+        lambda a, b: score_sets(
+            grams.ids, weights, norms, grams.starts, sets.starts, lengths, sigma, scale, scores,
+            a, b,
+        ),
+        len(sets),
+    )  # fmt: skip
+    return OverlapScores.of(scores)
 
 
 def cider(
@@ -62,30 +75,7 @@ def cider(
 
     Words are taken as they are given, where the paper maps them to stems first.
     """
-    return _scores(sets, frequencies, n, 0.0, scale)
-
-
-def _scores(
-    sets: ReferenceSets,
-    frequencies: DocumentFrequencies | None,
-    n: int,
-    sigma: float,
-    scale: float,
-) -> OverlapScores:
-    """CIDEr-D, or plain CIDEr where `sigma` is 0."""
-    grams, lengths = sets.ngrams(n), sets.sentences.lengths
-    if frequencies is None:
-        frequencies = DocumentFrequencies.of_sets(sets, n)
-    weights, norms = weighted(grams, frequencies.rarity(grams.index))
-    scores = np.empty(len(sets))
-    in_threads(
-        lambda a, b: score_sets(
-            grams.ids, weights, norms, grams.starts, sets.starts, lengths, sigma, scale, scores,
-            a, b,
-        ),
-        len(sets),
-    )  # fmt: skip
-    return OverlapScores.of(scores)
+    return cider_d(sets, frequencies, n=n, sigma=0.0, scale=scale)
 
 
 def weighted(grams: NGramCounts, rarity: Floats) -> tuple[Floats, Floats]:
@@ -102,7 +92,7 @@ def weighted(grams: NGramCounts, rarity: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class CiderMetric(NativeMetric):
+class CiderMetric(BuiltInMetric):
     """CIDEr with or without D; rarity of n-grams comes from the material's frequencies."""
 
     clipped: bool = True

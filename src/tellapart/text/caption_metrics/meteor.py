@@ -16,7 +16,7 @@ import numpy as np
 
 from tellapart.errors import BadInput, TellapartError
 from tellapart.text.caption_metrics.java import Command, LineProgram, java, program
-from tellapart.text.caption_metrics.metric import Marks, Material
+from tellapart.text.caption_metrics.metric import BuiltInMetric, Marks, Material
 from tellapart.types import Floats
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
@@ -48,7 +48,7 @@ def question(candidate: str, references: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Meteor:
+class Meteor(BuiltInMetric):
     """METEOR in one or more Java processes; each holds 1 GB and takes seconds to start."""
 
     processes: int = 1
@@ -56,17 +56,12 @@ class Meteor:
     name = "METEOR"
     about = "words aligned exactly, by stem, synonym or paraphrase (needs Java)"
     cites = "Denkowski & Lavie 2014, Meteor Universal; version 1.5"
-    scale = 100.0
     at_once = 1_000
 
-    def lacking(self) -> TellapartError | None:
-        """Java, or the program."""
-        try:
-            program(self.name, "meteor", "meteor-1.5.jar")
-            java(self.name)
-        except TellapartError as error:
-            return error
-        return None
+    def check(self) -> None:
+        """Raise where Java or the program is missing."""
+        program(self.name, "meteor", "meteor-1.5.jar")
+        java(self.name)
 
     def marks(self, material: Material) -> Marks:
         """Per caption, and from the sums of all counts as the program does for a corpus."""

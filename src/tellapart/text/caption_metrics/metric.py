@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from tellapart.errors import BadInput, TellapartError, UnknownName
-from tellapart.registry import caption_metrics
+from tellapart.errors import TellapartError
+from tellapart.registry import caption_metrics, read_options
 from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
 from tellapart.text.caption_metrics.scene_graphs import SceneTuple, scene_tuples
 from tellapart.text.ptb import ptb_tokenise
@@ -148,15 +148,22 @@ class CaptionMetric(Protocol):
         ...
 
 
-class NativeMetric:
-    """What metrics share that count n-grams here, and need nothing but this package."""
+class BuiltInMetric:
+    """What the metrics of this package share."""
 
     __slots__ = ()
     scale = 100.0
     at_once = 20_000
 
+    def check(self) -> None:
+        """Raise where something is missing for it to run; most need nothing but this package."""
+
     def lacking(self) -> TellapartError | None:
-        """Nothing."""
+        """The error of `check`, or None."""
+        try:
+            self.check()
+        except TellapartError as error:
+            return error
         return None
 
 
@@ -170,26 +177,8 @@ def metric_of(text: str) -> CaptionMetric:
     """
     name, _, query = text.partition("?")
     metric: Any = caption_metrics.get(name)
-    texts = dict(parse_qsl(query, keep_blank_values=True))
-    known = {f.name for f in fields(metric) if f.init} if is_dataclass(metric) else set()
-    for option in texts:
-        if option not in known:
-            error = UnknownName(f"option of {name}", option, known)
-            error.where = text
-            raise error
-    options = {option: _convert(metric, option, value) for option, value in texts.items()}
+    known = [f.name for f in fields(metric) if f.init] if is_dataclass(metric) else []
+    defaults = {option: getattr(metric, option) for option in known}
+    options = read_options(name, parse_qsl(query, keep_blank_values=True), defaults, text)
     chosen: CaptionMetric = replace(metric, **options) if options else metric
     return chosen
-
-
-def _convert(metric: Any, option: str, value: str) -> Any:
-    """An option's text as the type of its default."""
-    kind = type(getattr(metric, option))
-    if kind is bool:
-        if value.lower() in ("true", "false"):
-            return value.lower() == "true"
-        raise BadInput(f"{option}={value} is neither true nor false", where=metric.name)
-    try:
-        return kind(value)
-    except ValueError:
-        raise BadInput(f"{option}={value} is not a number", where=metric.name) from None

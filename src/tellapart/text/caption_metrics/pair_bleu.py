@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -17,25 +15,17 @@ from tellapart.text.caption_metrics.bleu import (
 )
 from tellapart.text.caption_metrics.ngrams import ngram_ids
 from tellapart.text.caption_metrics.sentences import Sentences
-from tellapart.types import Floats, Ints, Ints32
+from tellapart.types import Floats, Ints
 
 Places = npt.NDArray[np.integer]
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class PairBleu:
     """BLEU-n between sentences that are named by their places in `sentences`.
 
     There is no brevity penalty unless `brevity` asks for one, as for MCIC's decoys (Ding et al.
     2016, section 3.2). Smoothings and `effective_order` are those of `bleu`.
     """
-
-    n: int
-    smoothing: Smoothing
-    brevity: bool
-    effective_order: bool
-    _grams: Ints32
-    _starts: Ints
 
     def __init__(
         self,
@@ -51,13 +41,9 @@ class PairBleu:
         grams = np.empty(places.size, np.int32)
         starts = sentences.starts
         in_threads(lambda a, b: sort_grams(places, firsts, starts, grams, a, b), len(sentences))
-        put = object.__setattr__
-        put(self, "n", n)
-        put(self, "smoothing", smoothing_of(smoothing))
-        put(self, "brevity", brevity)
-        put(self, "effective_order", effective_order)
-        put(self, "_grams", grams)
-        put(self, "_starts", starts)
+        rule = smoothing_of(smoothing)
+        self._n, self._rules = n, (rule.kind, rule.value, brevity, effective_order)
+        self._grams, self._starts = grams, starts
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -79,7 +65,7 @@ class PairBleu:
         flat = left.ravel(), right.ravel()
         in_threads(
             lambda a, b: score_pairs(
-                self._grams, self._starts, self.n, self._rules, *flat, scores, a, b
+                self._grams, self._starts, self._n, self._rules, *flat, scores, a, b
             ),
             left.size,
         )
@@ -99,16 +85,12 @@ class PairBleu:
         scores = np.empty(left.shape)
         in_threads(
             lambda a, b: score_against(
-                self._grams, self._starts, self.n, self._rules, right, left, scores, a, b
+                self._grams, self._starts, self._n, self._rules, right, left, scores, a, b
             ),
             len(left),
             least=max(1, 2_000 // max(1, left.shape[1])),
         )
         return scores
-
-    @property
-    def _rules(self) -> tuple[int, float, bool, bool]:
-        return self.smoothing.kind, self.smoothing.value, self.brevity, self.effective_order
 
     def _places(self, given: Places) -> Ints:
         places = np.ascontiguousarray(given, np.int64)

@@ -118,11 +118,6 @@ class DocumentFrequencies:
         in_threads(count, grams.n, least=1)
         return cls(grams.index, tuple(counts), len(starts) - 1)
 
-    @classmethod
-    def of_sets(cls, sets: ReferenceSets, n: int = 4) -> DocumentFrequencies:
-        """From the references of each candidate."""
-        return cls.of_counts(sets.ngrams(n), sets.starts)
-
     @property
     def rarest(self) -> float:
         """The rarity of an n-gram that is in no document, or in one."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tellapart.text._numba import Array, in_threads, kernel
-from tellapart.text.caption_metrics.metric import Marks, Material, NativeMetric
+from tellapart.text.caption_metrics.metric import BuiltInMetric, Marks, Material
 from tellapart.text.caption_metrics.references import OverlapScores, ReferenceSets
 
 BETA = 1.2
@@ -34,7 +34,7 @@ def rouge_l(sets: ReferenceSets, beta: float = BETA) -> OverlapScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RougeL(NativeMetric):
+class RougeL(BuiltInMetric):
     """ROUGE-L."""
 
     name = "ROUGE-L"

@@ -26,7 +26,7 @@ import numpy as np
 from tellapart.errors import TellapartError
 from tellapart.files import read_json
 from tellapart.text.caption_metrics.java import java, program
-from tellapart.text.caption_metrics.metric import Marks, Material
+from tellapart.text.caption_metrics.metric import BuiltInMetric, Marks, Material
 from tellapart.text.caption_metrics.scene_graphs import SceneTuple
 from tellapart.types import Floats
 
@@ -41,7 +41,7 @@ SOURCE = "https://nlp.stanford.edu/software/stanford-corenlp-full-2015-12-09.zip
 
 
 @dataclass(frozen=True, slots=True)
-class Spice:
+class Spice(BuiltInMetric):
     """SPICE: F-scores over the tuples of scene graphs; `memory` is what Java may take."""
 
     memory: str = "4G"
@@ -49,33 +49,25 @@ class Spice:
     name = "SPICE"
     about = "objects, attributes and relations shared with the references (needs Java, CoreNLP)"
     cites = "Anderson et al. 2016, SPICE"
-    scale = 100.0
     at_once = 1_000_000
 
-    def lacking(self) -> TellapartError | None:
-        """Java, the program, or the models that it parses with."""
-        try:
-            jar = program(self.name, "spice", "spice-1.0.jar")
-            java(self.name)
-        except TellapartError as error:
-            return error
-        missing = [jar.parent / "lib" / model for model in MODELS]
-        missing = [path for path in missing if not path.is_file()]
-        if not missing:
-            return None
-        return TellapartError(
-            f"SPICE parses with Stanford CoreNLP 3.6.0, of which {len(missing)} of "
-            f"{len(MODELS)} files are missing: {', '.join(path.name for path in missing)}",
-            where=str(missing[0].parent),
-            todo=f"take both files out of {SOURCE} (about 400 MB) and put them into that folder; "
-            "or do without, with spice-py, which is another score of the same kind",
-        )
+    def check(self) -> None:
+        """Raise where Java, the program, or the models that it parses with are missing."""
+        folder = program(self.name, "spice", "spice-1.0.jar").parent / "lib"
+        java(self.name)
+        missing = [model for model in MODELS if not (folder / model).is_file()]
+        if missing:
+            raise TellapartError(
+                f"SPICE parses with Stanford CoreNLP 3.6.0, of which {len(missing)} of "
+                f"{len(MODELS)} files are missing: {', '.join(missing)}",
+                where=str(folder),
+                todo=f"take both files out of {SOURCE} (about 400 MB) and put them into that "
+                "folder; or do without, with spice-py, which is another score of the same kind",
+            )
 
     def marks(self, material: Material) -> Marks:
         """The F-score of each caption; overall their mean."""
-        problem = self.lacking()
-        if problem is not None:
-            raise problem
+        self.check()
         with tempfile.TemporaryDirectory(prefix="tellapart-spice-") as folder:
             return Marks.averaged(self._scores(material, Path(folder)))
 
@@ -105,7 +97,7 @@ Senses = dict[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class SpicePy:
+class SpicePy(BuiltInMetric):
     """F-score of objects, attributes and relations; with or without WordNet's synonyms.
 
     The synonyms are those inside METEOR's program, as in SPICE; Java is not needed to read them.
@@ -114,8 +106,6 @@ class SpicePy:
     synonyms: bool = True
 
     cites = "after Anderson et al. 2016, SPICE; not comparable with it"
-    scale = 100.0
-    at_once = 20_000
 
     @property
     def name(self) -> str:
@@ -128,25 +118,21 @@ class SpicePy:
         matched = "lemmas or WordNet synonyms" if self.synonyms else "lemmas"
         return f"scene-graph F-score on spaCy parses, {matched} matched; not SPICE"
 
-    def lacking(self) -> TellapartError | None:
-        """A spaCy pipeline, or the file with the synonyms."""
+    def check(self) -> None:
+        """Raise where a spaCy pipeline or the file with the synonyms is missing."""
         from tellapart.text.spacy_pipeline import find_pipeline
 
+        find_pipeline()
         try:
-            find_pipeline()
             if self.synonyms:
-                program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
+                _synonyms_file()
         except TellapartError as error:
-            if self.synonyms and "WordNet" in error.what:
-                error.todo += "; or do without synonyms: spice-py?synonyms=false"
-            return error
-        return None
+            error.todo += "; or do without synonyms: spice-py?synonyms=false"
+            raise
 
     def marks(self, material: Material) -> Marks:
         """The F-score of each caption; overall their mean."""
-        problem = self.lacking()
-        if problem is not None:
-            raise problem
+        self.check()
         candidates = material.texts.graphs(material.candidates)
         flat = iter(material.texts.graphs(list(chain.from_iterable(material.references))))
         senses = wordnet() if self.synonyms else {}
@@ -182,15 +168,15 @@ def _matched(these: frozenset[SceneTuple], those: frozenset[SceneTuple], senses:
             by_sense[sense].append(other)
     for one in rest:
         near = (other for sense in _senses(one[0], senses) for other in by_sense.get(sense, ()))
-        matched += any(_alike(one, other, senses) for other in near)
+        matched += any(
+            len(one) == len(other)
+            and all(
+                a == b or not _senses(a, senses).isdisjoint(_senses(b, senses))
+                for a, b in zip(one, other, strict=True)
+            )
+            for other in near
+        )
     return matched
-
-
-def _alike(one: SceneTuple, other: SceneTuple, senses: Senses) -> bool:
-    return len(one) == len(other) and all(
-        a == b or not _senses(a, senses).isdisjoint(_senses(b, senses))
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 def _senses(word: str, senses: Senses) -> frozenset[str]:
@@ -198,11 +184,14 @@ def _senses(word: str, senses: Senses) -> frozenset[str]:
     return senses.get(word) or frozenset((word,))
 
 
+def _synonyms_file() -> Path:
+    return program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
+
+
 @lru_cache(maxsize=1)
 def wordnet() -> Senses:
     """The senses of each word in WordNet, as METEOR's program has them: a word, a line of ids."""
-    jar = program("WordNet, for the synonyms of spice-py,", "meteor", "meteor-1.5.jar")
-    with zipfile.ZipFile(jar) as packed:
+    with zipfile.ZipFile(_synonyms_file()) as packed:
         lines = packed.read("synonym/english.synsets").decode().splitlines()
     pairs = zip(lines[::2], lines[1::2], strict=True)
     return {word: frozenset(ids.split()) for word, ids in pairs}
