@@ -128,6 +128,18 @@ class Comparison:
     pairs: tuple[ComparedPair, ...]
     remarks: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[ComparedPair]:
+        return iter(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.pairs):,} pairs of runs>"
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
     def only(self, **wanted: str) -> Comparison:
         """The pairs with the given fields, for example `only(measure="accuracy", kind="micro")`."""
         kept = (p for p in self.pairs if all(getattr(p, k) == v for k, v in wanted.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -173,6 +173,19 @@ class Scores:
         return Scores(
             tuple(r for r in self.rows if all(getattr(r, k) == v for k, v in wanted.items()))
         )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.rows)
+
+    def __repr__(self) -> str:
+        models = len({row.model for row in self.rows})
+        return f"<Scores: {len(self.rows):,} estimates of {models} models>"
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
 
     def value(self, **wanted: str) -> float:
         """The value of the one row with the given fields."""

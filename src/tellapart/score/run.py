@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,10 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self}>"
+
+    def _repr_html_(self) -> str:
+        table = self.scores if self.scores.height else self.answers
+        return f"<p>{escape(str(self))}</p>{table._repr_html_()}"
 
 
 def scores_frame(rows: list[tuple[str, int, int, str, float]]) -> pl.DataFrame:
