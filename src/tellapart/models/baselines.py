@@ -96,7 +96,9 @@ class Blind(NamedModel):
         self.order = order
         self.facts = facts("blind", order=order)
         self._fold_of_image: dict[str, int] = {}
-        self._models: list[_CaptionModel] = []
+        self._words = _Words(())
+        self._by_fold: list[dict[str, None]] = []
+        self._models: dict[int, _CaptionModel] = {}
         self._known: dict[tuple[int, str], float] = {}
 
     def prepare(self, shown: Sequence[ShownItem]) -> None:
@@ -105,18 +107,13 @@ class Blind(NamedModel):
         places = seeds.rng(0, "blind").permutation(len(groups)) % FOLDS
         fold_of_group = {group: int(k) for group, k in zip(groups, places, strict=True)}
         self._fold_of_image = {i: fold_of_group[s.group] for s in shown for i in s.images}
-        by_fold: list[dict[str, None]] = [{} for _ in range(FOLDS)]
+        self._by_fold = [{} for _ in range(FOLDS)]
         for one in shown:
-            by_fold[fold_of_group[one.group]].update(dict.fromkeys(one.captions))
-        every = {text: None for texts in by_fold for text in texts}
-        words = _Words(every)
-        self._models = [
-            _CaptionModel(words, [text for text in every if text not in own], self.order)
-            for own in by_fold
-        ]
-        self._known = {}
-        for fold, own in enumerate(by_fold):  # all at once: they will be asked for
-            self._learn(fold, list(own))
+            self._by_fold[fold_of_group[one.group]].update(dict.fromkeys(one.captions))
+        self._words = _Words({text for texts in self._by_fold for text in texts})
+        self._known, self._models = {}, {}
+        for fold, own in enumerate(self._by_fold):  # all at once: they will be asked for
+            self._learn(fold, self._fitted(fold), list(own))
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
         """Mean log-probability of a word; the picture only says which model is fair."""
@@ -124,15 +121,23 @@ class Blind(NamedModel):
         keys = list(zip(folds, texts, strict=True))
         for fold in set(folds):
             new = {text for f, text in keys if f == fold and (f, text) not in self._known}
-            self._learn(fold, sorted(new))
+            if new:  # an edited caption: its fold's model is fitted again, and kept from here on
+                if fold not in self._models:
+                    self._models[fold] = self._fitted(fold)
+                self._learn(fold, self._models[fold], sorted(new))
         return np.array([self._known[key] for key in keys])
 
-    def _learn(self, fold: int, texts: list[str]) -> None:
-        if texts:
-            # Rounded: captions of the same n-grams tie, whatever the order of summation.
-            scores = np.round(self._models[fold].scores(texts), 9)
-            keys = ((fold, text) for text in texts)
-            self._known.update(zip(keys, map(float, scores), strict=True))
+    def _fitted(self, fold: int) -> _CaptionModel:
+        """A model of all captions that do not occur in a fold."""
+        own = self._by_fold[fold]
+        others = dict.fromkeys(text for texts in self._by_fold for text in texts if text not in own)
+        return _CaptionModel(self._words, list(others), self.order)
+
+    def _learn(self, fold: int, model: _CaptionModel, texts: list[str]) -> None:
+        # Rounded: captions of the same n-grams tie, whatever the order of summation.
+        scores = np.round(model.scores(texts), 9) if texts else ()
+        keys = ((fold, text) for text in texts)
+        self._known.update(zip(keys, map(float, scores), strict=True))
 
 
 class _Words:
