@@ -39,10 +39,23 @@ def test_every_registered_name_is_in_the_documentation(sort):
         assert re.search(re.escape(words.get(name, name)), PAGES, re.IGNORECASE), name
 
 
+def test_every_cue_of_the_audit_is_in_its_page():
+    from tellapart.audits.guessers import NGRAMS, TEXT_GUESSERS
+
+    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    families = [one.family for one in (*TEXT_GUESSERS, NGRAMS)]
+    assert [name for name in families if name not in page] == []
+
+
 def test_links_between_pages_lead_somewhere():
     for page in FILES:
-        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), (page.name, target)
+        for target in re.findall(r"\]\((?!http)([^)]+)", page.read_text(encoding="utf-8")):
+            name, _, anchor = target.partition("#")
+            leads_to = page.parent / name if name else page
+            assert leads_to.exists(), (page.name, target)
+            titles = re.findall(r"^#+ (.*)", leads_to.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in titles}
+            assert not anchor or anchor in anchors, (page.name, target)
 
 
 @cache

@@ -278,6 +278,16 @@ def test_a_language_model_guesses_by_its_own_scores_of_the_captions(tmp_path):
     assert got == pytest.approx(expected, rel=1e-5) and len(set(got)) == 2
 
 
+def test_a_language_model_stands_in_the_audit(tmp_path, quick):
+    folder = causal_folder(library("transformers"), tmp_path / "lm")
+    options = dataclasses.replace(quick, lm=str(folder))
+    found = audit(pairs([("A cat on the mat", "the left cat is on a dog")] * 4), options=options)
+    assert [g.sees for g in found.guesses if g.family.startswith("language model")] == [
+        "caption",
+        "caption",
+    ]
+
+
 def options_of(captions_by_item: list[tuple[str, ...]]) -> Benchmark:
     """Items whose first option is true."""
     items = [

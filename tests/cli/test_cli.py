@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import subprocess
@@ -95,6 +96,8 @@ def test_no_verb_is_left_out_of_the_table():
     folder = Path(verbs.__file__).parent
     files = {path.stem.rstrip("_") for path in folder.glob("*.py")}
     assert files - {"__init"} == set(VERBS) - {"build", "study"}
+    assert {path.stem for path in folder.glob("build/*.py")} - {"__init__"} == set(BUILDERS)
+    assert {path.stem for path in folder.glob("study/*.py")} - {"__init__"} == set(STUDY)
     assert set(BUILDERS) == set(registry.builders.names())
 
 
@@ -107,6 +110,16 @@ def test_every_verb_is_a_function_of_the_package():
     for name in BUILDERS:
         assert registry.builders.describe(name) == BUILDERS[name]
     assert "build" in ta.__all__
+
+
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_the_options_of_every_verb_are_a_class_of_the_package(words):
+    """What can be said on the command line can be said in Python with `ta` alone."""
+    path = ("tellapart.verbs", *words) if len(words) > 1 else (module_of(words[0]),)
+    known = inspect.signature(import_module(".".join(path)).VERB.function).parameters
+    if "options" in known:
+        own = type(known["options"].default)
+        assert getattr(ta, own.__name__) is own and own.__name__ in ta.__all__
 
 
 def test_the_exports_are_what_type_checkers_see():
@@ -128,6 +141,7 @@ def test_every_registry_is_listed():
     for one in registry.REGISTRIES:
         found = json.loads(tellapart("list", f"{one.noun}s", "--json").stdout)
         assert found and set(found) == set(one.names()) and all(found.values()), one.noun
+        assert f"{one.noun}s" in " ".join(tellapart("list", "--help").stdout.split())
     groups = {group for group in entry_points().groups if group.startswith("tellapart.")}
     assert groups == {one.group for one in registry.REGISTRIES}
 
