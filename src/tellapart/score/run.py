@@ -102,6 +102,8 @@ class Run:
         """Which of the benchmark's items the model was given; a failure counts as covered."""
         covered = np.zeros(len(self.benchmark.items), bool)
         failed = pl.Series("item", [failure.item for failure in self.failures], pl.String)
+        # Runs are written by hand, too: a failure may name what the benchmark does not have.
+        failed = failed.filter(failed.is_in(self.benchmark.items.ids.implode()))
         for ids in (self.scores["item"], self.answers["item"], failed):
             covered[self.benchmark.items.places_of(ids)] = True
         return covered
