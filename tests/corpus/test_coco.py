@@ -126,7 +126,7 @@ def test_objects_are_sorted_distinct_names_and_null_where_nobody_said(put, objec
 @pytest.mark.parametrize(
     ("objects", "what"),
     [
-        ([], "objects.json holds a list, no object"),
+        ([], "objects.json holds a list, not an object"),
         ({"7": 3}, "the objects of image 7 in objects.json are not a list of names"),
         ({"7": [3]}, "the objects of image 7 in objects.json are not a list of names"),
         ({"7": {"things": []}}, "the objects of image 7 in objects.json are not a list of names"),
@@ -149,7 +149,12 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
 @pytest.mark.parametrize(
     ("data", "what", "where", "allowed"),
     [
-        ([], "val.json holds a list, no object", "val.json", 'a JSON object with a list "images"'),
+        (
+            [],
+            "val.json holds a list, not an object",
+            "val.json",
+            'a JSON object with a list "images"',
+        ),
         (
             {"images": []},
             'val.json has no "annotations"; its keys are: images',
@@ -164,13 +169,13 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
         ),
         (
             coco(annotations={}),
-            '"annotations" in val.json is an object, no list',
+            '"annotations" in val.json is an object, not a list',
             "val.json",
             'a JSON object with a list "annotations"',
         ),
         (
             with_annotation("A dog."),
-            'row 4 of "annotations" is text, no object',
+            'row 4 of "annotations" is text, not an object',
             "annotations, row 4",
             'an object with "id", "image_id", "caption"',
         ),
@@ -206,13 +211,13 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
         ),
         (
             coco(images=[*coco()["images"], {"id": 7, "file_name": "a.jpg"}]),
-            "the image id '7' is there twice",
+            "the image id '7' occurs twice",
             "images, row 4",
             "one row an image",
         ),
         (
             with_annotation({"id": 3, "image_id": 7, "caption": "A dog."}),
-            "the caption id '3' is there twice",
+            "the caption id '3' occurs twice",
             "annotations, row 4",
             "every id once",
         ),

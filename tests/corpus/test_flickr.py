@@ -45,7 +45,7 @@ def test_objects_can_be_given_by_file_name(put):
 @pytest.mark.parametrize(
     ("line", "what", "allowed"),
     [
-        ("b.jpg#1\tAgain.", "the caption id 'b.jpg#1' is there twice", "every id once"),
+        ("b.jpg#1\tAgain.", "the caption id 'b.jpg#1' occurs twice", "every id once"),
         ("b.jpg#2\t", "caption b.jpg#2 is empty", "text"),
         (
             "b.jpg A dog.",

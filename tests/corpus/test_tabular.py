@@ -226,7 +226,7 @@ def test_a_column_that_is_not_there_is_named_with_those_near_it(put, fails, kind
         ),
         (
             [{"image": "b.jpg", "caption": "A dog.", "id": "m:1"}],
-            "the caption id 'm:1' is there twice",
+            "the caption id 'm:1' occurs twice",
         ),
         (
             [{"image": "a.jpg", "caption": "A \ud800 dog."}],

@@ -128,9 +128,9 @@ def test_pitfall_12_the_preprocessing_is_part_of_the_fingerprint(folder, seen):
     [
         ({"format": "other"}, "of another format"),
         ({"image": {"colour": "red"}}, "fields that mean nothing: colour"),
-        ({"image": {"filter": "sinc"}}, "'sinc' is no filter"),
+        ({"image": {"filter": "sinc"}}, "'sinc' is not a filter"),
         ({"image": {"file": "gone.onnx"}}, "names gone.onnx, which does not exist"),
-        ({"text": {"tokenizer": {"kind": "letters"}}}, "'letters' is no kind of tokenizer"),
+        ({"text": {"tokenizer": {"kind": "letters"}}}, "'letters' is not a kind of tokenizer"),
         ({"image": 3}, "image in model.json is not an object"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
     import onnxruntime
 
     from tellapart.training.examples import draw_examples
-    from tellapart.training.storybook import Loop, MatchTask, Schedule, TrainingPlan, stream
+    from tellapart.training.storybook import MatchTask, Schedule, TrainingPlan, optimise, stream
     from tellapart.training.towers import Shape, Towers, export
 
     torch.set_num_threads(1)  # two that wait for each other are slow on a busy machine
@@ -155,7 +155,7 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
     shape = Shape(channels=(8, 16, 24), width=32, dimensions=16, text_layers=1)
     towers = Towers(shape, 2 + len(vocabulary()))
     schedule = Schedule(24, rate=4e-3, warmup=2, bfloat16=False)
-    losses = Loop(MatchTask(towers), schedule).run(stream(plan, drawn))
+    losses = optimise(MatchTask(towers), schedule, stream(plan, drawn))
     assert len(losses) == 24
     assert np.mean(losses[-3:]) < 0.95 * np.mean(losses[:3])
 

@@ -11,7 +11,7 @@ import pytest
 from tellapart.errors import BadInput, TellapartError
 from tellapart.text import parse as parsing
 from tellapart.text import spacy_pipeline
-from tellapart.text.content_words import SpacyTagger, content_words
+from tellapart.text.content_words import content_words
 from tellapart.text.parse import parse
 from tellapart.text.parses import CODED
 from tellapart.text.spacy_pipeline import ParseWorker, find_pipeline, load_pipeline
@@ -192,11 +192,11 @@ def test_a_cache_that_cannot_be_written_is_a_clear_error(tmp_path):
 
 def test_content_words_are_nouns_verbs_adjectives_and_adverbs(tmp_path):
     caption = "The two old cats were sleeping very quietly on a couch."
-    words = SpacyTagger(cache=tmp_path).content_words(caption)
+    words = content_words(parse([caption], cache=tmp_path)[0])
     stand = [(caption[w.start : w.end], w.noun) for w in words]
     assert stand == [
         ("old", False), ("cats", True), ("sleeping", False), ("very", False), ("quietly", False),
         ("couch", True),
     ]  # fmt: skip
     assert content_words(parse([caption])[0]) == words
-    assert "spaCy" in SpacyTagger().name
+    assert "spaCy" in find_pipeline().name

@@ -136,7 +136,7 @@ def test_line_breaks_of_every_sort_are_spaces():
 
 @pytest.mark.parametrize("bad", [None, 3, float("nan"), b"a dog", ["a dog"]])
 def test_what_is_no_text_is_named(bad):
-    with pytest.raises(BadInput, match="caption 1 is no text"):
+    with pytest.raises(BadInput, match="caption 1 is not text"):
         ptb_tokenise(["a dog", bad])
 
 

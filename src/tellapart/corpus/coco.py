@@ -47,11 +47,11 @@ class CocoReader:
         images = _Rows(data, "images", ("id", "file_name"), path)
         annotations = _Rows(data, "annotations", ("id", "image_id", "caption"), path)
         root = picture_folder(path, options)
-        found = listing(root) if options.images else {}
+        listed = listing(root) if options.images else {}
         corpus = make_corpus(
             name_of(path),
             root,
-            [_image_row(row, where, found) for where, row in images.good(problems)],
+            [_image_row(row, where, listed) for where, row in images.good(problems)],
             (_caption_row(row, where) for where, row in annotations.good(problems)),
             problems=problems,
             about={"format": "coco", "file": path.name},
@@ -59,11 +59,11 @@ class CocoReader:
         return with_objects(corpus, options.objects)
 
 
-def _image_row(row: Mapping[str, Any], where: str, found: Mapping[str, str]) -> dict[str, Any]:
+def _image_row(row: Mapping[str, Any], where: str, listed: Mapping[str, str]) -> dict[str, Any]:
     file_name, image_id = row["file_name"], str(row["id"])
     return {
         "id": image_id,
-        "uri": find(file_name, image_id, found) or file_name,
+        "uri": find(file_name, image_id, listed) or file_name,
         "width": row.get("width") or None,
         "height": row.get("height") or None,
         "where": where,
@@ -83,41 +83,37 @@ class _Rows:
     """One list of a COCO file, its rows checked against the keys that they must have."""
 
     def __init__(self, data: object, name: str, keys: tuple[str, ...], path: Path) -> None:
-        where, allowed = str(path), f'a JSON object with a list "{name}"'
-        if not isinstance(data, dict):
-            raise BadInput(
-                f"{path.name} holds {_kind(data)}, no object", where=where, allowed=allowed
-            )
-        if name not in data:
-            there = ", ".join(list(data)[:8]) or "none"
-            raise BadInput(
-                f'{path.name} has no "{name}"; its keys are: {there}', where=where, allowed=allowed
-            )
-        if not isinstance(data[name], list):
-            raise BadInput(
-                f'"{name}" in {path.name} is {_kind(data[name])}, no list',
-                where=where,
-                allowed=allowed,
-            )
-        self.name, self.keys, self.path = name, keys, path
-        self.rows: list[Any] = data[name]
+        rows = data.get(name) if isinstance(data, dict) else None
+        if not isinstance(rows, list):
+            if not isinstance(data, dict):
+                problem = f"{path.name} holds {_kind(data)}, not an object"
+            elif name not in data:
+                present = ", ".join(list(data)[:8]) or "none"
+                problem = f'{path.name} has no "{name}"; its keys are: {present}'
+            else:
+                problem = f'"{name}" in {path.name} is {_kind(rows)}, not a list'
+            allowed = f'a JSON object with a list "{name}"'
+            raise BadInput(problem, where=str(path), allowed=allowed)
+        self.name, self.keys, self.path, self.rows = name, keys, path, rows
 
     def good(self, problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rows that are as they must be, each with where it stands; the others are problems."""
-        place = f"{self.path}, {self.name}, row "
         for number, row in enumerate(self.rows, 1):
-            wrong = self._wrong(row, number)
-            if wrong is None:
-                yield f"{place}{number}", row
+            where = f"{self.path}, {self.name}, row {number}"
+            problem = self._problem(row, number)
+            if problem is None:
+                yield where, row
             else:
-                wrong.where = f"{place}{number}"
-                problems.add(wrong)
+                problem.where = where
+                problems.add(problem)
 
-    def _wrong(self, row: object, number: int) -> BadInput | None:
+    def _problem(self, row: object, number: int) -> BadInput | None:
         title = f'row {number} of "{self.name}"'
         keys = ", ".join(f'"{key}"' for key in self.keys)
         if not isinstance(row, dict):
-            return BadInput(f"{title} is {_kind(row)}, no object", allowed=f"an object with {keys}")
+            return BadInput(
+                f"{title} is {_kind(row)}, not an object", allowed=f"an object with {keys}"
+            )
         for key in self.keys:
             if key not in row:
                 return BadInput(f'{title} has no "{key}"', allowed=f"an object with {keys}")
@@ -166,7 +162,7 @@ def read_objects(file: Path) -> dict[str, list[str]]:
     data = read_json(file)
     if not isinstance(data, dict):
         raise BadInput(
-            f"{file.name} holds {_kind(data)}, no object", where=str(file), allowed=OBJECT_FORMS
+            f"{file.name} holds {_kind(data)}, not an object", where=str(file), allowed=OBJECT_FORMS
         )
     if isinstance(data.get("annotations"), list) or "categories" in data:
         return _instances(data, file)
@@ -176,10 +172,11 @@ def read_objects(file: Path) -> dict[str, list[str]]:
 def _names(listed: object, image_id: str, file: Path) -> list[str]:
     inner = listed.get("objects") if isinstance(listed, dict) else listed
     if isinstance(inner, list):
-        names = [part.get("category") if isinstance(part, dict) else part for part in inner]
-        kept = {name for name in names if isinstance(name, str) and can_be_written(name)}
-        if all(isinstance(name, str) and name in kept for name in names):
-            return sorted(kept)
+        names: list[Any] = [
+            part.get("category") if isinstance(part, dict) else part for part in inner
+        ]
+        if all(isinstance(name, str) and can_be_written(name) for name in names):
+            return sorted(set(names))
     raise BadInput(
         f"the objects of image {image_id} in {file.name} are not a list of names",
         where=f"{file}, key {image_id}",
@@ -202,7 +199,7 @@ def _instances(data: dict[str, Any], file: Path) -> dict[str, list[str]]:
             problems.add(BadInput(what, where=where, allowed="ids that are listed"))
     if len(problems):
         raise next(iter(problems))
-    return {image_id: sorted(found) for image_id, found in shown.items()}
+    return {image_id: sorted(categories) for image_id, categories in shown.items()}
 
 
 def _category(name: object, where: str) -> str:
@@ -213,15 +210,14 @@ def _category(name: object, where: str) -> str:
 
 def listing(folder: Path) -> dict[str, str]:
     """Where each file of a folder and of its subfolders lies, by its name and by its path."""
-    found: dict[str, str] = {}
     inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    found.update((entry.name, entry.name) for entry in inside if not entry.is_dir())
+    places = {entry.name: entry.name for entry in inside if not entry.is_dir()}
     for subfolder in (entry for entry in inside if entry.is_dir()):
         for name in sorted(entry.name for entry in os.scandir(subfolder)):
             path = f"{subfolder.name}/{name}"
-            found[path] = path
-            found.setdefault(name, path)
-    return found
+            places[path] = path
+            places.setdefault(name, path)
+    return places
 
 
 def coco_id(file_name: str) -> str | None:
@@ -245,9 +241,9 @@ def usual_names(file_name: str, image_id: str) -> Iterable[str]:
         yield f"{number}.jpg"
 
 
-def find(file_name: str, image_id: str, found: Mapping[str, str]) -> str | None:
+def find(file_name: str, image_id: str, listed: Mapping[str, str]) -> str | None:
     """Where the file of an image lies in a `listing`; None where it is not there."""
-    return next((found[name] for name in usual_names(file_name, image_id) if name in found), None)
+    return next((listed[name] for name in usual_names(file_name, image_id) if name in listed), None)
 
 
 READER = CocoReader()

@@ -39,7 +39,7 @@ class Corpus:
 
     Its length is the number of images, and it gives out their pictures one after another.
 
-    `objects` is null for an image of which nobody said what it shows, and an empty list for one
+    `objects` is null for an image whose content is not known, and an empty list for one
     that shows nothing of interest. `skipped` tells what `skip_bad` left out.
     """
 
@@ -60,7 +60,7 @@ class Corpus:
         return Picture(self.image(image_id), self.root)
 
     def objects(self, image_id: str) -> frozenset[str] | None:
-        """The categories that an image shows, or None where nobody said."""
+        """The categories that an image shows, or None where that is not known."""
         listed = self._image_rows[image_id][5]
         return None if listed is None else frozenset(listed)
 
@@ -109,13 +109,13 @@ def make_corpus(
 
     Image rows have `id`, `uri` and what else of `IMAGE_COLUMNS` is known; caption rows have
     `id`, `image`, `text`, and `where` for messages. Bad rows are problems: a caption that is
-    empty or not text, an id that is there twice, a caption whose image is not in the corpus.
+    empty or not text, an id that occurs twice, a caption whose image is not in the corpus.
     """
     problems = Problems() if problems is None else problems
-    kept_images = _checked_images(images, problems)
-    kept_captions = _checked_captions(captions, kept_images, problems)
+    image_rows = _checked_images(images, problems)
+    caption_rows = _checked_captions(captions, image_rows, problems)
     problems.settle()
-    if not kept_captions:
+    if not caption_rows:
         raise BadInput(
             f"{name} has no captions" + (" left" if len(problems) else ""),
             where=str(root),
@@ -124,8 +124,8 @@ def make_corpus(
     return Corpus(
         name,
         root,
-        pl.DataFrame(list(kept_images.values()), schema=IMAGE_COLUMNS, orient="row"),
-        pl.DataFrame(kept_captions, schema=CAPTION_COLUMNS, orient="row"),
+        pl.DataFrame(list(image_rows.values()), schema=IMAGE_COLUMNS, orient="row"),
+        pl.DataFrame(caption_rows, schema=CAPTION_COLUMNS, orient="row"),
         about or {},
         tuple(problem.what for problem in problems),
     )
@@ -134,50 +134,43 @@ def make_corpus(
 def _checked_images(
     rows: Iterable[Mapping[str, Any]], problems: Problems
 ) -> dict[str, tuple[Any, ...]]:
-    kept: dict[str, tuple[Any, ...]] = {}
+    checked: dict[str, tuple[Any, ...]] = {}
     for row in rows:
-        if row["id"] in kept:
-            problems.add(
-                BadInput(
-                    f"the image id {row['id']!r} is there twice",
-                    where=str(row.get("where", row["uri"])),
-                    allowed="one row an image",
-                )
+        if row["id"] in checked:
+            problem = BadInput(
+                f"the image id {row['id']!r} occurs twice", allowed="one row an image"
             )
-            continue
-        if not can_be_written(row["id"], row["uri"], *(row.get("objects") or ())):
-            problems.add(
-                BadInput(
-                    f"the name of image {row['id']!a}, or of an object, is not Unicode text",
-                    where=str(row.get("where", row["uri"])),
-                    allowed="names that can be written as UTF-8",
-                    todo="rename the file or the object",
-                )
+        elif not can_be_written(row["id"], row["uri"], *(row.get("objects") or ())):
+            problem = BadInput(
+                f"the name of image {row['id']!a}, or of an object, is not Unicode text",
+                allowed="names that can be written as UTF-8",
+                todo="rename the file or the object",
             )
+        else:
+            checked[row["id"]] = tuple(row.get(column) for column in IMAGE_COLUMNS)
             continue
-        kept[row["id"]] = tuple(row.get(column) for column in IMAGE_COLUMNS)
-    return kept
+        problem.where = str(row.get("where", row["uri"]))
+        problems.add(problem)
+    return checked
 
 
 def _checked_captions(
     rows: Iterable[Mapping[str, Any]], images: Mapping[str, Any], problems: Problems
 ) -> list[tuple[str, str, str]]:
-    kept: list[tuple[str, str, str]] = []
-    seen: set[str] = set()
+    checked: dict[str, tuple[str, str, str]] = {}
     for row in rows:
         caption_id, image_id, text = row["id"], row["image"], row["text"]
-        problem = _caption_problem(caption_id, image_id, text, images, seen)
+        problem = _caption_problem(caption_id, image_id, text, images, checked)
         if problem is None:
-            seen.add(caption_id)
-            kept.append((caption_id, image_id, text))
+            checked[caption_id] = caption_id, image_id, text
         else:
             problem.where = str(row.get("where", ""))
             problems.add(problem)
-    return kept
+    return list(checked.values())
 
 
 def _caption_problem(
-    caption_id: str, image_id: str, text: object, images: Mapping[str, Any], seen: set[str]
+    caption_id: str, image_id: str, text: object, images: Mapping[str, Any], seen: Mapping[str, Any]
 ) -> BadInput | None:
     if not isinstance(text, str):
         shown = "missing" if text is None else f"{type(text).__name__} ({text!r}), not text"
@@ -195,7 +188,7 @@ def _caption_problem(
             todo="write the caption again",
         )
     if caption_id in seen:
-        return BadInput(f"the caption id {caption_id!r} is there twice", allowed="every id once")
+        return BadInput(f"the caption id {caption_id!r} occurs twice", allowed="every id once")
     if image_id not in images:
         return BadInput(
             f"caption {caption_id} belongs to image {image_id}, which is not in the corpus",

@@ -55,12 +55,12 @@ class FolderReader:
 
 def _files(folder: Path) -> set[str]:
     """The paths of all files inside, in posix form, hidden ones left out."""
-    found: set[str] = set()
+    files: set[str] = set()
     for inside, subfolders, names in os.walk(folder):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         place = Path(inside).relative_to(folder)
-        found.update((place / name).as_posix() for name in names if not name.startswith("."))
-    return found
+        files.update((place / name).as_posix() for name in names if not name.startswith("."))
+    return files
 
 
 def _pictures(files: set[str], folder: Path) -> list[str]:

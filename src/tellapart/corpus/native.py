@@ -72,7 +72,7 @@ def _check_ids(images: pl.DataFrame, captions: pl.DataFrame, folder: Path) -> No
         twice = table.filter(table["id"].is_duplicated())
         if twice.height:
             raise BadInput(
-                f"the {name} id {twice['id'][0]!r} is there twice",
+                f"the {name} id {twice['id'][0]!r} occurs twice",
                 where=str(folder / f"{name}s.parquet"),
                 allowed="every id once",
             )

@@ -110,8 +110,8 @@ class _Rows:
         title = f"row {number} of {self.path.name}"
         row = self._image(number, values, title)
         objects = _objects(values.get("objects"), title)
-        given = next((values[n] for n in CAPTION_IDS if values.get(n) is not None), None)
-        caption_id = f"{self.name}:{number}" if given is None else _id(given, title)
+        own_id = next((values[n] for n in CAPTION_IDS if values.get(n) is not None), None)
+        caption_id = f"{self.name}:{number}" if own_id is None else _id(own_id, title)
         image = self.images.setdefault(row["id"], row)
         if (image["sha256"] or image["uri"]) != (row["sha256"] or row["uri"]):
             raise BadInput(

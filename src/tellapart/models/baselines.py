@@ -18,7 +18,7 @@ from tellapart.corpus.world.scene import Scene, Statement, is_true
 from tellapart.corpus.world.world import scene_of
 from tellapart.errors import BadImage, BadInput
 from tellapart.models.model import AnyFloats, ChooserReply, NamedModel, ShownItem, ShownQuestion
-from tellapart.models.names import facts
+from tellapart.models.names import plain_info
 from tellapart.pictures import Picture
 from tellapart.text.ngram_model import UNKNOWN, NGramModel, Trigrams
 from tellapart.text.tokens import tokens
@@ -35,7 +35,7 @@ class Chance(NamedModel):
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.facts = facts("chance", seed=seed)
+        self.facts = plain_info("chance", seed=seed)
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One random number a pair, the same for the same pair."""
@@ -48,7 +48,7 @@ class ChanceChooser(NamedModel):
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.facts = facts("chance-chooser", seed=seed)
+        self.facts = plain_info("chance-chooser", seed=seed)
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One random option a question."""
@@ -64,7 +64,7 @@ class Constant(NamedModel):
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value
-        self.facts = facts("constant", value=value)
+        self.facts = plain_info("constant", value=value)
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """The same number for every pair."""
@@ -75,7 +75,7 @@ class ConstantChooser(NamedModel):
     """Always picks the option that is shown first."""
 
     def __init__(self) -> None:
-        self.facts = facts("constant-chooser")
+        self.facts = plain_info("constant-chooser")
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """Position 0, every time."""
@@ -94,7 +94,7 @@ class Blind(NamedModel):
 
     def __init__(self, order: int = 3) -> None:
         self.order = order
-        self.facts = facts("blind", order=order)
+        self.facts = plain_info("blind", order=order)
         self._fold_of_image: dict[str, int] = {}
         self._words = _Words(())
         self._by_fold: list[dict[str, None]] = []
@@ -190,7 +190,7 @@ class Oracle(NamedModel):
         if not 0 <= error <= 1:
             raise BadInput(f"error={error} is not a rate", allowed="0 to 1")
         self.error, self.seed = error, seed
-        self.facts = facts("oracle", error=error, seed=seed)
+        self.facts = plain_info("oracle", error=error, seed=seed)
         self._scenes: dict[str, Scene] = {}
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:

@@ -109,7 +109,7 @@ class Chat(NamedModel):
         place = position(text, prompt)
         if place is None:
             allowed = ", ".join(prompt.answers)
-            reason = "the reply is empty" if not text.strip() else "the reply is no answer"
+            reason = "the reply is empty" if not text.strip() else "the reply is not an answer"
             return ChooserReply(None, text=text, failure=f"{reason} (allowed: {allowed})")
         return ChooserReply(likeliest(tokens, prompt, place), text=text)
 
@@ -180,7 +180,7 @@ def letters(count: int) -> tuple[str, ...]:
 
 
 def wording() -> str:
-    """The hash of all that is said, for the run."""
+    """A hash of the wording, for the run."""
     return seeds.digest({str(ask): text for ask, text in WORDING.items()}, LETTER)
 
 
@@ -189,7 +189,7 @@ def data_url(picture: Picture) -> str:
 
     JPEG and PNG go out as they are stored. Other formats, parts of pictures, pictures that EXIF
     turns round (readers differ) and PNG files that carry text (the built-in world writes the
-    truth there) are encoded anew, as PNG without loss.
+    truth there) are encoded again, as PNG without loss.
     """
     from PIL import Image as Pillow
 

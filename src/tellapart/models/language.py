@@ -142,7 +142,7 @@ class TextClassifier(_Classifier):
 
 
 def _place(config: Any, label: str, name: str) -> int:
-    """The place of a label; of two the second is meant where nobody says."""
+    """The place of a label; of two the second is meant where none is named."""
     labels = {str(config.id2label[k]): k for k in sorted(config.id2label)}
     if not label and len(labels) <= 2:
         return len(labels) - 1

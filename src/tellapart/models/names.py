@@ -91,8 +91,8 @@ def canonical(
     return str(ModelName(scheme, rest, tuple(sorted(changed))))
 
 
-def facts(scheme: str, **options: Any) -> ModelInfo:
-    """What a model without weights says of itself."""
+def plain_info(scheme: str, **options: Any) -> ModelInfo:
+    """The record of a model without weights."""
     return ModelInfo(canonical(scheme, options), options)
 
 

@@ -141,7 +141,7 @@ def _check(description: Description, folder: Path) -> None:
     for name, value, allowed in choices:
         if value not in allowed:
             raise BadInput(
-                f"{value!r} is no {name}",
+                f"{value!r} is not a {name}",
                 where=str(folder / "model.json"),
                 allowed=", ".join(allowed),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -27,17 +28,23 @@ def own(module_object: str) -> Any:
             allowed="python:module:object, such as python:my_models:Brightness",
         )
     module = _module(module_name)
-    found: Any = module
+    target: Any = module
     for part in object_name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(target, part):
             raise BadInput(
                 f"the module {module_name!r} has no {object_name!r}",
                 where=str(getattr(module, "__file__", "")),
                 allowed=", ".join(n for n in vars(module) if not n.startswith("_")) or "nothing",
             )
-        found = getattr(found, part)
-    model = found if _is_model(found) else _made(found, module_object)
-    _named(model, f"python:{module_object}", module)
+        target = getattr(target, part)
+    model = target if _is_model(target) else _call(target, module_object)
+    file = getattr(module, "__file__", None)
+    source = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    # The run's model string is to build the model again, where the object can be changed: one that
+    # is frozen, or whose `facts` is a property, speaks for itself.
+    with suppress(AttributeError):
+        weights = model.facts.weights or source
+        model.facts = replace(model.facts, name=f"python:{module_object}", weights=weights)
     return model
 
 
@@ -59,9 +66,9 @@ def _module(name: str) -> ModuleType:
         ) from error
 
 
-def _made(found: Any, text: str) -> Any:
+def _call(target: Any, text: str) -> Any:
     try:
-        model = found() if callable(found) else found
+        model = target() if callable(target) else target
     except TypeError as error:
         raise BadInput(
             f"python:{text} cannot be called without arguments: {error}",
@@ -77,21 +84,11 @@ def _made(found: Any, text: str) -> Any:
     return model
 
 
-def _is_model(found: Any) -> bool:
-    if isinstance(found, type):
+def _is_model(target: Any) -> bool:
+    if isinstance(target, type):
         return False
     try:
-        kind_of(found)
+        kind_of(target)
     except TypeError:
         return False
-    return isinstance(found.facts, ModelInfo)
-
-
-def _named(model: Any, name: str, module: ModuleType) -> None:
-    """Make the run's model string one that builds the model again, where the object allows it."""
-    file = getattr(module, "__file__", None)
-    source = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
-    try:
-        model.facts = replace(model.facts, name=name, weights=model.facts.weights or source)
-    except AttributeError:  # frozen, or facts is a property: then it speaks for itself
-        return
+    return isinstance(target.facts, ModelInfo)

@@ -36,7 +36,7 @@ class Reference(NamedModel):
     not a caption of; `smoothing` is BLEU's. CIDEr's document frequencies are those of the corpus.
     """
 
-    cacheable = False  # else pictures would be told apart by their bytes, and had to be there
+    cacheable = False  # the cache knows pictures by their bytes, which need not be here
 
     def __init__(
         self,

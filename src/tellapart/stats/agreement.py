@@ -74,7 +74,7 @@ def cohen_kappa(
         raise BadInput(f"Cohen's kappa is of 2 raters, not {ratings.shape[1]}", allowed="2")
     whole = (ratings != MISSING).all(axis=1)
     ratings = ratings[whole]
-    k = _categories(ratings)
+    k = int(ratings.max(initial=-1)) + 1
     table = np.eye(k * k)[ratings[:, 0] * k + ratings[:, 1]]
 
     def kappa(totals: Floats) -> Floats:
@@ -199,7 +199,7 @@ def _agreement(
         value = float(statistic(features.sum(axis=0)))
         if not np.isfinite(value):
             raise BadInput(
-                "every rating is the same: agreement beyond chance cannot be told",
+                "every rating is the same: agreement beyond chance is not defined",
                 allowed="at least two categories in use",
                 todo="take the raw agreement",
             )
@@ -234,11 +234,7 @@ def _beyond(seen: Floats, by_chance: Floats) -> Floats:
     return np.asarray((seen - by_chance) / (1 - by_chance))
 
 
-def _categories(ratings: Ratings) -> int:
-    return int(ratings.max()) + 1 if ratings.size else 0
-
-
 def _category_counts(ratings: Ratings) -> Floats:
     """How many raters gave each unit each category, shape (units, categories)."""
-    every = range(max(1, _categories(ratings)))
+    every = range(max(1, int(ratings.max(initial=-1)) + 1))
     return np.stack([(ratings == k).sum(axis=1) for k in every], axis=1).astype(float)

@@ -100,7 +100,6 @@ def mean_interval(
     the sample size that is left if the units of a cluster are all alike (the largest possible
     design effect). The same is done where fewer than two clusters are there.
     """
-    _, clusters = np.unique(clusters, return_inverse=True)
     strata = np.zeros(len(values), dtype=np.intp)
     return strata_interval(values, strata, clusters, rng, resamples)
 

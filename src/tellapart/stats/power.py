@@ -31,7 +31,7 @@ def difference_error(sums: Floats, counts: Floats) -> float:
     k = len(sums)
     if k < 2:
         raise BadInput(
-            f"the spread between clusters cannot be told from {k} cluster",
+            f"the spread between clusters cannot be estimated from {k} cluster",
             allowed="two clusters or more",
         )
     sums, counts = sums.reshape(k, -1), counts.reshape(k, -1)

@@ -40,7 +40,7 @@ KINDS = {"images": "<f4", "texts": "<f4", "pairs": "<f8"}
 
 
 class Damaged(UserWarning):
-    """A part of a store was damaged; it is computed anew."""
+    """A part of a store was damaged; it is computed again."""
 
 
 class RowStore:
@@ -72,11 +72,11 @@ class RowStore:
                         self._warn(path)
                         cut(path, place)
                         break
-                    found = self._keys_at(file, place)
-                    if found is not None:
-                        numbers.append(np.full(len(found), len(self._places), np.int64))
+                    of_record = self._keys_at(file, place)
+                    if of_record is not None:
+                        numbers.append(np.full(len(of_record), len(self._places), np.int64))
                         self._places.append((len(self._files) - 1, place))
-                        keys.append(found)
+                        keys.append(of_record)
         every = np.concatenate(keys) if keys else np.empty((0, 2), np.uint64)
         number = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         row = np.concatenate([np.arange(len(k)) for k in keys]) if keys else number
@@ -127,13 +127,9 @@ class RowStore:
             bury(self._files[which], place)
         self._checked[number] = rows
         if len(self._checked) > KEPT and rows is not None:
-            self._forget()
+            # The oldest whole record goes; which ones are damaged stays known.
+            del self._checked[next(k for k, old in self._checked.items() if old is not None)]
         return rows
-
-    def _forget(self) -> None:
-        """Let the oldest whole record go (which ones are damaged is kept in mind)."""
-        oldest = next(number for number, rows in self._checked.items() if rows is not None)
-        del self._checked[oldest]
 
     def _file(self, which: int) -> BinaryIO | None:
         if which not in self._open:
@@ -150,19 +146,15 @@ class RowStore:
         if not len(keys):
             return
         if self._writer is None or self._writer.size > SEGMENT:
-            self._begin()
-        assert self._writer is not None
+            self._close_writer()
+            name = f"{time.time_ns():020d}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
+            self._writer = RecordWriter(self.folder / name)
         n, d = rows.shape
         self._writer.append(
             SHAPE.pack(n, d, self.dtype.itemsize),
             np.ascontiguousarray(keys, np.uint64).tobytes(),
             np.ascontiguousarray(rows, self.dtype).tobytes(),
         )
-
-    def _begin(self) -> None:
-        self._close_writer()
-        name = f"{time.time_ns():020d}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
-        self._writer = RecordWriter(self.folder / name)
 
     def _close_writer(self) -> None:
         if self._writer:
@@ -181,7 +173,7 @@ class RowStore:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"a part of {path} is damaged: it is thrown away and computed anew",
+                f"a part of {path} is damaged: it is removed and computed again",
                 Damaged,
                 stacklevel=2,
             )

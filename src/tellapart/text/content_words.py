@@ -4,32 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 from tellapart.items import Word
 from tellapart.text.english import plural
-from tellapart.text.parse import parse
 from tellapart.text.parses import Parse
-from tellapart.text.spacy_pipeline import DEFAULT, find_pipeline
 from tellapart.text.tokens import FUNCTION_WORDS, spans
 
 NOUNS = ("NOUN", "PROPN")
 CONTENT = (*NOUNS, "VERB", "ADJ", "ADV")
 """Parts of speech of content words; auxiliaries, numbers and function words are none."""
-
-
-class Tagger(Protocol):
-    """Finds content words; `name` goes into the card."""
-
-    @property
-    def name(self) -> str:
-        """What the card calls it."""
-        ...
-
-    def content_words(self, caption: str) -> tuple[Word, ...]:
-        """The content words in order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -57,23 +40,6 @@ class LexiconTagger:
             for start, end, word in spans(caption)
             if word not in FUNCTION_WORDS
         )
-
-
-@dataclass(frozen=True)
-class SpacyTagger:
-    """Content words by a spaCy pipeline's parts of speech; parses are kept in `cache`."""
-
-    model: str = DEFAULT
-    cache: Path | None = None
-
-    @property
-    def name(self) -> str:
-        """The pipeline in full."""
-        return find_pipeline(self.model).name
-
-    def content_words(self, caption: str) -> tuple[Word, ...]:
-        """The nouns, verbs, adjectives and adverbs."""
-        return content_words(parse([caption], model=self.model, cache=self.cache)[0])
 
 
 def content_words(parsed: Parse) -> tuple[Word, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 
@@ -167,31 +166,23 @@ _RULES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """`pattern` has one group that takes part in a match: the token."""
-
-    name: str
-    pattern: re.Pattern[str]
+Rules = tuple[tuple[str, re.Pattern[str]], ...]
+"""Names and patterns; of a pattern's groups the one that takes part in a match is the token."""
 
 
-def rules_at(character: str) -> tuple[Rule, ...]:
+@cache
+def rules_at(character: str) -> Rules:
     """The rules that may match text that begins with this character, first those that win ties."""
     if character in "0123456789":
         return _beginning_with("1")
     if character in "'\u2019\u0092&":
         return _beginning_with("'")
-    return _beginning_with("a" if _is_letter(character) else ".")
+    return _beginning_with("a" if re.match(LETTER, character) else ".")
 
 
 @cache
-def _is_letter(character: str) -> bool:
-    return re.match(LETTER, character) is not None
-
-
-@cache
-def _beginning_with(kind: str) -> tuple[Rule, ...]:
-    return tuple(Rule(name, re.compile(p)) for kinds, name, p in _RULES if kind in kinds)
+def _beginning_with(kind: str) -> Rules:
+    return tuple((name, re.compile(p)) for kinds, name, p in _RULES if kind in kinds)
 
 
 DROPPED = frozenset("'' ' `` ` . ? ! , : - -- ... ;".split())
@@ -252,7 +243,7 @@ def _one_line_each(captions: Sequence[str]) -> Sequence[str]:
     for k, caption in enumerate(captions):
         if not isinstance(caption, str):
             raise BadInput(
-                f"caption {k} is no text: {caption!r:.60}", allowed="texts, empty ones among them"
+                f"caption {k} is not text: {caption!r:.60}", allowed="texts (empty ones too)"
             )
     return [caption.replace("\n", " ") for caption in captions]
 
@@ -286,10 +277,10 @@ def _ruled_tokens(text: str, at: int, end: int) -> list[str]:
 def _ruled_token(text: str, at: int) -> tuple[str, int]:
     """The token at a place and where it ends; empty for a character that is no part of any."""
     longest, best, token = at, "", None
-    for rule in rules_at(text[at]):
-        match = rule.pattern.match(text, at)
+    for name, pattern in rules_at(text[at]):
+        match = pattern.match(text, at)
         if match and match.end() > longest:
-            longest, best, token = match.end(), rule.name, match
+            longest, best, token = match.end(), name, match
     if token is None or token.lastindex is None:
         return "", at + 1
     return _spelled(best, token[token.lastindex]), token.end(token.lastindex)

@@ -119,10 +119,6 @@ def parse_columns(source: str, texts: Sequence[str]) -> TokenColumns:
     """What spaCy says of some texts."""
     nlp = load_pipeline(source)
     docs = list(nlp.pipe(texts, batch_size=BATCH))
-    return _columns(docs, nlp.vocab.strings)
-
-
-def _columns(docs: list[Any], strings: Any) -> TokenColumns:
     names = ["IDX", "LENGTH", "HEAD", "LEMMA", "POS", "TAG", "DEP"]
     rows = [doc.to_array(names).reshape(-1, len(names)) for doc in docs]
     every = np.concatenate([*rows, np.empty((0, len(names)), np.uint64)])
@@ -132,7 +128,7 @@ def _columns(docs: list[Any], strings: Any) -> TokenColumns:
     coded: dict[str, Any] = {}
     for k, (column, table) in enumerate(CODED.items(), 3):
         numbers, codes = np.unique(every[:, k], return_inverse=True)
-        coded[table] = tuple(strings[int(number)] for number in numbers)
+        coded[table] = tuple(nlp.vocab.strings[int(number)] for number in numbers)
         coded[column] = codes.astype(np.int32)
     return TokenColumns(
         starts=starts,

@@ -169,9 +169,9 @@ def draw_examples(
     jobs = [(seed, k, min(k + CHUNK, number)) for k in range(0, number, CHUNK)]
     # Fresh processes: what the parent has loaded may hold threads, which a fork would break.
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        for (_, start, end), (drawn, made) in zip(jobs, pool.imap(_drawn, jobs), strict=True):
+        for (_, start, end), (drawn, examples) in zip(jobs, pool.imap(_draw, jobs), strict=True):
             images[start:end] = drawn
-            for k, one in enumerate(made, start):
+            for k, one in enumerate(examples, start):
                 for s in (0, 1):
                     ids = word_ids(one.texts[s], vocabulary())
                     words[k, s, :, : ids.shape[1]] = ids
@@ -182,14 +182,12 @@ def draw_examples(
     return ExampleArrays(images, words, shared, np.array(kinds))
 
 
-def _drawn(job: tuple[int, int, int]) -> tuple[npt.NDArray[np.uint8], list[NearMissExample]]:
+def _draw(job: tuple[int, int, int]) -> tuple[npt.NDArray[np.uint8], list[NearMissExample]]:
     seed, start, end = job
     painter, categories = StorybookPainter(), drawn_categories()
-    made = [example(seed, index, painter, categories) for index in range(start, end)]
-    images = np.stack(
-        [[pixels(painter.paint(scene), LOOK) for scene in one.scenes] for one in made]
-    )
-    return images, made
+    examples = [example(seed, index, painter, categories) for index in range(start, end)]
+    images = [[pixels(painter.paint(scene), LOOK) for scene in one.scenes] for one in examples]
+    return np.stack(images), examples
 
 
 def batches(

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -34,9 +33,6 @@ from tellapart.training.examples import (
     vocabulary,
 )
 from tellapart.training.towers import Shape, Towers, export
-
-B = TypeVar("B")
-B_contra = TypeVar("B_contra", contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ def train(plan: TrainingPlan, out: Path, *, overwrite: bool = False) -> dict[str
     began = time.perf_counter()
     torch.set_num_threads(plan.threads)
     with whole_folder(out, overwrite=overwrite) as folder, tempfile.TemporaryDirectory() as drawn:
-        examples = draw_examples(Path(drawn), plan.examples, plan.seed, plan.threads, _tell_drawn)
+        examples = draw_examples(Path(drawn), plan.examples, plan.seed, plan.threads, _report_drawn)
         seconds_drawing = time.perf_counter() - began
         held_out = examples.part(slice(0, plan.held_out))
         towers = fit(plan, examples.part(slice(plan.held_out, None)), held_out)
@@ -90,14 +86,14 @@ def fit(plan: TrainingPlan, examples: ExampleArrays, held_out: ExampleArrays) ->
     towers = Towers(plan.shape, 2 + len(vocabulary()))
     schedule = Schedule(plan.steps_an_epoch * plan.epochs, rate=plan.rate, bfloat16=plan.bfloat16)
 
-    def tell(step: TrainingStep) -> None:
-        if (step.number + 1) % 100 == 0:
-            print(f"step {step.number + 1:,} of {schedule.steps:,}: loss {step.loss:.3f}, "
-                  f"{step.seconds:.0f} s", flush=True)  # fmt: skip
-        if (step.number + 1) % plan.steps_an_epoch == 0:
+    def report(step: int, loss: float, seconds: float) -> None:
+        if step % 100 == 0:
+            done = f"step {step:,} of {schedule.steps:,}"
+            print(f"{done}: loss {loss:.3f}, {seconds:.0f} s", flush=True)
+        if step % plan.steps_an_epoch == 0:
             print(_table(group_scores(towers, held_out)), flush=True)
 
-    Loop(MatchTask(towers), schedule, tell).run(stream(plan, examples))
+    optimise(MatchTask(towers), schedule, stream(plan, examples), report)
     return towers
 
 
@@ -108,7 +104,7 @@ def stream(plan: TrainingPlan, examples: ExampleArrays) -> Iterator[TrainingBatc
         yield from batches(examples, plan.pairs_a_batch, rng, plan.leave_out)
 
 
-def _tell_drawn(phase: str, done: int, total: int) -> None:
+def _report_drawn(phase: str, done: int, total: int) -> None:
     if done % 2_000 == 0 or done == total:
         print(f"drawn: {done:,} of {total:,} pairs of scenes", flush=True)
 
@@ -117,19 +113,6 @@ def _table(scores: dict[str, float]) -> str:
     return "Group on held-out near misses: " + ", ".join(
         f"{kind} {100 * value:.1f}" for kind, value in scores.items()
     )
-
-
-class TrainingTask(Protocol[B_contra]):
-    """A model joined with its loss: all that the loop needs to know."""
-
-    @property
-    def model(self) -> nn.Module:
-        """What is trained."""
-        ...
-
-    def loss(self, batch: B_contra) -> Tensor:
-        """One number to make smaller."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -229,43 +212,34 @@ class Schedule:
         return self.rate * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingStep:
-    """What is told of a step as it is done."""
+def optimise(
+    task: MatchTask,
+    schedule: Schedule,
+    batches: Iterable[TrainingBatch],
+    report: Callable[[int, float, float], None] = lambda step, loss, seconds: None,
+) -> list[float]:
+    """Train until the schedule or the batches end; the losses of all steps.
 
-    number: int
-    loss: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Loop(Generic[B]):
-    """Training under a schedule; `tell` hears of every step."""
-
-    task: TrainingTask[B]
-    schedule: Schedule
-    tell: Callable[[TrainingStep], None] = lambda step: None
-
-    def run(self, batches: Iterable[B]) -> list[float]:
-        """Train until the schedule or the batches end; the losses of all steps."""
-        optimiser = torch.optim.AdamW(_groups(self.task.model, self.schedule.decay))
-        losses: list[float] = []
-        began = time.perf_counter()
-        self.task.model.train()
-        for number, batch in zip(range(self.schedule.steps), batches, strict=False):
-            for group in optimiser.param_groups:
-                group["lr"] = self.schedule.rate_at(number)
-            # Half the bits where that loses nothing; processors that know bfloat16 gain much.
-            with torch.autocast("cpu", torch.bfloat16, enabled=self.schedule.bfloat16):
-                loss = self.task.loss(batch)
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(self.task.model.parameters(), self.schedule.clip)
-            optimiser.step()
-            losses.append(loss.item())
-            self.tell(TrainingStep(number, losses[-1], time.perf_counter() - began))
-        self.task.model.eval()
-        return losses
+    `report` is called after each step, with its number (from 1), its loss and the seconds so far.
+    """
+    optimiser = torch.optim.AdamW(_groups(task.model, schedule.decay))
+    losses: list[float] = []
+    began = time.perf_counter()
+    task.model.train()
+    for step, batch in zip(range(schedule.steps), batches, strict=False):
+        for group in optimiser.param_groups:
+            group["lr"] = schedule.rate_at(step)
+        # Half the bits where that loses nothing; processors that know bfloat16 gain much.
+        with torch.autocast("cpu", torch.bfloat16, enabled=schedule.bfloat16):
+            loss = task.loss(batch)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(task.model.parameters(), schedule.clip)
+        optimiser.step()
+        losses.append(loss.item())
+        report(step + 1, losses[-1], time.perf_counter() - began)
+    task.model.eval()
+    return losses
 
 
 def _groups(model: nn.Module, decay: float) -> list[dict[str, object]]:
@@ -285,9 +259,9 @@ def main() -> None:
     )
     parser.add_argument("--epochs", type=int, default=TrainingPlan.epochs)
     parser.add_argument("--overwrite", action="store_true", help="replace what is in the folder")
-    given = parser.parse_args()
-    plan = TrainingPlan(seed=given.seed, examples=given.examples, epochs=given.epochs)
-    print(_table(train(plan, given.out, overwrite=given.overwrite)))
+    options = parser.parse_args()
+    plan = TrainingPlan(seed=options.seed, examples=options.examples, epochs=options.epochs)
+    print(_table(train(plan, options.out, overwrite=options.overwrite)))
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ class ImageTower(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Embed pictures."""
         x = self.seen(pixels)
-        told = self.project(self.narrow(x).flatten(1)) + self.project_mean(x.mean(1))
-        return functional.normalize(told.float(), dim=-1)
+        row = self.project(self.narrow(x).flatten(1)) + self.project_mean(x.mean(1))
+        return functional.normalize(row.float(), dim=-1)
 
     def seen(self, pixels: Tensor) -> Tensor:
         """What is where: (n, 49, width)."""

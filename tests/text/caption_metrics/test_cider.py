@@ -106,7 +106,7 @@ def test_what_holds_no_frequencies_is_refused(tmp_path):
     held = DocumentFrequencies.of([["a b"]], n=1)
     replace(held, counts=(held.counts[0][:1],)).save(tmp_path / "short.npz")
     for name in ("text.npz", "empty.npz", "other.npz", "one.npy", "short.npz"):
-        with pytest.raises(BadInput, match="these are no document frequencies"):
+        with pytest.raises(BadInput, match="these are not document frequencies"):
             DocumentFrequencies.load(tmp_path / name)
     with pytest.raises(BadInput, match="there are no document frequencies"):
         DocumentFrequencies.load(tmp_path / "missing.npz")

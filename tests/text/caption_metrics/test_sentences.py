@@ -95,7 +95,7 @@ def test_pairs_of_ids_are_told_apart_exactly():
 
 @pytest.mark.parametrize("bad", [None, 3, b"a"])
 def test_what_is_no_text_is_named(bad):
-    with pytest.raises(BadInput, match="sentence 1 is no text"):
+    with pytest.raises(BadInput, match="sentence 1 is not text"):
         Sentences.of(["a", bad])
 
 

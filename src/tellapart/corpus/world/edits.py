@@ -95,8 +95,8 @@ class EditContext:
     def _mention(self, k: int, colour: bool, size: bool) -> Mention:
         thing = self.scene.things[k]
         tell_size = size or (thing.size != "medium" and self.rng.random() < 0.25)
-        told = thing.colour if colour else ""
-        return Mention(thing.category, thing.count, told or None, thing.size if tell_size else None)
+        named = (thing.colour if colour else "") or None
+        return Mention(thing.category, thing.count, named, thing.size if tell_size else None)
 
     def index_of(self, mention: Mention) -> int:
         """Which thing of the scene a mention is about (categories are distinct there)."""
@@ -149,11 +149,8 @@ def replace_attribute(context: EditContext) -> Edited | None:
         if size is None:  # medium against big is no clear difference
             return None
         new = context.in_place_of(replace(old, size=size), old)
-        return (
-            before,
-            _with_mention(before, index, replace(mention, size=size)),
-            (context.with_things({k: new})),
-        )
+        after = _with_mention(before, index, replace(mention, size=size))
+        return before, after, context.with_things({k: new})
     colour = context.others(context.painter.colours, old.colour)
     after = _with_mention(before, index, replace(mention, colour=colour))
     return before, after, context.with_things({k: replace(old, colour=colour or old.colour)})
@@ -244,10 +241,8 @@ def add_attribute(context: EditContext) -> Edited | None:
         return None
     has, gets = (int(k) for k in context.rng.permutation(2))
     k = context.index_of(before.mentions[gets])
-    model, old = (
-        context.scene.things[context.index_of(before.mentions[has])],
-        context.scene.things[k],
-    )
+    model = context.scene.things[context.index_of(before.mentions[has])]
+    old = context.scene.things[k]
     if context.coloured:
         bare = tuple(replace(mention, colour=None) for mention in before.mentions)
         clause, new = OnlyClause("colour", model.colour, (has,)), replace(old, colour=model.colour)

@@ -6,14 +6,22 @@ word taken away (FOIL's T2) or put in (T3) can be judged like any other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tellapart.corpus.world import lexicon
-from tellapart.corpus.world.lexicon import BACKGROUNDS, COUNTS, RELATIONS, SIZE_WORDS, noun
+from tellapart.corpus.world.lexicon import (
+    BACKGROUNDS,
+    CATEGORIES,
+    COLOURS,
+    COUNTS,
+    RELATIONS,
+    SIZE_WORDS,
+    noun,
+)
 from tellapart.corpus.world.scene import Mention, OnlyClause, Relation, Statement
 from tellapart.text.english import article, plural
 from tellapart.text.tokens import tokens
@@ -212,7 +220,7 @@ class _Reader:
         elif kind == "background":
             self._close()
             self.background = str(value)
-        elif kind == "word" and self._open is not None and self._takes_name():
+        elif kind == "word" and self._open and (self._unknown or self._open.category is None):
             # Unknown words are the name of a category that the scene may or may not have.
             name = f"{self._open.category} {value}" if self._unknown else str(value)
             self._open, self._unknown = replace(self._open, category=name), True
@@ -230,9 +238,6 @@ class _Reader:
         self._only_name = ""
         if kind in ("colour", "size") and self._only_mentions:
             self.only = OnlyClause(kind, str(value), tuple(self._only_mentions))
-
-    def _takes_name(self) -> bool:
-        return self._unknown or (self._open is not None and self._open.category is None)
 
     def _extend(self, part: str, value: object) -> None:
         if self._open is None or self._open.category is not None or part == "count":
@@ -268,9 +273,9 @@ def _parts(words: list[str]) -> list[tuple[str, object]]:
     at = 0
     while at < len(words):
         for length in range(min(MAX_PHRASE, len(words) - at), 0, -1):
-            found = phrases.get(tuple(words[at : at + length]))
-            if found is not None and not (found[0] == "opener" and at > 0):
-                parts += [found] if found[0] != "opener" else []
+            part = phrases.get(tuple(words[at : at + length]))
+            if part is not None and not (part[0] == "opener" and at > 0):
+                parts += [part] if part[0] != "opener" else []
                 at += length
                 break
         else:
@@ -292,21 +297,18 @@ def _phrases() -> dict[tuple[str, ...], tuple[str, object]]:
     learn("only", "only", None)
     learn("only the", "only the", None)
     learn("an", "count", 1)
-    for number, wordings in lexicon.COUNTS.items():
-        for wording in wordings:
-            learn(wording, "count", number)
-    for size, wordings in lexicon.SIZE_WORDS.items():
-        for wording in wordings:
-            learn(wording, "size", size)
-    for colour in lexicon.COLOURS:
-        learn(colour, "colour", colour)
-    for relation, wordings in lexicon.RELATIONS.items():
-        for wording in wordings:
-            learn(wording, "relation", relation)
-    for background, wordings in lexicon.BACKGROUNDS.items():
-        for wording in wordings:
-            learn(wording, "background", background)
-    for category in lexicon.CATEGORIES.values():
+    tables: dict[str, Mapping[Any, tuple[str, ...]]] = {
+        "count": COUNTS,
+        "size": SIZE_WORDS,
+        "colour": {colour: (colour,) for colour in COLOURS},
+        "relation": RELATIONS,
+        "background": BACKGROUNDS,
+    }
+    for kind, table in tables.items():
+        for value, wordings in table.items():
+            for wording in wordings:
+                learn(wording, kind, value)
+    for category in CATEGORIES.values():
         for name in (category.name, *category.synonyms):
             learn(name, "category", category.name)
             learn(plural(name), "category", category.name)

@@ -7,7 +7,7 @@ margins, so that a person would agree. Standing on a thing also counts as being 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -59,7 +59,8 @@ class Scene:
     def from_json(cls, text: str) -> Scene:
         """The scene that `to_json` wrote."""
         data = json.loads(text)
-        return cls(data["background"], tuple(_thing(row) for row in data["things"]))
+        things = (Thing(**(row | {"box": tuple(row["box"])})) for row in data["things"])
+        return cls(data["background"], tuple(things))
 
     def what(self) -> tuple[Any, ...]:
         """The scene without places: what train and test scenes must not share."""
@@ -67,10 +68,6 @@ class Scene:
             self.background,
             *sorted((t.category, t.colour, t.size, t.count) for t in self.things),
         )
-
-
-def _thing(row: dict[str, Any]) -> Thing:
-    return Thing(row["category"], row["colour"], row["size"], row["count"], tuple(row["box"]))
 
 
 def group_size(size: str, count: int, extent: Box) -> tuple[float, float]:
@@ -108,19 +105,18 @@ def holds(relation: str, a: Box, b: Box, a_in_front: bool) -> bool:
     side_gap = max(left_gap, right_gap)
     above_gap, below_gap = b[1] - a[3], a[1] - b[3]
     overlap = stacked and beside and side_gap < -TOUCH and max(above_gap, below_gap) < -TOUCH
-    facts: dict[str, Callable[[], bool]] = {
-        "left": lambda: beside and left_gap >= 0,
-        "right": lambda: beside and right_gap >= 0,
-        "next": lambda: beside and 0 <= side_gap <= NEAR,
-        "far": lambda: beside and side_gap >= FAR,
-        "above": lambda: stacked and above_gap >= -TOUCH,
-        "below": lambda: stacked and below_gap >= -TOUCH,
-        "on": lambda: stacked and abs(above_gap) <= TOUCH,
-        "under": lambda: stacked and abs(below_gap) <= TOUCH,
-        "front": lambda: overlap and a_in_front,
-        "behind": lambda: overlap and not a_in_front,
-    }
-    return facts[relation]()
+    return {
+        "left": beside and left_gap >= 0,
+        "right": beside and right_gap >= 0,
+        "next": beside and 0 <= side_gap <= NEAR,
+        "far": beside and side_gap >= FAR,
+        "above": stacked and above_gap >= -TOUCH,
+        "below": stacked and below_gap >= -TOUCH,
+        "on": stacked and abs(above_gap) <= TOUCH,
+        "under": stacked and abs(below_gap) <= TOUCH,
+        "front": overlap and a_in_front,
+        "behind": overlap and not a_in_front,
+    }[relation]
 
 
 def _share(a0: float, a1: float, b0: float, b1: float) -> float:
@@ -240,9 +236,11 @@ class Mention:
         """Whether the phrase describes these things."""
         if self.category not in (None, thing.category, plural(thing.category)):
             return False
-        said = (self.count, self.colour, self.size)
-        are = (thing.count, thing.colour, thing.size)
-        return all(s is None or s == a for s, a in zip(said, are, strict=True))
+        return (
+            self.count in (None, thing.count)
+            and self.colour in (None, thing.colour)
+            and self.size in (None, thing.size)
+        )
 
 
 @dataclass(frozen=True, slots=True)

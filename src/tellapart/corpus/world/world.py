@@ -127,18 +127,15 @@ def _mention(thing: Thing, rng: np.random.Generator, detail: float) -> Mention:
 def true_relations(scene: Scene, a: int, b: int) -> list[str]:
     """The relations in which one thing stands to another; the plainest of those that coincide."""
     boxes = scene.things[a].box, scene.things[b].box
-    found = [name for name in RELATIONS if holds(name, *boxes, a_in_front=a > b)]
-    if "on" in found:
-        found.remove("above")
-    if "under" in found:
-        found.remove("below")
-    return found
+    true = [name for name in RELATIONS if holds(name, *boxes, a_in_front=a > b)]
+    implied = {"above": "on", "below": "under"}
+    return [name for name in true if implied.get(name) not in true]
 
 
 def captions(scene: Scene, rng: np.random.Generator, number: int = 5) -> list[str]:
     """Different true captions, from terse to detailed."""
     written: list[str] = []
-    for attempt in range(20 * number):
+    for _ in range(20 * number):
         detail = len(written) / max(1, number - 1)
         most = len(scene.things)
         count = min(most, 1 + int(rng.random() < 0.5 + 0.5 * detail) + int(rng.random() < detail))
@@ -149,7 +146,6 @@ def captions(scene: Scene, rng: np.random.Generator, number: int = 5) -> list[st
             written.append(text)
         if len(written) == number:
             break
-        del attempt
     return written
 
 

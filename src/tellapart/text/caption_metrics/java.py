@@ -39,14 +39,14 @@ def program(wanted_by: str, *path: str) -> Path:
             f"{wanted_by} comes with the package 'pycocoevalcap', which is not installed",
             todo="pip install 'tellapart[captions]'",
         )
-    found = Path(folders[0], *path)
-    if not found.exists():
+    file = Path(folders[0], *path)
+    if not file.exists():
         raise TellapartError(
-            f"{wanted_by} is not whole: {found.name} is missing",
-            where=str(found),
+            f"{wanted_by} is not whole: {file.name} is missing",
+            where=str(file),
             todo="install it again: pip install --force-reinstall pycocoevalcap",
         )
-    return found
+    return file
 
 
 Command = tuple[Sequence[str], Path]

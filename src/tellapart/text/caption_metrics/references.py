@@ -175,7 +175,7 @@ class DocumentFrequencies:
             return cls(index, counts, int(arrays["documents"]))
         except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, BadZipFile):
             raise BadInput(
-                "these are no document frequencies", where=str(path), todo="make them anew"
+                "these are not document frequencies", where=str(path), todo="make them again"
             ) from None
 
 

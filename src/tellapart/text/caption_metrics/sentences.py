@@ -76,7 +76,7 @@ def _joined(tokenised: Sequence[str]) -> str:
     except TypeError:
         k, bad = next((k, s) for k, s in enumerate(tokenised) if not isinstance(s, str))
         raise BadInput(
-            f"sentence {k} is no text: {bad!r:.60}", allowed="tokens with spaces between"
+            f"sentence {k} is not text: {bad!r:.60}", allowed="tokens with spaces between"
         ) from None
     if text.count("\n") != len(tokenised) - 1:
         text = "\n".join(sentence.replace("\n", " ") for sentence in tokenised)
