@@ -52,24 +52,25 @@ def agreement_rows(
 
     Tasks have two judgements or more; those of one cluster are resampled together.
     """
-    for about, coded in _codings(question, tasks):
-        yield from _rows(_Coding(stage, about, question.ordinal, coded, clusters, seed))
+    for about, categories in _codings(question, tasks):
+        kappas = []
+        for measure, people, coefficient, ratings, groups in _coefficients(
+            categories, clusters, question.ordinal
+        ):
+            path = (stage, about, measure, people)
+            try:
+                value = coefficient(ratings, groups, seeds.rng(seed, "agreement", *path))
+            except BadInput:  # not defined: too few judgements, or all alike
+                continue
+            row = AgreementRow(*path, value.value, value.low, value.high, value.n)
+            kappas += [row] if measure == COHEN else []
+            yield row
+        if len(kappas) > 1:
+            yield _mean(kappas)
 
 
 Categories = list[dict[str, int]]
 """For each task the category that each person put it into."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Coding:
-    """Judgements of a stage as categories, by what counts as the same answer."""
-
-    stage: str
-    about: str
-    ordinal: bool
-    categories: Categories
-    clusters: Ints
-    seed: int
 
 
 def _codings(
@@ -106,42 +107,21 @@ def _category(question: QuestionType, task: JudgedTask, choice: str) -> str:
     return f"thing {sorted(things.values()).index(things[choice])}" if choice in things else choice
 
 
-def _rows(coding: _Coding) -> Iterator[AgreementRow]:
-    by_place, clusters = _by_place(coding.categories), coding.clusters
+Coefficient = tuple[str, str, Callable[..., Agreement], Ratings, Ints]
+"""The measure, whose agreement it is, the function, and what it is given: ratings and clusters."""
+
+
+def _coefficients(categories: Categories, clusters: Ints, ordinal: bool) -> Iterator[Coefficient]:
+    by_place = _by_place(categories)
     full = (by_place != MISSING).sum(axis=1) == by_place.shape[1]
-    every: list[tuple[str, Callable[..., Agreement], Ratings, Ints]] = [
-        ("raw agreement", raw_agreement, by_place, clusters),
-        ("Fleiss' kappa", fleiss_kappa, by_place[full], clusters[full]),
-        ("Krippendorff's alpha", krippendorff_alpha, by_place, clusters),
-    ]
-    if coding.ordinal:
-        every.append(("Krippendorff's alpha, ordinal", ordinal_alpha, by_place, clusters))
-    for measure, coefficient, ratings, groups in every:
-        yield from _row(coding, (measure, "all"), coefficient, ratings, groups)
-    kappas = []
-    for pair in _pairs(coding.categories):
-        ratings = np.array([[row.get(one, MISSING) for one in pair] for row in coding.categories])
-        for kappa in _row(coding, (COHEN, " and ".join(pair)), cohen_kappa, ratings, clusters):
-            kappas.append(kappa)
-            yield kappa
-    if len(kappas) > 1:
-        yield _mean(kappas)
-
-
-def _row(
-    coding: _Coding,
-    name: tuple[str, str],
-    coefficient: Callable[..., Agreement],
-    ratings: Ratings,
-    clusters: Ints,
-) -> Iterator[AgreementRow]:
-    """One row, or none where the coefficient is not defined (too few judgements, or all alike)."""
-    path = (coding.stage, coding.about, *name)
-    try:
-        agreement = coefficient(ratings, clusters, seeds.rng(coding.seed, "agreement", *path))
-    except BadInput:
-        return
-    yield AgreementRow(*path, agreement.value, agreement.low, agreement.high, agreement.n)
+    yield "raw agreement", "all", raw_agreement, by_place, clusters
+    yield "Fleiss' kappa", "all", fleiss_kappa, by_place[full], clusters[full]
+    yield "Krippendorff's alpha", "all", krippendorff_alpha, by_place, clusters
+    if ordinal:
+        yield "Krippendorff's alpha, ordinal", "all", ordinal_alpha, by_place, clusters
+    for pair in _pairs(categories):
+        ratings = np.array([[row.get(one, MISSING) for one in pair] for row in categories])
+        yield COHEN, " and ".join(pair), cohen_kappa, ratings, clusters
 
 
 def _by_place(categories: Categories) -> Ratings:

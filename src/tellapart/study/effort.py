@@ -6,7 +6,6 @@ over all ways in which an item's judgements can fall; nothing is simulated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import ceil, comb
 from typing import Annotated, Any
@@ -94,21 +93,18 @@ def plan_effort(
 ) -> EffortTable:
     """What each number of judgements gives and costs."""
     _check(effort, judgements)
-    rows = []
-    for number in judgements:
-        right = 1 - effort.error
-        people = max(number, ceil(effort.items * number / effort.at_most))
-        rows.append(
-            EffortRow(
-                number,
-                majority_right(effort.error, number),
-                right**number,
-                1 - effort.error**number,
-                people,
-                effort.items * number * effort.seconds / 3600,
-            )
+    rows = tuple(
+        EffortRow(
+            judgements=number,
+            majority=majority_right(effort.error, number),
+            unanimity=(1 - effort.error) ** number,
+            at_least_one=1 - effort.error**number,
+            people=max(number, ceil(effort.items * number / effort.at_most)),
+            hours=effort.items * number * effort.seconds / 3600,
         )
-    return EffortTable(effort, expected_kappa(effort.error, effort.options), tuple(rows))
+        for number in judgements
+    )
+    return EffortTable(effort, expected_kappa(effort.error, effort.options), rows)
 
 
 def majority_right(error: float, judgements: int) -> float:
@@ -138,16 +134,11 @@ def expected_kappa(error: float, options: int, alike: int = 2) -> float:
 
 
 def _check(effort: StudyEffort, judgements: tuple[int, ...]) -> None:
-    for problem in _problems(effort, judgements):
-        raise problem
-
-
-def _problems(effort: StudyEffort, judgements: tuple[int, ...]) -> Iterator[BadInput]:
     if not 0 <= effort.error < 1:
-        yield BadInput(f"error = {effort.error}", allowed="0 or more, less than 1")
+        raise BadInput(f"error = {effort.error}", allowed="0 or more, less than 1")
     if effort.options < 2:
-        yield BadInput(f"{effort.options} possible answers", allowed="2 or more")
+        raise BadInput(f"{effort.options} possible answers", allowed="2 or more")
     if effort.items < 1 or effort.at_most < 1:
-        yield BadInput("nothing to judge", allowed="at least 1 item, at least 1 for each person")
+        raise BadInput("nothing to judge", allowed="at least 1 item, at least 1 for each person")
     if not judgements or not all(1 <= one <= MOST_JUDGEMENTS for one in judgements):
-        yield BadInput(f"{judgements} judgements", allowed=f"1 to {MOST_JUDGEMENTS}, such as 1,3,5")
+        raise BadInput(f"{judgements} judgements", allowed=f"1 to {MOST_JUDGEMENTS}, such as 1,3,5")

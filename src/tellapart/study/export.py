@@ -16,14 +16,13 @@ from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_
 from tellapart.errors import BadInput
 from tellapart.files import whole_file, whole_folder, write_json, write_parquet
 from tellapart.items import Item, Origin
-from tellapart.questions import Ask, Question, questions
+from tellapart.questions import Ask, questions
 from tellapart.score.engine import versions
 from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
 from tellapart.study.questions.question import (
     ItemMaking,
     JudgedTask,
     KeptTask,
-    QuestionType,
 )
 from tellapart.study.results import StudyRecord, StudyResults, read_record, results_of
 from tellapart.study.store import schema as t
@@ -41,8 +40,8 @@ MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
     """Write a folder: judgements.parquet, results.json, benchmark/, verified/ and people/.
 
-    `people/` is a run on `benchmark/` like any model's; `people-majority/` is there where an item
-    has several judgements. What the questions asked do not allow is left out, and said.
+    `people/` is a run on `benchmark/` like any model's; `people-majority/` is written where an item
+    has several judgements. What the questions asked do not allow is left out and listed.
     """
 
     def job(conn: Connection) -> tuple[pl.DataFrame, StudyRecord]:
@@ -134,9 +133,15 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
         question = asked.get((task.matter.item, task.matter.question))
         if question is None or not task.judgements:
             continue
-        trials = _majority(task) if majority else _each(task, question)
+        every = list(range(len(question.options)))
+        trials = [(list(one.order) or every, one.choice) for one in task.judgements]
+        if majority:
+            votes = Counter(one.choice for one in task.judgements).most_common(2)
+            drawn = len(votes) > 1 and votes[0][1] == votes[1][1]
+            trials = [([], "draw" if drawn else votes[0][0])]
         for trial, (order, choice) in enumerate(trials):
-            rows.append(_answer_row(task, types[task.stage], trial, order, choice))
+            option = types[task.stage].model_option(choice)
+            rows.append((question.item.id, question.id, trial, order, option, "answered", choice))
     if not rows:
         raise BadInput(
             "nobody has answered a question that models are asked",
@@ -153,24 +158,6 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
         notes={"people": len(_people(record))},
     )
     return Run(card, benchmark, scores_frame([]), answers_frame(rows))
-
-
-def _each(task: JudgedTask, question: Question) -> Iterator[tuple[list[int], str]]:
-    for one in task.judgements:
-        yield list(one.order) or list(range(len(question.options))), one.choice
-
-
-def _majority(task: JudgedTask) -> Iterator[tuple[list[int], str]]:
-    votes = Counter(one.choice for one in task.judgements).most_common(2)
-    drawn = len(votes) > 1 and votes[0][1] == votes[1][1]
-    yield [], "draw" if drawn else votes[0][0]
-
-
-def _answer_row(
-    task: JudgedTask, question: QuestionType, trial: int, order: list[int], choice: str
-) -> tuple[Any, ...]:
-    name = (task.matter.item, task.matter.question)
-    return *name, trial, order, question.model_option(choice), "answered", choice
 
 
 def save_verified(record: StudyRecord, out: Path, *, overwrite: bool = False) -> Benchmark:

@@ -23,7 +23,7 @@ from tellapart.study.plan import StudyPlan
 from tellapart.study.questions.question import JudgedTask, Judgement, Matter
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStudy
-from tellapart.text.table_text import aligned
+from tellapart.text.table_text import aligned, percent
 from tellapart.types import Ints
 
 MOST_SHOWN = 10
@@ -134,11 +134,7 @@ def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
     """Every figure of every stage, as its question counts them."""
     every = []
     for stage in record.plan.stages:
-        tasks = [
-            task
-            for task in record.of_stage(stage.name)
-            if task.state == "closed" and task.judgements
-        ]
+        tasks = [t for t in record.of_stage(stage.name) if t.state == "closed" and t.judgements]
         for share in stage.question.figures(tasks):
             if not share.rows:
                 continue
@@ -146,9 +142,8 @@ def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
             values = np.array([right for _, right in share.rows], float)
             clusters = record.clusters([task for task, _ in share.rows])
             interval = mean_interval(values, clusters, seeds.rng(seed, "figures", *name))
-            every.append(
-                Figure(*name, float(values.mean()), interval.low, interval.high, len(values))
-            )
+            mean = float(values.mean())
+            every.append(Figure(*name, mean, interval.low, interval.high, len(values)))
     return every
 
 
@@ -207,10 +202,6 @@ def results_of(record: StudyRecord, left_out: tuple[str, ...] = ()) -> StudyResu
     )
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
-
-
 def _funnel_table(steps: tuple[FunnelStep, ...]) -> str:
     heads = ("stage", "question", "items", "decided", "kept", "dropped", "judgements")
     rows: list[tuple[str, ...]] = [heads]
@@ -223,8 +214,8 @@ def _funnel_table(steps: tuple[FunnelStep, ...]) -> str:
 def _figure_table(figures: tuple[Figure, ...]) -> str:
     rows = [("stage", "of", "right", "%", "95% interval", "n")]
     for one in figures:
-        interval = f"{_percent(one.low)} - {_percent(one.high)}"
-        rows.append((one.stage, one.about, one.how, _percent(one.value), interval, f"{one.n:,}"))
+        interval = f"{percent(one.low)} - {percent(one.high)}"
+        rows.append((one.stage, one.about, one.how, percent(one.value), interval, f"{one.n:,}"))
     return aligned(rows, {0, 1, 2})
 
 

@@ -40,10 +40,8 @@ CONNECTIONS = 6
 AGAIN = {"40001", "40P01", "23505"}
 """PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
 ATTEMPTS = 4
-
-
 Outcome = tuple["Future[Any]", Any, BaseException | None]
-"""What a job gave, or why it gave nothing."""
+"""What a job returned, or why it failed."""
 
 
 class Gone(TellapartError):
@@ -55,7 +53,7 @@ class Interrupted(Gone):
 
 
 class Database(Protocol):
-    """Runs jobs; a result that is there is on the disk."""
+    """Runs jobs; what a finished job wrote is on the disk."""
 
     engine: Engine
 
@@ -94,12 +92,9 @@ class SQLite:
     """One writer thread with its own connection; readers beside it (WAL)."""
 
     def __init__(self, url: str) -> None:
-        self.engine = create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
-        event.listen(self.engine, "connect", _prepare_sqlite)
-        event.listen(self.engine, "begin", _begin_immediate)
-        self._reading = create_engine(url, pool_size=2, max_overflow=2, hide_parameters=True)
-        event.listen(self._reading, "connect", _prepare_sqlite)
-        event.listen(self._reading, "begin", _begin_deferred)
+        # the writer locks the file when it begins: a lock taken later could be refused halfway
+        self.engine = _sqlite_engine(url, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
+        self._reading = _sqlite_engine(url, "BEGIN", pool_size=2, max_overflow=2)
         self._jobs: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(2, "study-reader")
         self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
@@ -242,12 +237,11 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _begin_deferred(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+def _sqlite_engine(url: str, begin: str, **pool: int) -> Engine:
+    engine = create_engine(url, hide_parameters=True, **pool)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine
 
 
 def new_value(column: Column[Any]) -> BindParameter[Any]:
