@@ -26,7 +26,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.options import Help
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -93,18 +95,14 @@ def module_of(verb: str) -> str:
     return f"tellapart.verbs.{verb}{'_' if verb in ('import', 'list') else ''}"
 
 
-def _to_json(result: Any) -> Any:
-    return result.to_json()
-
-
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A function of the Python API and how its result is told on the command line.
+    """A function of the Python API and how its result is printed on the command line.
 
     `text` and `json` turn the result into what is printed (default: `str`, and its `to_json()`);
     `notes` are lines for stderr, `code` is the exit code. Those of them that take a second
-    argument get what was given: an object with the function's parameters (`given.out`) and the
-    fields of `flags`, a dataclass of flags that only bear on what is printed (`given.latex`).
+    argument get an object with the function's parameters (`given.out`) and the fields of `flags`,
+    a dataclass of flags that only affect what is printed (`given.latex`).
     A verb that `resumes` goes on where it was stopped when the same command is given again.
     """
 
@@ -112,7 +110,7 @@ class Verb:
     _: KW_ONLY
     example: str
     text: Callable[..., str] = str
-    json: Callable[..., Any] = _to_json
+    json: Callable[..., Any] = lambda result: result.to_json()
     notes: Callable[..., Iterable[str]] = lambda result: ()
     code: Callable[..., int] = lambda result: 0
     flags: type | None = None
@@ -122,6 +120,22 @@ class Verb:
     def about(self) -> str:
         """The first line of what the function says of itself."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+
+BenchmarkSource = Annotated["Benchmark | Path | str", Help("A benchmark's folder, or its name.")]
+OutFolder = Annotated[Path | str, Help("Folder to write to.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFlags:
+    """How a table of results is printed."""
+
+    latex: Annotated[bool, Help("Print a LaTeX table instead.")] = False
+
+
+def table_text(result: Any, given: Any) -> str:
+    """A result that has a table, as text or as LaTeX."""
+    return str(result.to_latex() if given.latex else result)
 
 
 def open_benchmark(where: Benchmark | Path | str) -> Benchmark:

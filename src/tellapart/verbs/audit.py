@@ -14,11 +14,11 @@ from tellapart.corpus.reader import ReadOptions
 from tellapart.errors import BadInput
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs import Verb, open_benchmark, open_corpus
+from tellapart.verbs import BenchmarkSource, Verb, open_benchmark, open_corpus
 
 
 def audit(
-    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    benchmark: BenchmarkSource,
     *,
     corpus: Annotated[
         Corpus | Path | str | None, Help("Captions (and objects) to hold FOIL's own rules against.")

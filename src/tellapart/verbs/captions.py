@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.measures.caption_judge import CaptionOptions, Results, judge_captions
 from tellapart.measures.caption_scores import CaptionScores, check_table_name, write_per_image
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs import Verb
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionFlags:
-    """How the scores are printed."""
-
-    latex: Annotated[bool, Help("Print a LaTeX table instead.")] = False
+from tellapart.verbs import TableFlags, Verb, table_text
 
 
 def captions(
@@ -51,14 +43,10 @@ def captions(
     return scores
 
 
-def _text(scores: CaptionScores, given: Any) -> str:
-    return scores.to_latex() if given.latex else str(scores)
-
-
 VERB = Verb(
     captions,
     example="tellapart captions mine.json other.json --references captions_val2014.json",
-    text=_text,
-    flags=CaptionFlags,
+    text=table_text,
+    flags=TableFlags,
     resumes=True,
 )

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from tellapart.options import Help, Seed
-from tellapart.verbs import Verb
+from tellapart.verbs import TableFlags, Verb, table_text
 from tellapart.verbs.measure import MeasureNames, On, Runs, Ties
 
 if TYPE_CHECKING:
     from tellapart.measures.comparison import Comparison
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareFlags:
-    """How a comparison is printed."""
-
-    latex: Annotated[bool, Help("Print a LaTeX table instead.")] = False
 
 
 def compare(
@@ -56,6 +48,6 @@ def compare(
 VERB = Verb(
     compare,
     example="tellapart compare runs --measure Group --by-kind",
-    text=lambda found, given: found.to_latex() if given.latex else str(found),
-    flags=CompareFlags,
+    text=table_text,
+    flags=TableFlags,
 )

@@ -112,9 +112,8 @@ def demo(
     out = Path(out)
     _check_free(out)
     corpus = world(
-        out / "world", scenes=scenes, seed=seed, part="test", overwrite=True,
-        progress=progress,
-    )  # fmt: skip
+        out / "world", scenes=scenes, seed=seed, part="test", overwrite=True, progress=progress
+    )
     benchmarks = []
     for what, verifier in BENCHMARKS.items():
         options = BuildOptions(seed=seed, verifier=verifier, overwrite=True)
@@ -123,17 +122,10 @@ def demo(
     how = EvaluateOptions(seed=seed, overwrite=True)
     runs = evaluate(models, benchmarks, out / "runs", how, progress)
     scores, halved = measure(runs), measure(runs, ties="half")
-    page = report(
-        runs, out / "report.html", ReportOptions(title="tellapart demo"), progress
-    )  # fmt: skip
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        names = ", ".join(missing)
-        people: PeoplePart | str = (
-            f"people: left out, {names} not installed (pip install tellapart[study])"
-        )
-    else:
-        people = people_part(corpus, out, seed, progress)
+    page = report(runs, out / "report.html", ReportOptions(title="tellapart demo"), progress)
+    missing = ", ".join(name for name in NEEDED if find_spec(name) is None)
+    left_out = f"people: left out, {missing} not installed (pip install tellapart[study])"
+    people = left_out if missing else people_part(corpus, out, seed, progress)
     return Demonstration(scores, halved, people, page)
 
 
@@ -144,7 +136,7 @@ def _check_free(out: Path) -> None:
     strange = sorted(p.name for p in out.iterdir() if p.name not in PARTS)
     if not out.is_dir() or strange:
         raise BadInput(
-            f"{out} holds something else than a demo: {', '.join(strange[:3])}",
+            f"{out} holds something other than a demo: {', '.join(strange[:3])}",
             allowed="a path that does not exist yet, or the folder of an earlier demo",
             todo="name another folder: tellapart demo OUT",
         )
@@ -178,17 +170,14 @@ def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> Peo
             simulate(
                 study, url, crowd, lambda _, done, total: progress("people answer", done, total)
             )
-        found = write_results(study, out / "people", overwrite=True)
-    picked, checked = found.funnel
-    alphas = [
-        row
-        for row in found.agreement
-        if row.stage == "verify" and row.measure == "Krippendorff's alpha"
-    ]
-    if not alphas:
+        results = write_results(study, out / "people", overwrite=True)
+    picked, checked = results.funnel
+    wanted = ("verify", "Krippendorff's alpha")
+    alpha = next((row for row in results.agreement if (row.stage, row.measure) == wanted), None)
+    if alpha is None:
         raise TellapartError("the simulated people verified nothing", todo="draw more scenes")
     return PeoplePart(
-        picked.came, picked.kept, checked.kept, alphas[0].value, alphas[0].low, alphas[0].high,
+        picked.came, picked.kept, checked.kept, alpha.value, alpha.low, alpha.high,
         expected_kappa(ERROR, ANSWERS), out / "people" / "verified",
     )  # fmt: skip
 

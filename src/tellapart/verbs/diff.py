@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-from tellapart.options import Help
-from tellapart.verbs import Verb, open_benchmark
-
-if TYPE_CHECKING:
-    from tellapart.benchmark.benchmark import Benchmark
+from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +38,7 @@ class BenchmarkDifference:
         return "\n".join(lines)
 
 
-def diff(
-    first: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
-    second: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
-) -> BenchmarkDifference:
+def diff(first: BenchmarkSource, second: BenchmarkSource) -> BenchmarkDifference:
     """Say what sets two benchmarks apart, item by item."""
     a, b = (open_benchmark(one).items.frame.select("id", "content") for one in (first, second))
     common = a.join(b, on="id", how="inner", suffix="_b", maintain_order="left")

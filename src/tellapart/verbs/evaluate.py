@@ -48,11 +48,11 @@ class EvaluateOptions:
     def check(self) -> None:
         """Raise where a number makes no sense."""
         if self.limit is not None and self.limit < 1:
-            raise BadInput(f"a limit of {self.limit} items is none", allowed="1 or more")
+            raise BadInput(f"a limit of {self.limit} items", allowed="1 or more")
         if self.batch_size < 1:
-            raise BadInput(f"a batch of {self.batch_size} inputs is none", allowed="1 or more")
+            raise BadInput(f"a batch size of {self.batch_size}", allowed="1 or more")
         if self.trials < 1:
-            raise BadInput(f"asking {self.trials} times is not asking", allowed="1 or more")
+            raise BadInput(f"{self.trials} trials", allowed="1 or more")
 
     def settings(self) -> Settings:
         """What the engine needs of them."""
@@ -111,9 +111,9 @@ def evaluate(
             model = load(name) if isinstance(name, str) else name
             desk = work.desk(model)
             runs.append(_evaluate_one(model, tasks, Path(out), options, progress, desk))
-    for run in (run for found in runs for run in found):
+    for run in (run for of_model in runs for run in of_model):
         _warn(run)
-    return [found[k] for k in range(len(tasks)) for found in runs]
+    return [of_model[k] for k in range(len(tasks)) for of_model in runs]
 
 
 def _evaluate_one(
@@ -140,17 +140,15 @@ def _evaluate_one(
         else None
         for folder, task in zip(folders, tasks, strict=True)
     ]
-    if options.retry_failed:
-        done = [run is not None and not _failed(run) for run in earlier]
-    else:
-        done = [run is not None for run in earlier]
+    retry = options.retry_failed
+    done = [run is not None and not (retry and _failed(run)) for run in earlier]
     if all(done):
         return [run for run in earlier if run is not None]
     runs: list[Run] = []
     started = time.perf_counter()
     report: Progress = lambda phase, n, total: progress(f"{name}: {phase}", n, total)  # noqa: E731
-    made = run_tasks(model, tasks, options.settings(), report, desk, earlier)
-    for run, old, folder, ready in zip(made, earlier, folders, done, strict=True):
+    new = run_tasks(model, tasks, options.settings(), report, desk, earlier)
+    for run, old, folder, ready in zip(new, earlier, folders, done, strict=True):
         if ready and old is not None:
             runs.append(old)
             continue

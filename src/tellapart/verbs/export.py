@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadImage
 from tellapart.options import Help, Overwrite
-from tellapart.verbs import Verb, open_benchmark
+from tellapart.verbs import BenchmarkSource, OutFolder, Verb, open_benchmark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,8 +52,8 @@ CONTEXT = {
 
 
 def export(
-    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
-    out: Annotated[Path | str, Help("Folder to write to.")],
+    benchmark: BenchmarkSource,
+    out: OutFolder,
     *,
     look: Annotated[
         bool, Help("Put the pictures into the file.", alias="--images/--no-images")

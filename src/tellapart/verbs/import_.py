@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from tellapart.errors import BadInput, Problems
 from tellapart.options import Help, Overwrite, SkipBad
-from tellapart.verbs import Verb, open_benchmark
+from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 from tellapart.verbs.evaluate import runs_json, runs_text
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from tellapart.benchmark.benchmark import Benchmark
     from tellapart.score.answer_tables import AnswerTable
     from tellapart.score.run import Run
 
 
 def import_scores(
-    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    benchmark: BenchmarkSource,
     table: Annotated[Path | str, Help("CSV, TSV, JSONL or Parquet, also .gz.")],
     *,
     name: Annotated[str, Help("What to call the model.")],
@@ -40,10 +39,10 @@ def import_scores(
     or item, question, choice; or item (or caption, negative_caption) and a column of true and false
     for each question (caption@0 or Ipos2T ... or correct); or BISON's predictions file.
 
-    In Python as on the command line every cell (or question) of every item must be there once. With
-    `skip_bad` rows that fit nothing are left out and listed, cells that are missing are recorded as
-    failures, and items that are missing altogether are not covered by the run. `scored_cells`
-    decides the chance level of joint measures.
+    In Python as on the command line every cell (or question) of every item is needed once. With
+    `skip_bad` rows that fit nothing are left out and listed, missing cells are recorded as
+    failures, and missing items are not covered by the run. `scored_cells` decides the chance
+    level of joint measures.
     """
     from tellapart.score.engine import versions
     from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame

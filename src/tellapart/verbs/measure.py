@@ -63,13 +63,13 @@ def _guesses(given: Any) -> dict[Key, str]:
     from tellapart.measures.scores import read_runs
 
     benchmarks = [run.benchmark for run in read_runs(given.runs, given.on)]
-    found = {}
+    guesses = {}
     for benchmark in {b.sha256: b for b in benchmarks}.values():
         for best in guessable(benchmark, resamples=100).rows:
             own = best.estimate
             key = (own.benchmark, own.measure, own.kind)
-            found[key] = f"{100 * own.value:.1f} by {best.cue}"
-    return found
+            guesses[key] = f"{100 * own.value:.1f} by {best.cue}"
+    return guesses
 
 
 def _text(scores: Scores, given: Any) -> str:

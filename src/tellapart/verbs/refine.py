@@ -15,7 +15,7 @@ from tellapart import registry
 from tellapart.errors import BadInput
 from tellapart.options import Cache, Help, Overwrite, Seed, UseCache
 from tellapart.types import Progress, silent
-from tellapart.verbs import Verb, open_benchmark
+from tellapart.verbs import OutFolder, Verb, open_benchmark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,7 @@ def refine(
         Benchmark | Path | str,
         Help("A benchmark's folder or name, or a table of scored negatives.", metavar="BENCH"),
     ],
-    out: Annotated[Path | str, Help("Folder to write to.")],
+    out: OutFolder,
     options: RefineOptions = RefineOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Refinement:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.options import Help, Seed
-from tellapart.verbs import Verb, open_benchmark
+from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 
 if TYPE_CHECKING:
-    from tellapart.benchmark.benchmark import Benchmark
     from tellapart.items import Item
 
 CARD_LINES = ("about", "version", "verified", "licence", "citation", "items_sha256", "canary")
@@ -41,7 +39,7 @@ class Showing:
 
 
 def show(
-    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    benchmark: BenchmarkSource,
     *,
     items: Annotated[int, Help("How many items to print.")] = 3,
     seed: Seed = 0,

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help, Overwrite, Seed
-from tellapart.verbs import Verb, benchmark_json, benchmark_text, open_benchmark
+from tellapart.verbs import (
+    BenchmarkSource,
+    OutFolder,
+    Verb,
+    benchmark_json,
+    benchmark_text,
+    open_benchmark,
+)
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -35,8 +42,8 @@ class SubsetOptions:
 
 
 def subset(
-    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
-    out: Annotated[Path | str, Help("Folder to write to.")],
+    benchmark: BenchmarkSource,
+    out: OutFolder,
     options: SubsetOptions = SubsetOptions(),  # noqa: B008 (frozen)
     *,
     name: Annotated[str, Help("The new benchmark's name.")] = "",
@@ -76,7 +83,7 @@ def _check(whole: Benchmark, wanted: tuple[str, ...], ids: frozenset[str] | None
     for kind in wanted:
         if kind not in kinds:
             raise UnknownName(f"kind in {whole.name}", kind, kinds)
-    unknown = sorted((ids or frozenset()) - whole.by_id.keys()) if ids else []
+    unknown = sorted(ids - whole.by_id.keys()) if ids else []
     if unknown:
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         raise BadInput(f"{whole.name} has no item {unknown[0]!r}{more}")

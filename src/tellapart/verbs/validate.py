@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadImage, BadInput
 from tellapart.options import Help
 from tellapart.types import Progress, silent
-from tellapart.verbs import Verb, open_benchmark
+from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
@@ -51,7 +50,7 @@ class Validation:
 
 
 def validate(
-    benchmark: Annotated[Benchmark | Path | str, Help("A benchmark's folder, or its name.")],
+    benchmark: BenchmarkSource,
     *,
     look: Annotated[bool, Help("Also open every picture.", alias="--images/--no-images")] = True,
     progress: Progress = silent,
@@ -109,13 +108,13 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
 
 
 def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
-    found: list[BadInput] = []
+    problems: list[BadInput] = []
     for done, image in enumerate(benchmark.images.values(), 1):
         picture = benchmark.picture(image.id)
         try:
             picture.open()
             if image.sha256 and picture.stored_sha256() != image.sha256:
-                found.append(
+                problems.append(
                     BadInput(
                         f"image {image.id} is not the file that the benchmark was made with",
                         where=str(picture.path),
@@ -124,9 +123,9 @@ def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
                     )
                 )
         except BadImage as problem:
-            found.append(problem)
+            problems.append(problem)
         progress("opening pictures", done, len(benchmark.images))
-    return found
+    return problems
 
 
 def _remarks(benchmark: Benchmark) -> list[str]:

@@ -47,16 +47,16 @@ def world(
 
     out = Path(out)
     painter = painter_of({"sprites": str(sprites)} if sprites else {})
-    made = list(random_scenes(scenes, seed, painter, part))
+    drafts = list(random_scenes(scenes, seed, painter, part))
     with whole_folder(out, overwrite=overwrite) as partial:
         (partial / "images").mkdir()
         names = [f"{number:06d}" for number in range(scenes)]
         rows = []
-        for done, (name, data) in enumerate(zip(names, drawn(made, painter), strict=True), 1):
+        for done, (name, data) in enumerate(zip(names, drawn(drafts, painter), strict=True), 1):
             uri = f"images/{name}.png"
             (partial / uri).write_bytes(data)
             sha256 = hashlib.sha256(data).hexdigest()
-            objects = sorted({thing.category for thing in made[done - 1].things})
+            objects = sorted({thing.category for thing in drafts[done - 1].things})
             rows.append(
                 {"id": name, "uri": uri, "sha256": sha256, "width": SIDE, "height": SIDE,
                  "objects": objects}
@@ -64,7 +64,7 @@ def world(
             progress("drawing", done, scenes)
         texts = [
             {"id": f"{name}-{k}", "image": name, "text": text}
-            for name, scene in zip(names, made, strict=True)
+            for name, scene in zip(names, drafts, strict=True)
             for k, text in enumerate(captions(scene, seeds.rng(seed, "captions", name)))
         ]
         about = {
