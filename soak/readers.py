@@ -25,7 +25,7 @@ from soak.mutations import (
 
 from soak import excerpts
 from tellapart.benchmark.benchmark import load_benchmark
-from tellapart.benchmark.published.importer import GetOptions
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.files import suffix
 from tellapart.verbs.get import get

@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
-    from tellapart.audits.audit import AuditOptions
     from tellapart.audits.guesses import guessable
+    from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-    from tellapart.benchmark.published.importer import GetOptions
+    from tellapart.benchmark.published.options import GetOptions
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.reader import ReadOptions, read_corpus
     from tellapart.errors import TellapartError
     from tellapart.items import Image, Item
-    from tellapart.measures.caption_judge import CaptionOptions
     from tellapart.measures.comparison import Comparison
-    from tellapart.measures.retrieval import RetrievalOptions
+    from tellapart.measures.options import CaptionOptions, RetrievalOptions
     from tellapart.measures.scores import Estimate, Scores
-    from tellapart.reports.report import ReportOptions
+    from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
     from tellapart.verbs.audit import audit
@@ -71,12 +70,12 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
-    "AuditOptions": "audits.audit",
+    "AuditOptions": "audits.options",
     "Benchmark": "benchmark.benchmark",
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "verbs.build",
-    "CaptionOptions": "measures.caption_judge",
+    "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
     "CreateStudyOptions": "verbs.study.create",
@@ -84,15 +83,15 @@ _WHERE = {
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
     "FoilOptions": "verbs.build.foil",
-    "GetOptions": "benchmark.published.importer",
+    "GetOptions": "benchmark.published.options",
     "Image": "items",
     "Item": "items",
     "McicOptions": "verbs.build.mcic",
     "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",
-    "ReportOptions": "reports.report",
-    "RetrievalOptions": "measures.retrieval",
+    "ReportOptions": "reports.options",
+    "RetrievalOptions": "measures.options",
     "Run": "score.run",
     "Scores": "measures.scores",
     "StudyEffort": "study.effort",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tellapart.audits.audit import AuditOptions
+from tellapart.audits.options import AuditOptions
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 

@@ -13,7 +13,6 @@ from tests.audits.test_image_guessers import squares
 from tests.models.small import causal_folder, library
 
 from tellapart import seeds
-from tellapart.audits.audit import AuditOptions
 from tellapart.audits.guessers import (
     CAPTION_PLACE,
     CENTRAL,
@@ -26,6 +25,7 @@ from tellapart.audits.guessers import (
     text_guessers,
 )
 from tellapart.audits.guesses import NOTHING, guessable
+from tellapart.audits.options import AuditOptions
 from tellapart.audits.regression import fit
 from tellapart.audits.sheet import FOLDS, folds, sheet_of
 from tellapart.benchmark.benchmark import Benchmark

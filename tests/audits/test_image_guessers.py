@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from tests.audits.conftest import bench
 
 from tellapart import seeds
-from tellapart.audits.audit import AuditOptions
+from tellapart.audits.options import AuditOptions
 from tellapart.items import Item, Origin
 from tellapart.verbs.audit import audit
 

@@ -16,7 +16,7 @@ from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.measures.ties import check_rule
 from tellapart.reports.gallery import Gallery, chosen_items, make_gallery
-from tellapart.reports.report import ReportOptions
+from tellapart.reports.options import ReportOptions
 from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.score.run import Run
 from tellapart.types import silent

@@ -162,7 +162,8 @@ def test_a_builder_of_a_plugin_is_a_command_too(tmp_path, place):
 
 def test_help_and_listings_import_nothing_heavy():
     heavy = {"torch", "polars", "scipy", "numpy", "numba", "onnxruntime", "vl_convert", "PIL"}
-    for words in (["--help"], ["build", "--help"], ["study", "--help"], ["list", "--help"]):
+    verbs = ("build", "study", "list", "get", "audit", "captions", "report", "retrieve")
+    for words in (["--help"], *([verb, "--help"] for verb in verbs)):
         code = (
             "import sys, tellapart.cli.main as m\n"
             f"try: m.app({words!r}, standalone_mode=False)\n"

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image as Pillow
 
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.benchmark.published.importer import GetOptions
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.errors import TellapartError
 from tellapart.verbs.get import get
 

@@ -12,7 +12,7 @@ import pytest
 import tellapart as ta
 from tellapart import registry
 from tellapart.benchmark.benchmark import card_json
-from tellapart.benchmark.published.importer import GetOptions
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.errors import TellapartError
 from tellapart.verbs.get import get
 from tellapart.verbs.validate import validate

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tellapart.benchmark.published.foil import find_slot
-from tellapart.benchmark.published.importer import PairColumns
+from tellapart.benchmark.published.options import PairColumns
 from tellapart.questions import Ask, questions
 from tellapart.verbs.validate import validate
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tellapart.audits.audit import AuditOptions
 from tellapart.audits.guesses import guessable
-from tellapart.benchmark.published.importer import GetOptions
+from tellapart.audits.options import AuditOptions
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.verbs.audit import audit
 from tellapart.verbs.get import get

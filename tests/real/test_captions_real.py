@@ -9,7 +9,7 @@ from tests.text.coco_scripts import needs_java
 
 import tellapart as ta
 from tellapart.corpus.reader import read_corpus
-from tellapart.measures.caption_judge import NATIVE, CaptionOptions
+from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material
 from tellapart.verbs.captions import captions

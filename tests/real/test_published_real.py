@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tellapart.benchmark.benchmark import card_json
-from tellapart.benchmark.published.importer import GetOptions
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.verbs.get import get
 from tellapart.verbs.validate import validate
 

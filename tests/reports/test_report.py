@@ -11,8 +11,8 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
 from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Image, Item, Origin
+from tellapart.reports.options import ReportOptions
 from tellapart.reports.page import safe_json
-from tellapart.reports.report import ReportOptions
 from tellapart.verbs.evaluate import EvaluateOptions
 from tellapart.verbs.report import report
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guessers import (
@@ -27,13 +27,12 @@ from tellapart.audits.guesses import (
     word_sheet,
 )
 from tellapart.audits.image_guessers import detectors, image_guessers, picture_statistics
+from tellapart.audits.options import AuditOptions
 from tellapart.audits.sheet import GuessSheet, sheet_of
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.measures.measure import Measure, Outcomes
 from tellapart.measures.scores import Estimate
-from tellapart.options import Help
-from tellapart.stats.intervals import RESAMPLES
 from tellapart.text.table_text import aligned, percent
 from tellapart.types import Progress
 
@@ -184,26 +183,6 @@ def _finding_table(findings: Iterable[Finding]) -> str:
         share = f"{percent(found.count / found.of)}%" if found.of else "-"
         lines.append((found.name, found.says, f"{found.count:,}", f"of {found.of:,}", share))
     return aligned(lines, range(2)) if lines else "nothing was looked at"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditOptions:
-    """How an audit is made.
-
-    `lm` is the name or folder of a causal language model for transformers; `look` says whether
-    pictures are opened, of at most `picture_items` items; `ngrams` whether the n-gram model is
-    fitted.
-    """
-
-    lm: Annotated[str, Help("Also a causal language model: a folder or a name (transformers).")] = (
-        ""
-    )
-    look: Annotated[
-        bool, Help("Also guess from the pictures alone.", alias="--images/--no-images")
-    ] = True
-    picture_items: int = 2_000
-    ngrams: bool = True
-    resamples: int = RESAMPLES
 
 
 def audit_benchmark(

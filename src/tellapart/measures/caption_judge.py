@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reader import ReadOptions, read_corpus
+from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput
 from tellapart.measures.caption_scores import (
     CaptionPair,
@@ -27,7 +26,7 @@ from tellapart.measures.caption_systems import (
     bring_together,
     read_system,
 )
-from tellapart.options import Cache, Help, Seed, SkipBad
+from tellapart.measures.options import GIVEN, JUDGED, CaptionOptions
 from tellapart.registry import caption_metrics
 from tellapart.stats.differences import holm
 from tellapart.stats.totals import Swapped, interval_of, resampled_totals
@@ -36,77 +35,12 @@ from tellapart.text.caption_metrics.metric import CaptionMetric, Marks, Material
 from tellapart.text.caption_metrics.references import DocumentFrequencies
 from tellapart.types import Floats, Progress, silent
 
-NATIVE = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr", "CIDEr-D")
-"""Metrics that need nothing but this package: those that are taken unless others are named."""
 ALL = "all"
-JUDGED, GIVEN = "judged", "references"
 Results = Path | str | SystemCaptions
 MarksTable = tuple[tuple[Marks, ...], ...]
 """What each metric (outer) makes of each system (inner)."""
 SAME = 1e-12
 """Scores of a caption nearer than this are level."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionOptions:
-    """How to judge captions.
-
-    `metrics` are names, or `all` for every one that can run here. `references_used` asks for scores
-    with fewer references. `frequencies` are CIDEr's document frequencies: of the references of the
-    images that are `judged` (as in the COCO scripts), of all `references` given, or of the corpus
-    at a path. `every_image`: an image that a system did not caption counts as an empty caption.
-    """
-
-    metrics: Annotated[
-        tuple[str, ...], Help("Names, separated by commas, or all (see: list caption-metrics).")
-    ] = NATIVE
-    references_used: Annotated[
-        tuple[int, ...],
-        Help("Also with this many random references an image: 1 or 1,2,3 or 1-5."),
-    ] = ()
-    repeats: Annotated[int, Help("How often random references are drawn.")] = 10
-    frequencies: Annotated[
-        str,
-        Help(
-            "CIDEr's document frequencies: of the references of the images judged (as the "
-            "COCO scripts do), of all references, or of the corpus at a path."
-        ),
-    ] = JUDGED
-    every_image: Annotated[bool, Help("An image without a caption counts as an empty one.")] = False
-    resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000
-    permutations: Annotated[int, Help("Random swaps for the tests.")] = 10_000
-    seed: Seed = 0
-    image_column: Annotated[
-        str, Help("Tables: the column of images (default: image_id or image).")
-    ] = ""
-    caption_column: Annotated[str, Help("Tables: the column of captions.")] = "caption"
-    cache: Cache = None
-    skip_bad: SkipBad = False
-
-    @property
-    def reading(self) -> ReadOptions:
-        """How the references are read."""
-        return ReadOptions(
-            image_column=self.image_column or "image",
-            caption_column=self.caption_column,
-            skip_bad=self.skip_bad,
-        )
-
-    def check(self) -> None:
-        """Raise where a number makes no sense."""
-        if min(self.resamples, self.permutations) < 1:
-            raise BadInput(
-                "intervals and tests need random draws", allowed="1 resample and 1 swap or more"
-            )
-        if min(self.references_used, default=1) < 1:
-            used = min(self.references_used)
-            raise BadInput(f"no caption is judged by {used} references", allowed="1 or more")
-        if self.repeats < 1:
-            raise BadInput(f"references cannot be drawn {self.repeats} times", allowed="1 or more")
-
-    def rng(self, *what: str) -> np.random.Generator:
-        """The generator for one step."""
-        return seeds.rng(self.seed, "captions", *what)
 
 
 @dataclass(frozen=True, slots=True)

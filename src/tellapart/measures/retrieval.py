@@ -10,22 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reader import ReadOptions
 from tellapart.errors import BadInput
+from tellapart.measures.options import RetrievalOptions
 from tellapart.models.model import DualEncoder, PairScorer
-from tellapart.options import Cache, CacheGb, Help, Seed, SkipBad, UseCache
 from tellapart.score.batches import ModelFailed
 from tellapart.score.encoder import Encoder, open_encoder
 from tellapart.score.plan import distinct_images
-from tellapart.store.cache import SIZE_GB, default_folder
 from tellapart.types import Ints, Progress, silent
 
 Floats = npt.NDArray[np.floating]
@@ -128,45 +125,6 @@ KS = (1, 5, 10)
 MOST_PAIRS = 250_000
 """The most pairs that a pair scorer is asked for: it must see each image with each caption."""
 DIRECTIONS = ("image to text", "text to image")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalOptions:
-    """How to retrieve.
-
-    `sizes` are numbers of images to draw as collections; the whole corpus is always asked.
-    `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `images` and the columns are
-    for a corpus that is still to be read.
-    """
-
-    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
-    sizes: Annotated[
-        tuple[int, ...], Help("Also on random collections of this many images: 100,1000.")
-    ] = ()
-    limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
-    seed: Seed = 0
-    batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
-    image_column: Annotated[str, Help("Tables: the column of images.")] = "image"
-    caption_column: Annotated[str, Help("Tables: the column of captions.")] = "caption"
-    cache: Cache = None
-    use_cache: UseCache = True
-    cache_gb: CacheGb = SIZE_GB
-    skip_bad: SkipBad = False
-
-    @property
-    def cache_folder(self) -> Path | None:
-        """The folder of the cache, None where none is used."""
-        return (self.cache or default_folder()) if self.use_cache else None
-
-    @property
-    def reading(self) -> ReadOptions:
-        """How the corpus is read."""
-        return ReadOptions(
-            images=self.images,
-            image_column=self.image_column,
-            caption_column=self.caption_column,
-            skip_bad=self.skip_bad,
-        )
 
 
 @dataclass(frozen=True, slots=True)

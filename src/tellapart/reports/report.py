@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from tellapart.errors import BadInput
 from tellapart.files import write_text
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import check_rule
-from tellapart.options import Help, SkipBad
 from tellapart.reports.charts import MAX_SERIES, drawn, kinds_chart, main_chart, write_charts
 from tellapart.reports.gallery import chosen_items, make_gallery
+from tellapart.reports.options import ReportOptions
 from tellapart.reports.page import Page, Section, render
 from tellapart.reports.picks import verdict_measure
 from tellapart.reports.provenance import provenance
@@ -28,25 +26,6 @@ from tellapart.reports.score_tables import kinds_tables, measures_table, write_l
 from tellapart.reports.summary import BenchmarkSummary, summarise
 from tellapart.score.run import Run, find_runs
 from tellapart.types import Progress
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportOptions:
-    """How a report is made.
-
-    `ties` is the rule for models (`wrong`, `half`, `right`, `drop`). `gallery` is how many items
-    are shown in all, 0 for none. `charts` and `latex` are folders for the charts as PNG, SVG and
-    PDF and for the tables as LaTeX. `on` names the benchmark if it has moved. `skip_bad` leaves
-    out runs that cannot be read, and lists them.
-    """
-
-    title: Annotated[str, Help("The page's title.")] = "tellapart report"
-    ties: Annotated[str, Help("A tie counts as: wrong (strict), half, right, drop.")] = "wrong"
-    gallery: Annotated[int, Help("How many items to show with pictures.")] = 300
-    charts: Annotated[Path | None, Help("Folder for each chart as PNG, SVG and PDF.")] = None
-    latex: Annotated[Path | None, Help("Folder for each table as LaTeX.")] = None
-    on: Annotated[Path | str | None, Help("The runs' benchmark, if it has moved.")] = None
-    skip_bad: SkipBad = False
 
 
 def write_report(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from tellapart.audits.audit import Audit, AuditOptions, audit_benchmark
-from tellapart.audits.findings import open_other, read_synonyms
-from tellapart.benchmark.benchmark import Benchmark
-from tellapart.corpus.corpus import Corpus
-from tellapart.corpus.reader import ReadOptions
+from tellapart.audits.options import AuditOptions
 from tellapart.errors import BadInput
 from tellapart.options import Help
 from tellapart.types import Progress, silent
 from tellapart.verbs import BenchmarkSource, Verb, open_benchmark, open_corpus
+
+if TYPE_CHECKING:
+    from tellapart.audits.audit import Audit
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
 
 
 def audit(
@@ -35,6 +36,10 @@ def audit(
     progress: Progress = silent,
 ) -> Audit:
     """Find what can be guessed without looking, and what is odd about the items."""
+    from tellapart.audits.audit import audit_benchmark
+    from tellapart.audits.findings import open_other, read_synonyms
+    from tellapart.corpus.reader import ReadOptions
+
     if corpus is None and (objects is not None or synonyms):
         raise BadInput(
             "--objects and --synonyms describe a corpus, and none was given",

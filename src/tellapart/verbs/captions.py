@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from tellapart.corpus.corpus import Corpus
-from tellapart.measures.caption_judge import CaptionOptions, Results, judge_captions
-from tellapart.measures.caption_scores import CaptionScores, check_table_name, write_per_image
+from tellapart.measures.options import CaptionOptions
 from tellapart.options import Help
 from tellapart.types import Progress, silent
 from tellapart.verbs import TableFlags, Verb, table_text
+
+if TYPE_CHECKING:
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.measures.caption_judge import Results
+    from tellapart.measures.caption_scores import CaptionScores
 
 
 def captions(
@@ -35,6 +38,9 @@ def captions(
     In Python: systems are judged on the images that all of them answered and that have
     references; what is left out is among the remarks.
     """
+    from tellapart.measures.caption_judge import judge_captions
+    from tellapart.measures.caption_scores import check_table_name, write_per_image
+
     if per_image is not None:
         check_table_name(per_image)
     scores = judge_captions(results, references, options, progress)

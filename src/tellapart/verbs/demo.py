@@ -102,7 +102,7 @@ def demo(
 
     In Python: the folder may be an earlier demo's; anything else in the way is left alone.
     """
-    from tellapart.reports.report import ReportOptions
+    from tellapart.reports.options import ReportOptions
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
     from tellapart.verbs.measure import measure

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from tellapart.benchmark.benchmark import Benchmark, save_benchmark
-from tellapart.benchmark.homes import home
-from tellapart.benchmark.published.importer import (
-    GetOptions,
-    Importer,
-    import_benchmark,
-    source_files,
-)
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.options import Help
 from tellapart.registry import importers
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, benchmark_json, benchmark_text, skipped_notes
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
 
 
 def get(
@@ -46,9 +42,13 @@ def get(
     (`hf:owner/name`); left out, they are downloaded where their address is known. `out` left out
     is a folder of the benchmark's name under `TELLAPART_HOME`.
     """
+    from tellapart.benchmark.benchmark import save_benchmark
+    from tellapart.benchmark.homes import home
+    from tellapart.benchmark.published.importer import Importer, import_benchmark, source_files
+
     importer: Importer = importers.get(name)
-    given = [files] if isinstance(files, Path | str) else files
-    benchmark = import_benchmark(importer, source_files(importer, given, progress), options)
+    sources = [files] if isinstance(files, Path | str) else files
+    benchmark = import_benchmark(importer, source_files(importer, sources, progress), options)
     where = Path(out) if out is not None else home() / benchmark.name
     return save_benchmark(benchmark, where, overwrite=options.overwrite)
 

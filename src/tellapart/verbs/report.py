@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tellapart.options import Help
-from tellapart.reports.report import ReportOptions, write_report
+from tellapart.reports.options import ReportOptions
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
 from tellapart.verbs.measure import Runs
@@ -22,6 +22,8 @@ def report(
 
     In Python: the path is returned. The same runs give the same bytes.
     """
+    from tellapart.reports.report import write_report
+
     return write_report(runs, out, options, progress)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.corpus.corpus import Corpus
-from tellapart.measures.retrieval import Retrieval, RetrievalOptions, rank_corpus
-from tellapart.models.names import load
+from tellapart.measures.options import RetrievalOptions
 from tellapart.options import Help
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_corpus, skipped_notes
+
+if TYPE_CHECKING:
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.measures.retrieval import Retrieval
 
 
 def retrieve(
@@ -22,6 +24,9 @@ def retrieve(
     progress: Progress = silent,
 ) -> Retrieval:
     """Find images by their captions and captions by their images: recall@1/5/10, ranks."""
+    from tellapart.measures.retrieval import rank_corpus
+    from tellapart.models.names import load
+
     corpus = open_corpus(on, options.reading)
     return rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
 
@@ -29,6 +34,6 @@ def retrieve(
 VERB = Verb(
     retrieve,
     example="tellapart retrieve storybook --on my-world --sizes 100,1000",
-    notes=lambda found: skipped_notes(found.unread + found.skipped),
+    notes=lambda retrieval: skipped_notes(retrieval.unread + retrieval.skipped),
     resumes=True,
 )

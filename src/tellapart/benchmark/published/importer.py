@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -27,13 +27,13 @@ from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.benchmark.columns import notes_text, slot_fields
 from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, hub_files
 from tellapart.benchmark.published.fields import SourceRow, kind_of
+from tellapart.benchmark.published.options import GetOptions
 from tellapart.benchmark.table import ItemTable
 from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.files import can_be_written, suffix
 from tellapart.items import Cell, Grid, Image, Item, Origin, Slot, check_item
-from tellapart.options import Help, Overwrite, Seed, SkipBad
 from tellapart.text.english import alike
 from tellapart.types import Progress, silent
 
@@ -43,65 +43,6 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
 DATA = frozenset({"csv", "gz", "json", "jsonl", "md", "parquet", "tsv", "txt"})
 """Endings of files that are certainly no pictures: beside them none need be looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairColumns:
-    """What the columns of anyone's table of pairs are called."""
-
-    image: str = "image"
-    caption: str = "caption"
-    negative_caption: str = "negative_caption"
-    negative_image: str = "negative_image"
-    kind: str = "kind"
-    id: str = "id"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetOptions:
-    """What may be asked of every importer.
-
-    `images` is the folder in which the picture files lie (else they are looked for beside the
-    source files). `keep_order` leaves options in the source's order, which often tells the
-    truth's place; `keep_all` keeps what the source's own annotators did not confirm. `alike` writes
-    all captions in one form (capital, lower case, final stop), so that form gives nothing away.
-    """
-
-    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
-    only_with_images: Annotated[bool, Help("Only items all of whose pictures are found.")] = False
-    drop_duplicates: Annotated[
-        bool, Help("Leave out items that ask the same as an earlier one.")
-    ] = False
-    keep_order: Annotated[bool, Help("Do not shuffle options.")] = False
-    keep_all: Annotated[
-        bool, Help("valse: also what its annotators did not confirm.", flag="--all")
-    ] = False
-    alike: Annotated[bool, Help("Write all captions in one form: capital, final stop.")] = False
-    columns: Annotated[
-        PairColumns,
-        Help(
-            "pairs: what a column is called, such as negative_caption=foil.",
-            flag="--column",
-            metavar="OURS=YOURS",
-            repeat=True,
-        ),
-    ] = PairColumns()
-    seed: Seed = 0
-    name: Annotated[str, Help("The benchmark's name (default: its source's).")] = ""
-    skip_bad: SkipBad = False
-    overwrite: Overwrite = False
-
-    def for_card(self) -> dict[str, Any]:
-        """What of this bears on the items that come out."""
-        return {
-            "only_with_images": self.only_with_images,
-            "drop_duplicates": self.drop_duplicates,
-            "keep_order": self.keep_order,
-            "keep_all": self.keep_all,
-            "alike": self.alike,
-            "seed": self.seed,
-            "skip_bad": self.skip_bad,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+"""What every importer can be told; importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tellapart.options import Help, Overwrite, Seed, SkipBad
+
+
+@dataclass(frozen=True, slots=True)
+class PairColumns:
+    """What the columns of anyone's table of pairs are called."""
+
+    image: str = "image"
+    caption: str = "caption"
+    negative_caption: str = "negative_caption"
+    negative_image: str = "negative_image"
+    kind: str = "kind"
+    id: str = "id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOptions:
+    """What may be asked of every importer.
+
+    `images` is the folder in which the picture files lie (else they are looked for beside the
+    source files). `keep_order` leaves options in the source's order, which often tells the
+    truth's place; `keep_all` keeps what the source's own annotators did not confirm. `alike` writes
+    all captions in one form (capital, lower case, final stop), so that form gives nothing away.
+    """
+
+    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    only_with_images: Annotated[bool, Help("Only items all of whose pictures are found.")] = False
+    drop_duplicates: Annotated[
+        bool, Help("Leave out items that ask the same as an earlier one.")
+    ] = False
+    keep_order: Annotated[bool, Help("Do not shuffle options.")] = False
+    keep_all: Annotated[
+        bool, Help("valse: also what its annotators did not confirm.", flag="--all")
+    ] = False
+    alike: Annotated[bool, Help("Write all captions in one form: capital, final stop.")] = False
+    columns: Annotated[
+        PairColumns,
+        Help(
+            "pairs: what a column is called, such as negative_caption=foil.",
+            flag="--column",
+            metavar="OURS=YOURS",
+            repeat=True,
+        ),
+    ] = PairColumns()
+    seed: Seed = 0
+    name: Annotated[str, Help("The benchmark's name (default: its source's).")] = ""
+    skip_bad: SkipBad = False
+    overwrite: Overwrite = False
+
+    def for_card(self) -> dict[str, Any]:
+        """What of this bears on the items that come out."""
+        return {
+            "only_with_images": self.only_with_images,
+            "drop_duplicates": self.drop_duplicates,
+            "keep_order": self.keep_order,
+            "keep_all": self.keep_all,
+            "alike": self.alike,
+            "seed": self.seed,
+            "skip_bad": self.skip_bad,
+        }
