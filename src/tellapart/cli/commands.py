@@ -1,8 +1,8 @@
-"""Verbs become commands: what they can be told, how they are run, what is printed.
+"""Verbs become commands: their parameters, how they are run, what is printed.
 
-What a verb can be told is read off its function and its options. Annotations are read one by one: a
-type that is only imported for the type checker stands for itself, so that nothing heavy is imported
-to understand it.
+Parameters are read off a verb's function and its options. Annotations are read one by one: a type
+that is only imported for the type checker is replaced by a stand-in, so that nothing heavy is
+imported to understand it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin
@@ -59,7 +59,7 @@ def evaluate_annotation(annotation: Any, module: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something that a command can be told.
+    """An argument or a flag of a command.
 
     `goes_to` says what it becomes a part of: the call itself, the verb's options, or its flags.
     """
@@ -132,18 +132,16 @@ class Parameter:
         if is_dataclass(self.type):
             return self._record(given or ())
         if self.many or self.spreads:
-            return list(given) if given else self._nothing()
+            return list(given) if given else () if self.default is REQUIRED else self.default
         if self.element is None or not isinstance(given, str):
             return given
         if given == default_text(self.default):
             return self.default
         return tuple(self._numbers(given) if self.element in (int, float) else split(given))
 
-    def _nothing(self) -> Any:
-        return () if self.default is REQUIRED else self.default
-
     def _numbers(self, text: str) -> Iterator[float]:
         kind = self.element
+        number = "whole number" if kind is int else "number"
         for part in split(text):
             first, dash, last = part.partition("-")
             try:
@@ -152,10 +150,8 @@ class Parameter:
                 else:
                     yield kind(part)
             except ValueError:
-                raise BadInput(
-                    f"{self.flag} {text}: {part!r} is not a {'whole ' * (kind is int)}number",
-                    allowed=f"{'whole ' * (kind is int)}numbers, separated by commas",
-                ) from None
+                problem = f"{self.flag} {text}: {part!r} is not a {number}"
+                raise BadInput(problem, allowed=f"{number}s, separated by commas") from None
 
     def _record(self, given: Sequence[str]) -> Any:
         """A dataclass from texts such as `caption=foil`."""
@@ -185,17 +181,11 @@ def default_text(default: Any) -> str:
 
 
 def parameters(verb: Verb) -> list[Parameter]:
-    """All that a verb can be told, in the order of the help."""
-    found = list(_of_call(verb))
+    """All parameters of a verb's command, in the order of the help."""
+    every = list(_of_call(verb))
     if verb.flags is not None:
-        found += _of_dataclass(verb.flags, FLAGS)
-    return sorted(found, key=lambda one: (not one.argument, not one.help.first, one.help.last))
-
-
-def options_class(verb: Verb) -> type | None:
-    """The dataclass of a verb's options."""
-    parameter = inspect.signature(verb.function).parameters.get("options")
-    return None if parameter is None else type(parameter.default)
+        every += _of_dataclass(verb.flags, FLAGS)
+    return sorted(every, key=lambda one: (not one.argument, not one.help.first, one.help.last))
 
 
 def _of_call(verb: Verb) -> Iterator[Parameter]:
@@ -207,54 +197,44 @@ def _of_call(verb: Verb) -> Iterator[Parameter]:
         known = _annotated(one.annotation, module)
         if known is None or name in GIVEN_BY_PROGRAM:
             continue
-        kind, said = known
-        positional = one.kind is not inspect.Parameter.KEYWORD_ONLY and not said.flag
-        yield Parameter(name, kind, said, one.default, CALL, positional)
+        kind, help_ = known
+        positional = one.kind is not inspect.Parameter.KEYWORD_ONLY and not help_.flag
+        yield Parameter(name, kind, help_, one.default, CALL, positional)
 
 
 def _of_dataclass(owner: type, goes_to: str) -> Iterator[Parameter]:
     for field in fields(owner):
-        known = _annotated(field.type, _module_of(field, owner))
+        # options inherit from one another: the annotation is read where the field is declared
+        declares = next(o for o in owner.__mro__ if field.name in inspect.get_annotations(o))
+        known = _annotated(field.type, declares.__module__)
         if known is not None:
-            kind, said = known
-            yield Parameter(field.name, kind, said, _default(field), goes_to, False)
-
-
-def _module_of(field: Field[Any], owner: type) -> str:
-    """The module of the class that declares a field; options inherit from one another."""
-    for one in owner.__mro__:
-        if field.name in vars(one).get("__annotations__", {}):
-            return one.__module__
-    raise AssertionError(f"{owner.__name__} has no field {field.name}")
-
-
-def _default(field: Field[Any]) -> Any:
-    if field.default is not MISSING:
-        return field.default
-    return REQUIRED if field.default_factory is MISSING else field.default_factory()
+            default = field.default
+            if default is MISSING:
+                factory = field.default_factory
+                default = REQUIRED if factory is MISSING else factory()
+            yield Parameter(field.name, *known, default, goes_to, False)
 
 
 def _annotated(annotation: Any, module: str) -> tuple[Any, Help] | None:
     """The type and the help of what is annotated with `Help`."""
-    found = evaluate_annotation(annotation, module)
-    if get_origin(found) is not Annotated:
+    annotated = evaluate_annotation(annotation, module)
+    if get_origin(annotated) is not Annotated:
         return None
-    kind, *more = get_args(found)
-    said = next((one for one in more if isinstance(one, Help)), None)
-    return None if said is None else (evaluate_annotation(kind, module), said)
+    kind, *more = get_args(annotated)
+    help_ = next((one for one in more if isinstance(one, Help)), None)
+    return None if help_ is None else (evaluate_annotation(kind, module), help_)
 
 
 def command_of(name: str, verb: Verb) -> Any:
     """The command of a verb."""
     known = parameters(verb)
 
-    def run(**given: Any) -> None:
-        as_json = given.pop("as_json")
+    def run(as_json: bool, **values: Any) -> None:
         for one in known:
-            older = given.pop(ALIAS + one.key, None)
+            older = values.pop(ALIAS + one.key, None)
             if older is not None:
-                given[one.key] = older
-        _Call(verb, known, given).run(as_json)
+                values[one.key] = older
+        _call(verb, known, values, as_json)
 
     signature = [p for one in known for p in _typer_parameters(one)]
     signature.append(_parameter("as_json", Annotated[bool, JSON], False))
@@ -262,64 +242,48 @@ def command_of(name: str, verb: Verb) -> Any:
     run.__annotations__ = {one.name: one.annotation for one in signature}
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     spread = {one.flag for one in known if one.spreads}
-    app.command(
-        name,
-        cls=spreading(spread) if spread else None,
-        help=command_help(verb),
-        epilog=f"Example: {verb.example}",
-    )(run)
+    help_ = (inspect.getdoc(verb.function) or "").partition("\n\nIn Python")[0]
+    cls = spreading(spread) if spread else None
+    app.command(name, cls=cls, help=help_, epilog=f"Example: {verb.example}")(run)
     return typer.main.get_command(app)
 
 
-def command_help(verb: Verb) -> str:
-    """The function's docstring up to what it says of Python."""
-    text = inspect.getdoc(verb.function) or ""
-    return text.split("\n\nIn Python", maxsplit=1)[0]
+def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: bool) -> None:
+    """Call a verb's function and print the result."""
+    parts: dict[str, dict[str, Any]] = {CALL: {}, OPTIONS: {}, FLAGS: {}}
+    for one in known:
+        parts[one.goes_to][one.name] = one.value(values[one.key])
+    takes = inspect.signature(verb.function).parameters
+    arguments = parts[CALL]
+    if "options" in takes:
+        arguments["options"] = type(takes["options"].default)(**parts[OPTIONS])
+    given = SimpleNamespace(**arguments, **parts[FLAGS])
 
-
-class _Call:
-    """A verb with all that it was told."""
-
-    def __init__(self, verb: Verb, known: list[Parameter], given: dict[str, Any]) -> None:
-        parts: dict[str, dict[str, Any]] = {CALL: {}, OPTIONS: {}, FLAGS: {}}
-        for one in known:
-            parts[one.goes_to][one.name] = one.value(given[one.key])
-        self.verb, self.arguments = verb, parts[CALL]
-        options = options_class(verb)
-        if options is not None:
-            self.arguments["options"] = options(**parts[OPTIONS])
-        self.given = SimpleNamespace(**self.arguments, **parts[FLAGS])
-
-    def run(self, as_json: bool) -> None:
-        """Call the function and print what comes out."""
-        takes = inspect.signature(self.verb.function).parameters
-        extra: dict[str, Any] = {}
-        if "ready" in takes:
-            extra["ready"] = lambda result: self._print(result, as_json)
-        with ExitStack() as stack:
-            if self.verb.resumes:
-                stack.enter_context(stoppable())
-            if "progress" in takes:
-                extra["progress"] = stack.enter_context(progress_bars())
-            result = self.verb.function(**self.arguments, **extra)
-        if "ready" not in takes:
-            self._print(result, as_json)
-            code = self._tell(self.verb.code, result)
-            if code:
-                raise typer.Exit(code)
-
-    def _print(self, result: Any, as_json: bool) -> None:
-        for line in self._tell(self.verb.notes, result):
+    def show(result: Any) -> None:
+        for line in _tell(verb.notes, result, given):
             note(line)
         # What is not asked for is not computed: some texts and JSON take long.
-        value = self._tell(self.verb.json, result) if as_json else None
-        emit(value, "" if as_json else self._tell(self.verb.text, result), as_json)
+        emit(_tell(verb.json if as_json else verb.text, result, given), as_json)
 
-    def _tell(self, how: Callable[..., Any], result: Any) -> Any:
-        if how is str:
-            return str(result)
-        two = len(inspect.signature(how).parameters) > 1
-        return how(result, self.given) if two else how(result)
+    with ExitStack() as stack:
+        if verb.resumes:
+            stack.enter_context(stoppable())
+        if "progress" in takes:
+            arguments["progress"] = stack.enter_context(progress_bars())
+        if "ready" in takes:
+            verb.function(**arguments, ready=show)
+            return
+        result = verb.function(**arguments)
+    show(result)
+    code = _tell(verb.code, result, given)
+    if code:
+        raise typer.Exit(code)
+
+
+def _tell(how: Callable[..., Any], result: Any, given: SimpleNamespace) -> Any:
+    if how is str:
+        return str(result)
+    return how(result, given) if len(inspect.signature(how).parameters) > 1 else how(result)
 
 
 def _typer_parameters(one: Parameter) -> list[inspect.Parameter]:
@@ -341,11 +305,11 @@ def _typer_parameters(one: Parameter) -> list[inspect.Parameter]:
         info: Any = typer.Argument(help=one.help.text, metavar=metavar)
         return [_parameter(one.key, Annotated[kind, info], default)]
     info = typer.Option(one.flag, help=one.help.text, metavar=metavar)
-    found = [_parameter(one.key, Annotated[kind, info], default)]
+    options = [_parameter(one.key, Annotated[kind, info], default)]
     if one.help.alias:
         older = typer.Option(one.help.alias, hidden=True)
-        found.append(_parameter(ALIAS + one.key, Annotated[kind | None, older], None))
-    return found
+        options.append(_parameter(ALIAS + one.key, Annotated[kind | None, older], None))
+    return options
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -17,9 +17,9 @@ STOPPED = 130
 """The exit code of a command that was stopped with Ctrl-C."""
 
 
-def emit(value: Any, text: str, as_json: bool) -> None:
-    """Print a result in the form asked for."""
-    print(json.dumps(value, ensure_ascii=False, indent=2) if as_json else text, flush=True)
+def emit(value: Any, as_json: bool) -> None:
+    """Print a text, or plain values as JSON."""
+    print(json.dumps(value, ensure_ascii=False, indent=2) if as_json else value, flush=True)
 
 
 def note(text: str) -> None:
