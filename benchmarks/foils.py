@@ -29,13 +29,14 @@ from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.items import KINDS
 from tellapart.mine.foil.foils import make_foils
 from tellapart.mine.foil.hardest import language_scores
-from tellapart.mine.negatives.negative import NegativesTask
+from tellapart.mine.negatives.negative import NegativesTask, parses_of
 from tellapart.mine.negatives.rules import make
 from tellapart.mine.negatives.rules.context import lists_for
 from tellapart.seeds import rng
 from tellapart.store.cache import default_folder
 from tellapart.text.parse import parse
 from tellapart.text.spacy_pipeline import DEFAULT, find_pipeline, load_pipeline
+from tellapart.types import silent
 from tellapart.verbs.build.foil import FoilOptions
 from tellapart.verbs.build.negatives import NegativesOptions
 from tellapart.verbs.refine import refine
@@ -97,7 +98,8 @@ def foil(corpus: Corpus) -> dict[str, float]:
 
 def negatives(corpus: Corpus) -> dict[str, float]:
     """Negatives by rules of all seven kinds, the parse given: the word lists, then the edits."""
-    task = NegativesTask.of(corpus, NegativesOptions())
+    method = NegativesOptions()
+    task = NegativesTask(corpus, parses_of(corpus, method, silent), method)
     learning, lists = timed("word lists", lambda: lists_for(task))
     editing, made = timed("negatives by rules", lambda: make(task, lists))
     return {

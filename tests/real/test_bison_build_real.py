@@ -57,7 +57,7 @@ def test_the_nearest_image_is_often_a_published_partner(coco, captions, publishe
         partners.setdefault(target, set()).add(decoy)
         partners.setdefault(decoy, set()).add(target)
     vectors = image_vectors(captions, str(glove), VectorTraining(0, False, silent))
-    nearest = NearestImages.of(coco, captions, vectors, 1, Search())
+    nearest = NearestImages(coco, captions, vectors, 1, Search())
     found = [
         captions.images[near.decoys[0]] in partners.get(captions.images[near.image], ())
         for near in nearest.each(silent)

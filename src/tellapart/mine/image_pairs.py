@@ -61,25 +61,11 @@ class NearestImages:
     corpus knows the hashes). Images without a vector are left out.
     """
 
+    corpus: Corpus
     captions: MinedCaptions
     vectors: MinedVectors
     number: int
     search: Search
-    pictures: Ints32
-
-    @classmethod
-    def of(
-        cls,
-        corpus: Corpus,
-        captions: MinedCaptions,
-        vectors: MinedVectors,
-        number: int,
-        search: Search,
-    ) -> NearestImages:
-        """For the images of a corpus."""
-        hashes = dict(corpus.images.select("id", "sha256").iter_rows())
-        pictures = numbered([hashes[image] or f"of {image}" for image in captions.images])
-        return cls(captions, vectors, number, search, pictures)
 
     def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[NearImages]:
         """Every image with those near it, in the corpus's order or in one that the seed gives."""
@@ -125,10 +111,16 @@ class NearestImages:
         return np.setdiff1d(every, self.vectors.unknown).astype(np.int32)
 
     @cached_property
+    def _pictures(self) -> Ints32:
+        """Images that are copies of one picture have the same number."""
+        hashes = dict(self.corpus.images.select("id", "sha256").iter_rows())
+        return numbered([hashes[image] or f"of {image}" for image in self.captions.images])
+
+    @cached_property
     def _neighbours(self) -> Neighbours:
         texts = self.captions.texts
         same = numbered("\n".join(sorted(texts[k] for k in own)) for own in self.captions.of_images)
-        exclude = (self.pictures[self.known], same[self.known])
+        exclude = (self._pictures[self.known], same[self.known])
         return Neighbours(self.vectors.rows[self.known], exclude, self.search)
 
     @cached_property
@@ -136,7 +128,7 @@ class NearestImages:
         return digest(
             self.captions.texts,
             self.captions.image_of.tolist(),
-            self.pictures.tolist(),
+            self._pictures.tolist(),
             self.vectors.sha256,
             self._neighbours.method,
             self.search.seed,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -33,26 +34,23 @@ PAPER_CHANCE = {"T1": 50.0, "T2-nouns": 23.25, "T2-content": 15.87, "T3": 1.38}
 ASKS = {"T2-nouns": Ask.NOUN, "T2-content": Ask.WORD, "T3": Ask.MEND}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoilItems:
-    """Makes items of foils. T3's candidates are all words, or those that the image lacks.
+    """Makes items of foils, by a method in which nothing is `auto` any more.
 
-    `tagger` knows the content words where there is no parse.
+    T3's candidates are all words, or those that the image lacks.
     """
 
     foils: Foils
     method: FoilMethod
-    tagger: LexiconTagger | None
     seed: int
 
-    @classmethod
-    def of(cls, foils: Foils, method: FoilMethod, seed: int) -> Self:
-        """Items by a method in which nothing is `auto` any more."""
-        tagger = None
-        if foils.parses is None:
-            words = foils.table.nouns or tuple(name.word for name in foils.table.names)
-            tagger = LexiconTagger.of(foils.table.name, words)
-        return cls(foils, method, tagger, seed)
+    @cached_property
+    def _tagger(self) -> LexiconTagger:
+        """Knows the content words where there is no parse."""
+        table = self.foils.table
+        words = table.nouns or tuple(name.word for name in table.names)
+        return LexiconTagger.of(table.name, words)
 
     def hardest(
         self, score: Hardness, verifier: Verifier, limit: int | None, progress: Progress
@@ -78,7 +76,10 @@ class FoilItems:
 
     def card(self, chooser: str) -> dict[str, Any]:
         """What the card says of how the items were made."""
-        foils, method, tagger = self.foils, self.method, self.tagger
+        foils, method = self.foils, self.method
+        tagger = (
+            find_pipeline(method.parser).name if foils.parses is not None else self._tagger.name
+        )
         absence = "neither among the objects of the image nor in its captions"
         if method.plain:
             absence = "not among the objects of the image"
@@ -93,9 +94,7 @@ class FoilItems:
             if method.plain
             else "nouns, long names whole; a/an, plural and capitals are right",
             "hardest": f"one foil for each {method.per}, {chooser}",
-            "nouns_and_content_words_by": (
-                tagger.name if tagger else find_pipeline(method.parser).name
-            ),
+            "nouns_and_content_words_by": tagger,
             "T3": "all words" if method.plain else "words that the image lacks: others may be true",
         }
 
@@ -143,8 +142,7 @@ class FoilItems:
         """The content words of the foil caption, of which the foil is one, however long."""
         foils, text = self.foils, foil_caption.text
         if foils.parses is None:
-            assert self.tagger is not None
-            words, longer = self.tagger.content_words(text), 0
+            words, longer = self._tagger.content_words(text), 0
             begin, end = foil_caption.start, foil_caption.end
         else:  # words of the original, moved to where they stand in the foil caption
             words, longer = content_words(foils.parses[caption]), len(text)

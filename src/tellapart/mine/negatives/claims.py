@@ -78,22 +78,16 @@ class ImageFacts:
 
     def doubt(self, claim: Claim) -> str | None:
         """Why a claim may be true, as one of `DOUBTS`, or None where nothing says so."""
-        if isinstance(claim, Shows):
-            return self._shown(claim.noun)
-        kernel = kernel_of(claim.noun)
+        noun, kernel = claim.noun, kernel_of(claim.noun)
         if isinstance(claim, Has):
             said = claim.attribute in self.attributes.get(kernel, ())
-        else:
-            said = (claim.relation, kernel) in self.relations
-        return "said elsewhere" if said else None
-
-    def _shown(self, noun: str) -> str | None:
-        kernel = kernel_of(noun)
+            return "said elsewhere" if said else None
+        if isinstance(claim, Stands):
+            return "said elsewhere" if (claim.relation, kernel) in self.relations else None
         if noun in self.nouns or kernel in self.nouns or kernel in self.words:
             return "mentioned"
-        if self.objects and not self.objects.isdisjoint(self.denotes.get(noun, (noun,))):
-            return "shown"
-        return None
+        shown = self.objects and not self.objects.isdisjoint(self.denotes.get(noun, (noun,)))
+        return "shown" if shown else None
 
 
 def facts_of(

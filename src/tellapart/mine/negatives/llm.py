@@ -331,7 +331,7 @@ class KeptReplies:
         made = load_benchmark(folder).card.made
         if made.get("wording") != wording():
             raise BadInput(
-                "these replies were given to other prompts than are put now",
+                "these replies answer other prompts than those of this version",
                 where=str(path),
                 todo="take the version of tellapart that its benchmark.json names",
             )

@@ -116,19 +116,6 @@ class NegativesTask:
     items: int | None = None
     progress: Progress = silent
 
-    @classmethod
-    def of(
-        cls,
-        corpus: Corpus,
-        method: NegativesMethod,
-        *,
-        seed: int = 0,
-        items: int | None = None,
-        progress: Progress = silent,
-    ) -> NegativesTask:
-        """The task for a corpus, whose parses are kept in the cache."""
-        return cls(corpus, parses_of(corpus, method, progress), method, seed, items, progress)
-
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of negatives that are wanted."""
@@ -142,12 +129,8 @@ class NegativesTask:
 
 def parses_of(corpus: Corpus, method: NegativesMethod, progress: Progress) -> Parses:
     """The parses of a corpus's captions, from the cache or kept there."""
-    return parse(
-        corpus.captions["text"].to_list(),
-        model=method.parser,
-        cache=method.cache or default_folder(),
-        progress=progress,
-    )
+    texts, cache = corpus.captions["text"].to_list(), method.cache or default_folder()
+    return parse(texts, model=method.parser, cache=cache, progress=progress)
 
 
 def rows_by_image(corpus: Corpus) -> dict[str, list[int]]:
@@ -202,18 +185,14 @@ def sample(negatives: Iterable[Negative], items: int | None, seed: int) -> Seque
     every = list(negatives)
     if items is None or len(every) <= items:
         return every
-    shuffled = sorted(
-        (seeds.unit(seed, "negatives", n.caption, n.kind, n.text), place)
-        for place, n in enumerate(every)
-    )
+    lots = [seeds.unit(seed, "negatives", n.caption, n.kind, n.text) for n in every]
     rank: Counter[str] = Counter()
     turns: list[tuple[int, int]] = []
-    for _, place in shuffled:
-        kind = every[place].kind
-        turns.append((rank[kind], place))
-        rank[kind] += 1
-    kept = sorted(turns, key=lambda turn: turn[0])[:items]
-    return [every[place] for place in sorted(place for _, place in kept)]
+    for place in sorted(range(len(every)), key=lambda k: (lots[k], k)):
+        turns.append((rank[every[place].kind], place))
+        rank[every[place].kind] += 1
+    turns.sort(key=lambda turn: turn[0])
+    return [every[place] for place in sorted(place for _, place in turns[:items])]
 
 
 def negative_item(corpus: Corpus, negative: Negative, *, as_written: bool, seed: int) -> Item:

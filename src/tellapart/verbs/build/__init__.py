@@ -63,7 +63,15 @@ def build(
     defaults will do.
     """
     function = find_builder(name).function
-    benchmark: Benchmark = function(corpus, out, _own(function, options), progress)
+    own: type[BuildOptions] = type(signature(function).parameters["options"].default)
+    if type(options) is BuildOptions:
+        options = own(**{field.name: getattr(options, field.name) for field in fields(options)})
+    if not isinstance(options, own):
+        raise BadInput(
+            f"{type(options).__name__} are not options of this builder",
+            allowed=f"{own.__name__}(...), or BuildOptions(...)",
+        )
+    benchmark: Benchmark = function(corpus, out, options, progress)
     return benchmark
 
 
@@ -79,19 +87,6 @@ def find_builder(name: str) -> Verb:
             allowed="a Verb, such as VERB = builder_verb(function, example=...)",
         )
     return builder
-
-
-def _own(function: Callable[..., Benchmark], options: BuildOptions) -> BuildOptions:
-    """Options of the type that a builder takes."""
-    own: type[BuildOptions] = type(signature(function).parameters["options"].default)
-    if isinstance(options, own):
-        return options
-    if type(options) is not BuildOptions:
-        raise BadInput(
-            f"{type(options).__name__} are not options of this builder",
-            allowed=f"{own.__name__}(...), or BuildOptions(...)",
-        )
-    return own(**{field.name: getattr(options, field.name) for field in fields(options)})
 
 
 def source_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOptions) -> Corpus:

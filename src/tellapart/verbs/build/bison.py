@@ -111,7 +111,7 @@ def bison(
     chooser = _chooser(captions, source, options)
     search = Search(options.search, seed=options.seed)
     number = options.neighbours * chooser.tries
-    nearest = NearestImages.of(source, captions, vectors, number, search)
+    nearest = NearestImages(source, captions, vectors, number, search)
     targets = nearest.each(progress, in_random_order=options.items is not None)
     how = {**vectors.about, **nearest.for_card(), "directions": options.directions}
     if options.for_study:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.world.edits import NearMiss
-    from tellapart.corpus.world.scene import Scene
     from tellapart.items import Item
 
 MEASURES = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
@@ -95,7 +94,7 @@ def _near_misses(
     """For each image in turn a near miss of the kind that there are fewest of so far."""
     from tellapart import seeds
     from tellapart.corpus.world.edits import EditContext, near_miss
-    from tellapart.corpus.world.world import painter_of
+    from tellapart.corpus.world.world import painter_of, scene_of
 
     painter = painter_of(corpus.about)
     categories = sorted(painter.categories)
@@ -105,7 +104,14 @@ def _near_misses(
         progress("near misses", done, len(images))
         if options.items is not None and sum(numbers.values()) >= options.items:
             return
-        scene = _scene(corpus, image_id)
+        scene = scene_of(corpus.picture(image_id))
+        if scene is None:
+            raise BadInput(
+                f"image {image_id} of {corpus.name} carries no scene",
+                allowed="a corpus of the built-in world (negative images of photographs need a "
+                "text-to-image model)",
+                todo="draw one with: tellapart world OUT",
+            )
         for kind in sorted(kinds, key=lambda k: (numbers[k], kinds.index(k))):
             rng = seeds.rng(options.seed, "bivlc", image_id, kind)
             miss = near_miss(kind, EditContext(scene, rng, painter, categories))
@@ -113,20 +119,6 @@ def _near_misses(
                 numbers[kind] += 1
                 yield image_id, miss
                 break
-
-
-def _scene(corpus: Corpus, image_id: str) -> Scene:
-    from tellapart.corpus.world.world import scene_of
-
-    scene = scene_of(corpus.picture(image_id))
-    if scene is None:
-        raise BadInput(
-            f"image {image_id} of {corpus.name} carries no scene",
-            allowed="a corpus of the built-in world (negative images of photographs need a "
-            "text-to-image model)",
-            todo="draw one with: tellapart world OUT",
-        )
-    return scene
 
 
 def _item(corpus: Corpus, image: str, negative: str, miss: NearMiss, seed: int) -> Item:

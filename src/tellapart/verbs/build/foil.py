@@ -47,7 +47,7 @@ def foil(
     source = source_corpus(corpus, out, options)
     method = options.resolved(world=bool(source.about.get("world")))
     foils = make_foils(source, method, options.seed, progress)
-    maker = FoilItems.of(foils, method, options.seed)
+    maker = FoilItems(foils, method, options.seed)
     verifier = Verifier(source, options.verifier)
     with hardness(foils, method.hardest) as (score, chooser):
         items = list(maker.hardest(score, verifier, options.items, progress))

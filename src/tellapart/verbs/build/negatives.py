@@ -35,12 +35,14 @@ def negatives(
 ) -> Benchmark:
     """A caption beside one that differs by a detail and is false: seven kinds of hard negative."""
     from tellapart.files import write_parquet
-    from tellapart.mine.negatives.negative import NegativesTask, negative_item, sample
+    from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of, sample
     from tellapart.mine.verifier import Verifier
 
     source = source_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
-    task = NegativesTask.of(source, options, seed=seed, items=limit, progress=progress)
+    task = NegativesTask(
+        source, parses_of(source, options, progress), options, seed, limit, progress
+    )
     if options.by == "rules":
         from tellapart.mine.negatives.rules import make
 
