@@ -262,7 +262,7 @@ def test_length_that_remains_is_reported():
         (lambda t: t.with_columns(grammar=pl.lit("high")), "grammar of the negative 'n000000'"),
         (lambda t: t.with_columns(grammar=pl.lit(None, pl.Float64)), "is None"),
         (lambda t: t.with_columns(grammar=pl.lit(float("nan"))), "is nan"),
-        (lambda t: t.with_columns(id=pl.lit("same")), "'same' is there twice"),
+        (lambda t: t.with_columns(id=pl.lit("same")), "'same' occurs twice"),
         (lambda t: t.head(0), "no negative"),
     ],
 )

@@ -74,7 +74,7 @@ def scored(table: pl.DataFrame, where: Path) -> ScoredNegatives:
     twice = table.filter(pl.col("id") == pl.col("id").shift(1))
     if twice.height:
         raise BadInput(
-            f"the id {twice['id'][0]!r} is there twice", where=str(where), allowed="every id once"
+            f"the id {twice['id'][0]!r} occurs twice", where=str(where), allowed="every id once"
         )
     kinds, kind = _codes(table["kind"])
     group = np.arange(table.height)

@@ -274,11 +274,19 @@ def draw_curves(trials: Sequence[Trial]) -> str:
 
     panels = []
     for measure, across in (("mgs-rank", "epochs"), ("wmgs-rank", "lambda")):
-        points = [
-            {"rank": trial.rank, **trial.setting} for trial in trials if trial.measure == measure
-        ]
+        points = [{"rank": one.rank, **one.setting} for one in trials if one.measure == measure]
+        encoding: dict[str, Any] = {
+            "x": {"field": across, "type": "quantitative", "title": across},
+            "y": {
+                "field": "rank", "type": "quantitative", "title": f"{measure} (lower is better)",
+                "scale": {"zero": False},
+            },
+        }  # fmt: skip
+        if len({point.get("dimensions") for point in points}) > 1:
+            encoding["color"] = {"field": "dimensions", "type": "nominal"}
+        panel = {"width": 300, "height": 220, "data": {"values": points}, "encoding": encoding}
         if points:
-            panels.append(_panel(measure, across, points))
+            panels.append({**panel, "mark": {"type": "line", "point": True}})
     drawing = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "hconcat": panels,
@@ -286,22 +294,3 @@ def draw_curves(trials: Sequence[Trial]) -> str:
     }
     svg: str = vl_convert.vegalite_to_svg(drawing, allowed_base_urls=[])
     return svg
-
-
-def _panel(measure: str, across: str, points: list[dict[str, Any]]) -> dict[str, Any]:
-    encoding: dict[str, Any] = {
-        "x": {"field": across, "type": "quantitative", "title": across},
-        "y": {
-            "field": "rank", "type": "quantitative", "title": f"{measure} (lower is better)",
-            "scale": {"zero": False},
-        },
-    }  # fmt: skip
-    if len({point.get("dimensions") for point in points}) > 1:
-        encoding["color"] = {"field": "dimensions", "type": "nominal"}
-    return {
-        "width": 300,
-        "height": 220,
-        "data": {"values": points},
-        "mark": {"type": "line", "point": True},
-        "encoding": encoding,
-    }

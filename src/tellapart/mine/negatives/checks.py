@@ -29,7 +29,7 @@ LONGEST = 5
 SELDOM = 0.05
 """A part of speech that a word takes more seldom than this is the parser's mistake."""
 PartsOfSpeech = Callable[[str], frozenset[str]]
-"""Which parts of speech (of Universal Dependencies) a word takes; none where nobody knows."""
+"""Which parts of speech (of Universal Dependencies) a word takes; empty where it is unknown."""
 NOUNS = frozenset({"NOUN", "PROPN"})
 MODIFIERS = frozenset({"ADJ", "NUM", "ADV", "DET"})
 RELATIONS = frozenset({"ADP", "VERB", "ADV", "PART", "SCONJ"})

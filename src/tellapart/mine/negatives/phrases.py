@@ -212,7 +212,8 @@ def _phrase(tokens: tuple[Token, ...], head: Token) -> Phrase:
             if token.dep == "case":
                 determiner = "'s"
             above = tokens[token.head]
-            if token.dep not in ("conj", "cc", "punct") or not _modifies(above, head):
+            listed = above.head == head.place and above.dep in ("amod", "nummod", "compound")
+            if token.dep not in ("conj", "cc", "punct") or not listed:
                 break
             if token.dep == "conj":
                 attributes.append(k)
@@ -222,7 +223,9 @@ def _phrase(tokens: tuple[Token, ...], head: Token) -> Phrase:
         if token.pos in ("VERB", "ADP", "AUX", "SPACE") and token.dep != "amod":
             break
         start = k
-        if core == k + 1 and _belongs_to_noun(token, tokens[core]):
+        # Part of the name of a thing: `tennis` racket, `polar` bear.
+        fixed = (token.text.lower(), tokens[core].lemma.lower()) in FIXED
+        if core == k + 1 and (token.dep == "compound" or fixed):
             core = k
         elif token.dep in ("det", "poss", "predet"):
             determiner = token.text.lower()
@@ -233,15 +236,6 @@ def _phrase(tokens: tuple[Token, ...], head: Token) -> Phrase:
     return Phrase(
         noun, kernel_of(noun), plural, start, core, head.place, determiner, tuple(attributes[::-1])
     )
-
-
-def _modifies(token: Token, head: Token) -> bool:
-    return token.head == head.place and token.dep in ("amod", "nummod", "compound")
-
-
-def _belongs_to_noun(token: Token, behind: Token) -> bool:
-    """Whether a token is part of the name of a thing: `tennis` racket, `polar` bear."""
-    return token.dep == "compound" or (token.text.lower(), behind.lemma.lower()) in FIXED
 
 
 def kernel_of(noun: str) -> str:
