@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
+import numpy as np
+
 from tellapart import seeds
 from tellapart.models.chat_http import Endpoint, NoAnswer, RequestLimits, text_and_tokens
 from tellapart.models.model import ChooserReply, ModelInfo, NamedModel, ShownQuestion
@@ -245,7 +247,7 @@ def likeliest(tokens: Sequence[Mapping[str, Any]], prompt: Prompt, given: int) -
         for one in token.get("top_logprobs") or [token]:
             for answer in prompt.answers:
                 if str(one.get("token", "")).strip(MARKS).casefold() == answer.casefold():
-                    mass[answer] = _added(mass[answer], float(one["logprob"]))
+                    mass[answer] = float(np.logaddexp(mass[answer], float(one["logprob"])))
         best = max(mass.values())
         return given if mass[prompt.answers[given]] == best else [*mass.values()].index(best)
     return given
@@ -253,8 +255,3 @@ def likeliest(tokens: Sequence[Mapping[str, Any]], prompt: Prompt, given: int) -
 
 def _same(text: str, option: str) -> bool:
     return text.strip(MARKS).casefold() == option.strip(MARKS).casefold()
-
-
-def _added(a: float, b: float) -> float:
-    high, low = max(a, b), min(a, b)
-    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

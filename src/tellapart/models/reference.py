@@ -57,7 +57,6 @@ class Reference(NamedModel):
         if problem is not None:
             raise problem
         draw = Draw(keep, elsewhere, seed)
-        draw.check()
         self._references = references_of(corpus)
         self._left = partial(self._references.left, draw=draw)
         options = {"keep": keep, "elsewhere": elsewhere, "smoothing": smoothing, "seed": seed}
@@ -125,8 +124,7 @@ class Draw:
     elsewhere: int = 0
     seed: int = 0
 
-    def check(self) -> None:
-        """Raise where a number makes no sense."""
+    def __post_init__(self) -> None:
         if min(self.keep, self.elsewhere) < 0:
             raise BadInput(
                 f"{min(self.keep, self.elsewhere)} references cannot be used",
