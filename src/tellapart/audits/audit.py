@@ -70,7 +70,7 @@ class Audit:
 
     def finding(self, name: str) -> Finding:
         """One finding by its name."""
-        return next(found for found in self.structure if found.name == name)
+        return next(finding for finding in self.structure if finding.name == name)
 
     def strongest(self) -> list[Guess]:
         """The stronger way of each cue by each measure, over all kinds, strongest first."""
@@ -144,22 +144,23 @@ class Audit:
 
 
 def _best_table(best: Sequence[tuple[str, BestGuess]]) -> str:
+    """Measures by how far their micro average is above chance, their kinds behind it."""
     heads = ("from", "measure", "kind", "cue", "score", "95% interval", "chance", "n")
     lines = [heads]
-    every = sorted(best, key=_best_place(best))
-    shown = [
-        (sees, one)
-        for sees, one in every
-        if lift(one.estimate) > SMALL and not _mirrored(sees, one.estimate)
-    ]
-    for sees, one in shown:
+    leads = {
+        (sees, one.estimate.measure): lift(one.estimate)
+        for sees, one in best
+        if one.estimate.kind == "micro"
+    }
+    for sees, one in sorted(best, key=lambda row: -leads[row[0], row[1].estimate.measure]):
         own = one.estimate
-        interval = f"{percent(own.low)} - {percent(own.high)}"
-        lines.append(
-            (sees, own.measure, own.kind, one.label, percent(own.value), interval,
-             percent(own.chance), f"{own.n:,}")
-        )  # fmt: skip
-    if not shown:
+        if lift(own) > SMALL and not _mirrored(sees, own):
+            interval = f"{percent(own.low)} - {percent(own.high)}"
+            lines.append(
+                (sees, own.measure, own.kind, one.label, percent(own.value), interval,
+                 percent(own.chance), f"{own.n:,}")
+            )  # fmt: skip
+    if len(lines) == 1:
         return "nothing: no cue is above chance on other images"
     return aligned(lines, range(4))
 
@@ -169,19 +170,12 @@ def _mirrored(sees: str, estimate: Estimate) -> bool:
     return sees != "both" and estimate.measure in ("Ineg2T", "Tneg2I")
 
 
-def _best_place(best: Sequence[tuple[str, BestGuess]]) -> Any:
-    """Measures by how far their micro average is above chance, their kinds behind it."""
-    tops = {
-        (s, b.estimate.measure): lift(b.estimate) for s, b in best if b.estimate.kind == "micro"
-    }
-    return lambda row: -tops[row[0], row[1].estimate.measure]
-
-
 def _finding_table(findings: Iterable[Finding]) -> str:
-    lines = []
-    for found in findings:
-        share = f"{percent(found.count / found.of)}%" if found.of else "-"
-        lines.append((found.name, found.says, f"{found.count:,}", f"of {found.of:,}", share))
+    lines = [
+        (one.name, one.says, f"{one.count:,}", f"of {one.of:,}",
+         f"{percent(one.count / one.of)}%" if one.of else "-")
+        for one in findings
+    ]  # fmt: skip
     return aligned(lines, range(2)) if lines else "nothing was looked at"
 
 
@@ -264,7 +258,7 @@ class _Collection:
         self.guesses: list[Guess] = []
         self.fair: list[tuple[str, str, BestGuess]] = []
         self.remarks: list[str] = []
-        self._candidates: dict[tuple[Sees, str], _Rivals] = {}
+        self._rivals: dict[tuple[Sees, str], tuple[GuessSheet, Measure, dict[str, Outcomes]]] = {}
 
     def add(self, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]) -> None:
         """Put guessers through measures; they compete for the best of their side."""
@@ -276,9 +270,8 @@ class _Collection:
             for measure, outcomes in self._guessed(sheet, [guesser], measures):
                 if len(outcomes) > 1:
                     self._add_fair(guesser.family, sheet, measure, outcomes)
-                new = _Rivals(sheet, measure, {})
-                known = self._candidates.setdefault((guesser.sees, measure.name), new)
-                known.outcomes.update(outcomes)
+                key = (guesser.sees, measure.name)
+                self._rivals.setdefault(key, (sheet, measure, {}))[2].update(outcomes)
             self.progress("guessing", done, len(guessers))
 
     def add_places(
@@ -292,38 +285,28 @@ class _Collection:
         """The best guess of each side by each measure."""
         return [
             (sees, best)
-            for (sees, _), found in self._candidates.items()
-            for best in self._best(found.sheet, found.measure, found.outcomes)
+            for (sees, _), rivals in self._rivals.items()
+            for best in self._best(*rivals)
         ]
 
     def _guessed(
         self, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]
     ) -> list[tuple[Measure, dict[str, Outcomes]]]:
         """Note all guesses; the outcomes by measure and cue."""
-        found: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
+        by_measure: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
         for guesser in guessers:
             for guess, outcomes in guesses(guesser, sheet, measures, self.options.resamples):
                 self.guesses.append(guess)
-                found[guess.estimate.measure][guess.cue] = outcomes
-        return [(measure, found[measure.name]) for measure in measures if found[measure.name]]
+                by_measure[guess.estimate.measure][guess.cue] = outcomes
+        return [(m, by_measure[m.name]) for m in measures if by_measure[m.name]]
 
     def _add_fair(
         self, family: str, sheet: GuessSheet, measure: Measure, ways: dict[str, Outcomes]
     ) -> None:
-        best = self._best(sheet, measure, ways)[0]
-        self.fair.append((family, asked_by(measure), best))
+        self.fair.append((family, asked_by(measure), self._best(sheet, measure, ways)[0]))
 
     def _best(
         self, sheet: GuessSheet, measure: Measure, ways: dict[str, Outcomes]
     ) -> list[BestGuess]:
         plain = sheet.plain_run("guess")
         return best_guesses(plain, measure, ways, self.options.resamples)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rivals:
-    """The cues of one side by one measure."""
-
-    sheet: GuessSheet
-    measure: Measure
-    outcomes: dict[str, Outcomes]

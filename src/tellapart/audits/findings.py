@@ -9,26 +9,28 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+import polars as pl
+
 from tellapart.audits.guessers import capital_first, edge_space, final_stop
-from tellapart.audits.regression import caption_options
+from tellapart.audits.regression import CAPTIONS, IMAGES, contrasts
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.benchmark.table import ItemTable, Pattern
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import read_json
-from tellapart.items import Item
+from tellapart.mine.captions import bag_of_words
 from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
 
 EXAMPLES = 3
-LETTERS = re.compile(r"[^\W\d_]+")
 COCO = re.compile(r"(?:COCO_)?(?:train|val|test)\d{4}_")
-SYNONYMS_FORM = '{word: category, ...}, alone or as "inverse_synonym_dict" of an object'
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Finding:
     examples: tuple[str, ...] = ()
 
     @classmethod
-    def about(cls, name: str, ids: Sequence[str], of: int, says: str) -> Self:
+    def about(cls, name: str, ids: Sequence[str] | pl.Series, of: int, says: str) -> Self:
         """What holds of some ids, of which the first few are examples."""
         return cls(name, len(ids), of, says, tuple(ids[:EXAMPLES]))
 
@@ -57,91 +59,85 @@ class Finding:
 def structure(benchmark: Benchmark) -> list[Finding]:
     """All findings that need nothing but the items, in a fixed order."""
     items = benchmark.items
+    total = len(items)
+    captions = pl.col("captions")
+    plain = pl.element().str.replace_all(r"[\s\x1c-\x1f]+", " ").str.strip_chars(" ")
+    distinct = captions.list.eval(plain).list.n_unique()
+    equal = (distinct < captions.list.len()) | (
+        pl.col("images").list.n_unique() < pl.col("images").list.len()
+    )
+    pairs = _caption_pairs(items)
+    bags = [_by_text(pairs[side], bag_of_words) for side in ("right", "wrong")]
+    same = pairs["id"].filter((bags[0] == bags[1]) & (pairs["right"] != pairs["wrong"]))
+    no_answer = [p.rows for p in items.patterns if unanswerable(p)]
     return [
-        _duplicates(items),
-        _items_that("equal options", "two options of one item are the same", items, equal_options),
-        _items_that(
+        Finding.about(
+            "duplicates",
+            items.where(~pl.col("content").is_first_distinct()).ids,
+            total,
+            "the same is asked by an earlier item (equal content)",
+        ),
+        Finding.about(
+            "equal options", items.where(equal).ids, total, "two options of one item are the same"
+        ),
+        Finding.about(
             "same words",
+            same.unique(maintain_order=True),
+            total,
             "a wrong caption has the words of a right one, in another order (letters only)",
-            items,
-            same_words,
         ),
         *_order(items),
-        *_marks(items),
-        _items_that(
-            "no answer", "a question has no right option, or no wrong one", items, unanswerable
+        *_marks(pairs),
+        Finding.about(
+            "no answer",
+            items.ids[np.sort(np.concatenate([np.zeros(0, np.int64), *no_answer]))],
+            total,
+            "a question has no right option, or no wrong one",
         ),
         _unverified(benchmark),
     ]
 
 
-def _items_that(
-    name: str, says: str, items: Iterable[Item], is_so: Callable[[Item], bool]
-) -> Finding:
-    every = list(items)
-    found = [item.id for item in every if is_so(item)]
-    return Finding.about(name, found, len(every), says)
+def _caption_pairs(items: ItemTable) -> pl.DataFrame:
+    """Right (or original) and wrong captions, pair by pair: the item's id and both texts."""
+    parts = [pl.DataFrame(schema={"row": pl.Int64, "right": pl.String, "wrong": pl.String})]
+    for pattern in items.patterns:
+        captions = items.frame["captions"][pattern.rows]
+        parts += [
+            pl.DataFrame(
+                {"row": pattern.rows, "right": captions.list.get(a), "wrong": captions.list.get(b)}
+            )
+            for a, b in contrasts(pattern, CAPTIONS)
+        ]
+    pairs = pl.concat(parts).sort("row", maintain_order=True)
+    return pairs.with_columns(id=items.ids[pairs["row"]])
 
 
-def _duplicates(items: Sequence[Item]) -> Finding:
-    seen: set[str] = set()
-    found = []
-    for item in items:
-        if item.content in seen:
-            found.append(item.id)
-        seen.add(item.content)
-    says = "the same is asked by an earlier item (equal content)"
-    return Finding.about("duplicates", found, len(items), says)
+def _by_text(texts: pl.Series, cue: Callable[[str], float | str]) -> pl.Series:
+    """What a function makes of each text; it is called once for each distinct one."""
+    distinct = texts.unique()
+    return texts.replace_strict(distinct, pl.Series([cue(text) for text in distinct]))
 
 
-def equal_options(item: Item) -> bool:
-    """Whether two captions, or two images, are one and the same (white space aside)."""
-    captions = {" ".join(caption.split()) for caption in item.captions}
-    return len(captions) < len(item.captions) or len(set(item.images)) < len(item.images)
-
-
-def bag_of_words(caption: str) -> tuple[str, ...]:
-    """The words of a caption, letters only, lower case, in alphabetical order.
-
-    >>> bag_of_words("On a bench, sitting!") == bag_of_words("sitting on a bench")
-    True
-    """
-    return tuple(sorted(LETTERS.findall(caption.lower())))
-
-
-def same_words(item: Item) -> bool:
-    """Whether a right and a wrong caption have the same bag of words and are not the same."""
-    bags = [bag_of_words(caption) for caption in item.captions]
-    return any(
-        bags[a] == bags[b] and item.captions[a] != item.captions[b]
-        for a, b in caption_options(item)
-    )
-
-
-def _order(items: Sequence[Item]) -> Iterator[Finding]:
+def _order(items: ItemTable) -> Iterator[Finding]:
     """Are the captions stored in alphabetical order, and where does the right one stand?"""
-    several = [item for item in items if len(item.captions) > 1]
-    if several:
-        found = [item.id for item in several if list(item.captions) == sorted(item.captions)]
-        by_chance = sum(1 / math.factorial(len(item.captions)) for item in several)
+    captions = pl.col("captions")
+    several = items.where(captions.list.len() > 1)
+    if len(several):
+        in_order = several.where(captions.list.sort() == captions).ids
+        by_chance = sum(1 / math.factorial(size) for size in several.shape[1].tolist())
         says = f"captions stand in alphabetical order (by chance: {by_chance:,.0f})"
-        yield Finding.about("sorted options", found, len(several), says)
-    for noun, places in (("caption", truth_places(items, 1)), ("image", truth_places(items, 0))):
+        yield Finding.about("sorted options", in_order, len(several), says)
+    for noun, side in (("caption", CAPTIONS), ("image", IMAGES)):
+        places: Counter[int] = Counter()
+        for pattern in items.patterns:
+            sizes = (pattern.images, pattern.captions)
+            if sizes[1 - side] == 1 < sizes[side] and len(pattern.true) == 1:
+                (cell,) = pattern.true
+                places[cell[side]] += len(pattern.rows)
         for place, times in sorted(places.items()):
             says = f"the right {noun} stands at place {place}"
             yield Finding(f"{noun} place {place}", times, places.total(), says)
-
-
-def truth_places(items: Iterable[Item], side: int) -> Counter[int]:
-    """Where the one right option stands, for items that show one image (side 1) or caption (0)."""
-    places: Counter[int] = Counter()
-    for item in items:
-        shown, options = len(item.images), len(item.captions)
-        if side == 0:
-            shown, options = options, shown
-        if shown == 1 and options > 1 and len(item.true) == 1:
-            places[next(iter(item.true))[side]] += 1
-    return places
 
 
 MARKS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
@@ -151,51 +147,37 @@ MARKS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
 )
 
 
-def _marks(items: Sequence[Item]) -> Iterator[Finding]:
+def _marks(pairs: pl.DataFrame) -> Iterator[Finding]:
     """Pairs of a right (or original) and a wrong caption of which only one has a mark."""
-    for name, says, has in MARKS:
-        known: dict[str, bool] = {}
-        ids: dict[bool, list[str]] = {True: [], False: []}
-        total = 0
-        for item in items:
-            for right, wrong in caption_options(item):
-                total += 1
-                first, second = (
-                    known.setdefault(text, bool(has(text)))
-                    for text in (item.captions[right], item.captions[wrong])
-                )
-                if first != second:
-                    ids[first].append(item.id)
-        if not total:
-            return
-        for right_has in (False, True):
-            who = "right captions" if right_has else "wrong captions"
-            other = "wrong one does" if right_has else "right one does"
-            side = "right" if right_has else "wrong"
-            told = f"{who} {says} where the {other} not"
-            yield Finding.about(f"{name}, {side} only", ids[right_has], total, told)
+    for name, says, has in MARKS if len(pairs) else ():
+        right, wrong = _by_text(pairs["right"], has), _by_text(pairs["wrong"], has)
+        for side, other, ids in (
+            ("wrong", "right", pairs["id"].filter(wrong > right)),
+            ("right", "wrong", pairs["id"].filter(right > wrong)),
+        ):
+            what = f"{side} captions {says} where the {other} one does not"
+            yield Finding.about(f"{name}, {side} only", ids, len(pairs), what)
 
 
-def unanswerable(item: Item) -> bool:
-    """Whether a choice among its captions, or its images, has no right or no wrong option."""
-    by_image = [{j for i, j in item.true if i == k} for k in range(len(item.images))]
-    by_caption = [{i for i, j in item.true if j == k} for k in range(len(item.captions))]
-    captions, images = len(item.captions), len(item.images)
-    return (
-        (captions > 1 and any(len(right) in (0, captions) for right in by_image))
-        or (captions > 1 < images and any(len(right) in (0, images) for right in by_caption))
-        or (captions == 1 < images and len(by_caption[0]) in (0, images))
+def unanswerable(pattern: Pattern) -> bool:
+    """Whether a choice among captions, or among images, has no right or no wrong option."""
+    captions, images = pattern.captions, pattern.images
+    by_image = Counter(image for image, _ in pattern.true)
+    by_caption = Counter(caption for _, caption in pattern.true)
+    return (captions > 1 and any(by_image[k] in (0, captions) for k in range(images))) or (
+        images > 1 and any(by_caption[k] in (0, images) for k in range(captions))
     )
 
 
 def _unverified(benchmark: Benchmark) -> Finding:
     """Items that nobody checked, or that those who did would not confirm (notes: confirmed)."""
-    total, by = len(benchmark.items), benchmark.card.verified
-    if not by:
+    total = len(benchmark.items)
+    if not benchmark.card.verified:
         return Finding("unverified", total, total, "nobody verified the items, says the card")
-    found = [i.id for i in benchmark.items if i.origin.notes.get("confirmed") == "no"]
+    notes = pl.col("origin").struct.field("notes")
+    doubted = benchmark.items.where(notes.str.json_path_match("$.confirmed") == "no").ids
     says = "people who were asked did not confirm the item"
-    return Finding.about("unverified", found, total, says)
+    return Finding.about("unverified", doubted, total, says)
 
 
 # Overlap: images that are also in another corpus or benchmark.
@@ -225,70 +207,51 @@ def open_other(where: Path | str) -> Corpus | Benchmark:
 
 def overlap(benchmark: Benchmark, other: Corpus | Benchmark) -> list[Finding]:
     """Shared images by id, and by sha256 where both sides know it."""
-    rows = _images(other)
-    ids = {plain_id(name) for name, _ in rows}
-    hashes = {sha256 for _, sha256 in rows if sha256}
-    own = _images(benchmark)
-    same_id = [name for name, _ in own if plain_id(name) in ids]
-    hashed = [(name, sha256) for name, sha256 in own if sha256] if hashes else []
-    same_hash = [name for name, sha256 in hashed if sha256 in hashes]
-    shared = {*same_id, *same_hash}
-    touched = [item.id for item in benchmark.items if shared & set(item.images)]
+    own, others = _hashes(benchmark), _hashes(other)
+    ids, hashes = set(map(plain_id, others)), set(others.values()) - {None, ""}
+    same_id = [name for name in own if plain_id(name) in ids]
+    hashed = [name for name, sha256 in own.items() if sha256 and hashes]
+    same_hash = [name for name in hashed if own[name] in hashes]
+    shared = pl.Series([*same_id, *same_hash], dtype=pl.String).implode()
+    items = benchmark.items
+    touched = items.where(pl.col("images").list.eval(pl.element().is_in(shared)).list.any()).ids
+    by_hash = f"images have the sha256 of one in {other.name}"
+    if not hashed:
+        by_hash = f"the sha256 of images is not known here, or not in {other.name}"
     return [
         Finding.about(
             "overlap by id", same_id, len(own), f"images have the id of one in {other.name}"
         ),
+        Finding.about("overlap by sha256", same_hash, len(hashed), by_hash),
         Finding.about(
-            "overlap by sha256",
-            same_hash,
-            len(hashed),
-            f"images have the sha256 of one in {other.name}"
-            if hashed
-            else f"the sha256 of images is not known here, or not in {other.name}",
-        ),
-        Finding.about(
-            "overlap, items", touched, len(benchmark.items), f"items show an image of {other.name}"
+            "overlap, items", touched, len(items), f"items show an image of {other.name}"
         ),
     ]
 
 
-def _images(source: Corpus | Benchmark) -> list[tuple[str, str | None]]:
+def _hashes(source: Corpus | Benchmark) -> dict[str, str | None]:
+    """The sha256 of each image by its id, as far as it is known."""
     if isinstance(source, Benchmark):
-        return [(image.id, image.sha256) for image in source.images.values()]
-    return list(source.images.select("id", "sha256").iter_rows())
+        return {image.id: image.sha256 for image in source.images.values()}
+    return dict(source.images.select("id", "sha256").iter_rows())
 
 
 # FOIL's rules: targets that are salient, foils that are absent.
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedWord:
-    """A target word and the foil that stands in its place, of one image."""
-
-    item: str
-    image: str
-    target: str
-    foil: str
-
-
-def replaced_words(benchmark: Benchmark) -> Iterator[ReplacedWord]:
-    """Targets and foils from slots, or from the maker's notes (classes and classes_foil)."""
+def replaced_words(benchmark: Benchmark) -> Iterator[tuple[str, str, str, str]]:
+    """Item, image, target word and foil: from slots, or from the notes on where they come from."""
     for item in benchmark.items:
-        target, foil = _words(item)
+        notes, slot = item.origin.notes, item.slot
+        if slot is not None:
+            target, foil = slot.target, slot.foil
+        else:
+            target = notes.get("classes") or notes.get("target", "")
+            foil = notes.get("classes_foil") or notes.get("foil", "")
         for index, image in enumerate(item.images):
-            false = item.slot is None or (index, item.slot.caption) not in item.true
+            false = slot is None or (index, slot.caption) not in item.true
             if target and foil and false:
-                yield ReplacedWord(item.id, image, target.lower(), foil.lower())
-
-
-def _words(item: Item) -> tuple[str, str]:
-    if item.slot is not None:
-        return item.slot.target, item.slot.foil
-    notes = item.origin.notes
-    return (
-        notes.get("classes") or notes.get("target", ""),
-        notes.get("classes_foil") or notes.get("foil", ""),
-    )
+                yield item.id, image, target.lower(), foil.lower()
 
 
 def foil_rules(
@@ -305,29 +268,31 @@ def foil_rules(
     if not replaced:
         return []
     names = {plain_id(name): name for name in corpus.images["id"]}
-    known = [(one, names[plain_id(one.image)]) for one in replaced if plain_id(one.image) in names]
-    categories = {o for listed in corpus.images["objects"].drop_nulls() for o in listed}
-    lone, absent_from_all, shown, with_objects = [], [], [], 0
-    for one, image in known:
-        times = sum(mentions(text, one.target) for text in corpus.texts_by_image.get(image, []))
-        if times == 1:
-            lone.append(one.item)
-        elif times == 0:
-            absent_from_all.append(one.item)
+    categories = set(corpus.images["objects"].drop_nulls().explode().drop_nulls())
+    lone, unmentioned, shown, elsewhere = (list[str]() for _ in range(4))
+    with_objects = 0
+    for item, image_id, target, foil in replaced:
+        image = names.get(plain_id(image_id))
+        if image is None:
+            elsewhere.append(item)
+            continue
+        times = sum(mentions(text, target) for text in corpus.texts_by_image.get(image, []))
+        if times < 2:
+            (lone if times else unmentioned).append(item)
         objects = corpus.objects(image)
         if objects is not None:
             with_objects += 1
-            if named_by(one.foil, categories, synonyms or {}) & objects:
-                shown.append(one.item)
+            if named_by(foil, categories, synonyms or {}) & objects:
+                shown.append(item)
+    here = len(replaced) - len(elsewhere)
     rows = (
-        ("target in one caption", lone, len(known), "target words are in only one caption of the "
+        ("target in one caption", lone, here, "target words are in only one caption of the "
          "image (FOIL asks for more than one)"),
-        ("target in no caption", absent_from_all, len(known), "target words are in no caption of "
-         "the image"),
+        ("target in no caption", unmentioned, here, "target words are in no caption of the image"),
         ("foil is shown", shown, with_objects, "foil words name an object that the image shows "
          "(FOIL asks for an absent one)"),
-        ("not in the corpus", [one.item for one in replaced if plain_id(one.image) not in names],
-         len(replaced), f"foils are of an image that {corpus.name} does not have"),
+        ("not in the corpus", elsewhere, len(replaced), f"foils are of an image that {corpus.name} "
+         "does not have"),
     )  # fmt: skip
     return [Finding.about(*row) for row in rows]
 
@@ -368,6 +333,6 @@ def read_synonyms(file: Path) -> dict[str, str]:
         raise BadInput(
             f"{file.name} does not say which category each word names",
             where=str(file),
-            allowed=SYNONYMS_FORM,
+            allowed='{word: category, ...}, alone or as "inverse_synonym_dict" of an object',
         )
     return {word: category for word, category in data.items() if word}

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from tellapart.audits.regression import caption_pairs, crossfitted
+from tellapart.audits.regression import CAPTIONS, crossfitted, option_pairs
 from tellapart.audits.sheet import FOLDS, GuessSheet
 from tellapart.errors import TellapartError
 from tellapart.models.baselines import Blind
@@ -27,10 +27,6 @@ from tellapart.types import Floats, Progress, silent
 
 CAPTION_PLACE, IMAGE_PLACE = "place of the caption", "place of the image"
 Sees = Literal["caption", "image", "place", "both"]
-
-
-def _always(sheet: GuessSheet) -> bool:
-    return True
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Guesser:
     reverse: str
     sees: Sees
     scores: Callable[[GuessSheet], Floats]
-    applies: Callable[[GuessSheet], bool] = _always
+    applies: Callable[[GuessSheet], bool] = lambda _: True
 
 
 # Cues of form: one number for each caption.
@@ -163,7 +159,7 @@ def text_scores(sheet: GuessSheet) -> Floats:
     """Captions by the cues of form and word frequency together, by a regression."""
     single = [sheet.by_text(cue) for name, *_, cue in FORM_CUES if ", then" not in name]
     features = np.stack([*single, mean_log_frequency(sheet)], axis=1)
-    return crossfitted(features, caption_pairs(sheet), sheet.fold)
+    return crossfitted(features, option_pairs(sheet, CAPTIONS), sheet.fold)
 
 
 FREQUENCY = Guesser(
@@ -176,7 +172,7 @@ CENTRAL = Guesser(
 )  # fmt: skip
 TOGETHER = Guesser(
     "all text cues together", "all text cues together (logistic regression)", "", "caption",
-    text_scores, lambda sheet: len(caption_pairs(sheet)) > 0,
+    text_scores, lambda sheet: len(option_pairs(sheet, CAPTIONS)) > 0,
 )  # fmt: skip
 
 TEXT_GUESSERS = (*(_form_guesser(*cue) for cue in FORM_CUES), FREQUENCY, CENTRAL, TOGETHER)
@@ -225,22 +221,17 @@ def lm_guesser(name: str, progress: Progress = silent) -> Guesser:
 
 def place_guessers(sheet: GuessSheet) -> dict[str, list[Guesser]]:
     """Always the option at one place, by family; only where there are several places."""
-    captions = int(sheet.items.shape[1].max())
-    images = int(sheet.items.shape[0].max())
+    images, captions = (int(sizes.max()) for sizes in sheet.items.shape)
     families = {
-        CAPTION_PLACE: [_caption_at(k) for k in range(captions)],
-        IMAGE_PLACE: [_image_at(k) for k in range(images)],
+        CAPTION_PLACE: [_always_at("caption", place) for place in range(captions)],
+        IMAGE_PLACE: [_always_at("image", place) for place in range(images)],
     }
     return {family: guessers for family, guessers in families.items() if len(guessers) > 1}
 
 
-def _caption_at(place: int) -> Guesser:
-    name = f"the caption at place {place}"
-    return Guesser(
-        CAPTION_PLACE, name, "", "place", lambda sheet: (sheet.cells.caption == place) * 1.0
-    )
+def _always_at(side: Literal["caption", "image"], place: int) -> Guesser:
+    def scores(sheet: GuessSheet) -> Floats:
+        places = sheet.cells.caption if side == "caption" else sheet.cells.image
+        return (places == place) * 1.0
 
-
-def _image_at(place: int) -> Guesser:
-    name = f"the image at place {place}"
-    return Guesser(IMAGE_PLACE, name, "", "place", lambda sheet: (sheet.cells.image == place) * 1.0)
+    return Guesser(f"place of the {side}", f"the {side} at place {place}", "", "place", scores)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart.audits.guessers import Guesser, text_scores
-from tellapart.audits.regression import caption_pairs, crossfitted, image_pairs
+from tellapart.audits.regression import CAPTIONS, IMAGES, crossfitted, option_pairs
 from tellapart.audits.sheet import GuessSheet
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable
@@ -102,7 +102,7 @@ def image_guessers(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser
         Guesser(family, low, high, "image", _single(looked, STATISTICS.index(which)))
         for family, low, high, which in singles
     ]
-    if len(image_pairs(sheet)):
+    if len(option_pairs(sheet, IMAGES)):
         name = "all image statistics together (logistic regression)"
         made.append(
             Guesser("image statistics", name, "", "image", lambda s: image_scores(looked, s))
@@ -122,7 +122,7 @@ def features(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
 
 def image_scores(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
     """How much an image looks like the right or original ones, cross-fitted over groups."""
-    return crossfitted(features(looked, sheet), image_pairs(sheet), sheet.fold)
+    return crossfitted(features(looked, sheet), option_pairs(sheet, IMAGES), sheet.fold)
 
 
 def detectors(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser]:
@@ -131,7 +131,7 @@ def detectors(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser]:
     The score of a cell is the product of both: an image that looks original takes the caption
     that reads so. Nothing compares what the two say.
     """
-    if not len(image_pairs(sheet)) or not len(caption_pairs(sheet)):
+    if not len(option_pairs(sheet, IMAGES)) or not len(option_pairs(sheet, CAPTIONS)):
         return []
     return [
         Guesser(

@@ -7,14 +7,16 @@ that they are applied to; a small ridge keeps them finite where a cue decides ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tellapart.audits.sheet import FOLDS, GuessSheet
-from tellapart.items import Item
+from tellapart.benchmark.table import Pattern
 from tellapart.types import Floats, Ints
+
+IMAGES, CAPTIONS = 0, 1
+"""The side of a grid that is chosen among: the place of its index in a cell."""
 
 RIDGE = 1.0
 STEPS = 25
@@ -31,52 +33,30 @@ class OptionPairs:
         return len(self.right)
 
 
-def caption_pairs(sheet: GuessSheet) -> OptionPairs:
-    """Right and wrong captions of one image; in larger grids the original and the others."""
-    return _pairs(
-        (sheet.cell(k, image, a), sheet.cell(k, image, b))
-        for k, item in enumerate(sheet.items)
-        for image in [item.original[0] if item.original else 0]
-        for a, b in caption_options(item)
-    )
+def option_pairs(sheet: GuessSheet, side: int) -> OptionPairs:
+    """Right and wrong options of what is shown; in larger grids the original and the others."""
+    tables: list[Ints] = [np.zeros((0, 2), np.int64)]
+    for pattern in sheet.items.patterns:
+        shown = pattern.original[1 - side] if pattern.original else 0
+        for pair in contrasts(pattern, side):
+            cells = [(shown, place) if side == CAPTIONS else (place, shown) for place in pair]
+            begins = sheet.cells.begins[pattern.rows]
+            tables.append(np.stack([begins + pattern.column(*cell) for cell in cells], axis=1))
+    right, wrong = np.concatenate(tables).T
+    order = np.lexsort((wrong, right))  # as the items follow one another
+    return OptionPairs(right[order], wrong[order])
 
 
-def image_pairs(sheet: GuessSheet) -> OptionPairs:
-    """Right and wrong images of one caption; in larger grids the original and the others."""
-    return _pairs(
-        (sheet.cell(k, a, caption), sheet.cell(k, b, caption))
-        for k, item in enumerate(sheet.items)
-        for caption in [item.original[1] if item.original else 0]
-        for a, b in image_options(item)
-    )
-
-
-def _pairs(found: Iterable[tuple[int, int]]) -> OptionPairs:
-    table = np.array(list(found), dtype=np.int64).reshape(-1, 2)
-    return OptionPairs(table[:, 0], table[:, 1])
-
-
-def caption_options(item: Item) -> list[tuple[int, int]]:
-    """Captions to be told apart: (right, wrong), in larger grids (original, other)."""
-    return _told_apart(item, 1)
-
-
-def image_options(item: Item) -> list[tuple[int, int]]:
-    """Images to be told apart: (right, wrong), in larger grids (original, other)."""
-    return _told_apart(item, 0)
-
-
-def _told_apart(item: Item, side: int) -> list[tuple[int, int]]:
-    """(right, wrong) among the captions (side 1) or the images (side 0) of an item."""
-    shown = len(item.images if side else item.captions)
-    options = range(len(item.captions if side else item.images))
-    if shown == 1:
-        right = {cell[side] for cell in item.true}
-    elif item.original is not None:
-        right = {item.original[side]}
+def contrasts(pattern: Pattern, side: int) -> list[tuple[int, int]]:
+    """Options to be told apart: (right, wrong), in larger grids (original, other)."""
+    sizes = (pattern.images, pattern.captions)
+    if sizes[1 - side] == 1:
+        right = {cell[side] for cell in pattern.true}
+    elif pattern.original is not None:
+        right = {pattern.original[side]}
     else:
         return []
-    return [(a, b) for a in sorted(right) for b in options if b not in right]
+    return [(a, b) for a in sorted(right) for b in range(sizes[side]) if b not in right]
 
 
 def crossfitted(features: Floats, pairs: OptionPairs, fold: Ints) -> Floats:

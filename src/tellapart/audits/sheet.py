@@ -47,11 +47,6 @@ class GuessSheet:
         """Which cells have their caption as the item has it."""
         return (self.cells.edit == "").to_numpy()
 
-    def cell(self, item: int, image: int, caption: int) -> int:
-        """The place of a cell of the grid."""
-        width = int(self.items.shape[1][item])
-        return int(self.cells.begins[item]) + image * width + caption
-
     def by_text(self, cue: Callable[[str], float]) -> Floats:
         """A score for each cell from its text alone; each distinct text is looked at once."""
         return np.array([float(cue(text)) for text in self.texts])[self.text]
