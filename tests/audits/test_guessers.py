@@ -14,9 +14,7 @@ from tests.models.small import causal_folder, library
 
 from tellapart import seeds
 from tellapart.audits.guessers import (
-    CAPTION_PLACE,
     CENTRAL,
-    IMAGE_PLACE,
     NGRAMS,
     TEXT_GUESSERS,
     Guesser,
@@ -339,7 +337,7 @@ def test_every_guesser_stands_in_the_audit(tmp_path):
     families = {g.family for g in audit(bench(items, tmp_path), options=options).guesses}
     assert {g.family for g in (*TEXT_GUESSERS, NGRAMS)} <= families
     assert families >= {
-        CAPTION_PLACE, IMAGE_PLACE, "file size", "size", "brightness", "image statistics",
-        "detectors",
+        "place of the caption", "place of the image", "file size", "size", "brightness",
+        "image statistics", "detectors",
     }  # fmt: skip
     assert text_guessers(sheet_of(bench(several))) == list(TEXT_GUESSERS)

@@ -25,7 +25,6 @@ from tellapart.text.tfidf import nearness_to_others
 from tellapart.text.tokens import tokens
 from tellapart.types import Floats, Progress, silent
 
-CAPTION_PLACE, IMAGE_PLACE = "place of the caption", "place of the image"
 Sees = Literal["caption", "image", "place", "both"]
 
 
@@ -221,17 +220,17 @@ def lm_guesser(name: str, progress: Progress = silent) -> Guesser:
 
 def place_guessers(sheet: GuessSheet) -> dict[str, list[Guesser]]:
     """Always the option at one place, by family; only where there are several places."""
-    images, captions = (int(sizes.max()) for sizes in sheet.items.shape)
-    families = {
-        CAPTION_PLACE: [_always_at("caption", place) for place in range(captions)],
-        IMAGE_PLACE: [_always_at("image", place) for place in range(images)],
+    sizes = {"caption": sheet.items.shape[1].max(), "image": sheet.items.shape[0].max()}
+    return {
+        f"place of the {side}": [_always_at(side, place) for place in range(size)]
+        for side, size in sizes.items()
+        if size > 1
     }
-    return {family: guessers for family, guessers in families.items() if len(guessers) > 1}
 
 
-def _always_at(side: Literal["caption", "image"], place: int) -> Guesser:
+def _always_at(side: str, place: int) -> Guesser:
     def scores(sheet: GuessSheet) -> Floats:
         places = sheet.cells.caption if side == "caption" else sheet.cells.image
-        return (places == place) * 1.0
+        return np.where(places == place, 1.0, 0.0)
 
     return Guesser(f"place of the {side}", f"the {side} at place {place}", "", "place", scores)

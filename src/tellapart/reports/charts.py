@@ -41,23 +41,22 @@ class Chart:
 def main_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure of a benchmark: a dot and an interval for each model."""
     measure = results.main.name
-    named = [(entry.label, entry, False) for entry in results.entries]
-    named.append(("text-only", results.text_only, True))
-    rows: list[dict[str, Any]] = []
-    for label, entry, blind in named:
-        one = entry.estimate(measure)
-        if one is not None and one.n:
-            rows.append({"label": short(label), "blind": blind, **_numbers(one)})
+    named = [*((short(e.label), e) for e in results.entries), ("text-only", results.text_only)]
+    rows: list[dict[str, Any]] = [
+        {"label": label, "blind": entry is results.text_only, **_numbers(one)}
+        for label, entry in named
+        if (one := entry.estimate(measure)) is not None and one.n
+    ]
     rows.sort(key=lambda row: (row["blind"], -row["value"]))
     rows = [{"y": place, **row} for place, row in enumerate(rows)]
     if not rows:
         return None
-    said = [
+    values = [
         f"{row['label']} {row['value']:.1f} ({row['low']:.1f} to {row['high']:.1f})" for row in rows
     ]
     levels = sorted({round(row["chance"], 1) for row in rows})
     words = (
-        f"{results.label}, {measure} in percent with 95% intervals: {'; '.join(said)}. "
+        f"{results.label}, {measure} in percent with 95% intervals: {'; '.join(values)}. "
         f"Chance: {' or '.join(f'{level:.1f}' for level in levels)}."
     )
     seen: set[float] = set()
@@ -86,24 +85,23 @@ def kinds_chart(results: BenchmarkResults) -> Chart | None:
                 rows.append({"y": number + offset, "kind": number, "label": label, **_numbers(one)})
     if not rows:
         return None
-    said = []
-    for label, _ in named:
-        of_label = [row for row in rows if row["label"] == label]
-        values = [f"{results.kinds[row['kind']]} {row['value']:.1f}" for row in of_label]
-        said.append(f"{label}: {', '.join(values)}")
-    words = f"{results.label}, {measure} in percent by kind: {'; '.join(said)}."
-    name = file_name(results.label, measure, "by-kind")
     series = tuple(label for label, _ in named)
+    by_model = []
+    for label in series:
+        own = (row for row in rows if row["label"] == label)
+        values = ", ".join(f"{results.kinds[row['kind']]} {row['value']:.1f}" for row in own)
+        by_model.append(f"{label}: {values}")
+    words = f"{results.label}, {measure} in percent by kind: {'; '.join(by_model)}."
+    name = file_name(results.label, measure, "by-kind")
     title = f"{results.label}: {measure} by kind"
     return Chart(name, title, words, tuple(rows), measure, results.kinds, series)
 
 
 def best_entries(results: BenchmarkResults, most: int) -> list[Entry]:
     """The models with the highest main measure, in the order of the results."""
-    scored = [(one.value, k) for k, e in enumerate(results.entries)
+    scored = [(-one.value, k) for k, e in enumerate(results.entries)
               if (one := e.estimate(results.main.name))]  # fmt: skip
-    kept = {k for _, k in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:most]}
-    return [entry for k, entry in enumerate(results.entries) if k in kept]
+    return [results.entries[k] for k in sorted(k for _, k in sorted(scored)[:most])]
 
 
 def short(label: str, most: int = 52) -> str:
@@ -166,10 +164,6 @@ def _y(field: str, rows: int) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", "scale": scale, "axis": None}
 
 
-def _at(pixels: int) -> dict[str, Any]:
-    return {"value": pixels}
-
-
 def _frame(chart: Chart, colours: Colours, row_height: int, layers: list[Any]) -> dict[str, Any]:
     return {
         "width": WIDTH,
@@ -192,6 +186,15 @@ def _frame(chart: Chart, colours: Colours, row_height: int, layers: list[Any]) -
     }  # fmt: skip
 
 
+def _chance_rule(chart: Chart, colours: Colours) -> dict[str, Any]:
+    """The level of chance, dashed, from the `top` to the `bottom` of each row."""
+    band = {"y": _y("top", len(chart.labels)), "y2": {"field": "bottom"}}
+    return {
+        "mark": {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]},
+        "encoding": {"x": _x("chance", chart), **band},
+    }
+
+
 def _main_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
     count, ink = len(chart.labels), colours.ink
     y = _y("y", count)
@@ -202,34 +205,23 @@ def _main_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
         {**row, "top": row["y"] - 0.1, "bottom": min(row["y"] + 0.5, count - 0.5)}
         for row in chart.rows
     ]
-    x = _x("value", chart)
-    low, high = _x("low", chart), {"field": "high"}
-    band = {"y": _y("top", count), "y2": {"field": "bottom"}}
     layers = [
-        {
-            "mark": {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]},
-            "encoding": {"x": _x("chance", chart), **band},
-        },
+        _chance_rule(chart, colours),
         {
             "mark": {"type": "rule", "strokeWidth": 6, "opacity": 0.35, "strokeCap": "round"},
-            "encoding": {"x": low, "x2": high, "y": y, "color": colour},
+            "encoding": {"x": _x("low", chart), "x2": {"field": "high"}, "y": y, "color": colour},
         },
         {
             "mark": {"type": "point", "size": 90, "filled": True, "opacity": 1},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": colour,
-                "shape": shape,
-            },
+            "encoding": {"x": _x("value", chart), "y": y, "color": colour, "shape": shape},
         },
         {
             "mark": {"type": "text", "align": "left", "dy": -15},
-            "encoding": {"text": {"field": "label"}, "x": _at(0), "y": y},
+            "encoding": {"text": {"field": "label"}, "x": {"value": 0}, "y": y},
         },
         {
             "mark": {"type": "text", "align": "right", "dy": -15, "fontWeight": 600, "color": ink},
-            "encoding": {"text": {"field": "text"}, "x": _at(WIDTH), "y": y},
+            "encoding": {"text": {"field": "text"}, "x": {"value": WIDTH}, "y": y},
         },
         {
             "mark": {"type": "text", "dy": 9, "dx": 5, "align": "left", "baseline": "top",
@@ -250,25 +242,22 @@ def _kinds_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
     ]
     picked = [*colours.series[: len(domain) - 1], colours.series[-1]]
     shapes = [*SHAPES[: len(domain) - 1], SHAPES[-1]]
-    legend = {"orient": "top", "direction": "vertical", "title": None, "columns": _columns(domain)}
-    colour = {"field": "label", "type": "nominal", "scale": {"domain": domain, "range": picked},
-              "legend": legend}  # fmt: skip
-    shape = {"field": "label", "type": "nominal", "scale": {"domain": domain, "range": shapes},
-             "legend": legend}  # fmt: skip
-    x = _x("value", chart)
-    band = {"y": _y("top", count), "y2": {"field": "bottom"}}
+    columns = 2 if max(map(len, domain)) <= 26 else 1
+    legend = {"orient": "top", "direction": "vertical", "title": None, "columns": columns}
+    colour, shape = (
+        {"field": "label", "type": "nominal", "scale": {"domain": domain, "range": values},
+         "legend": legend}
+        for values in (picked, shapes)
+    )  # fmt: skip
     names = [{"kind": k, "name": name, "top": k - 0.5} for k, name in enumerate(chart.labels)]
     layers = [
-        {
-            "mark": {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]},
-            "encoding": {"x": _x("chance", chart), **band},
-        },
+        _chance_rule(chart, colours),
         {
             "data": {"values": names},
             "mark": {
                 "type": "text", "align": "left", "baseline": "top", "dy": 3, "fontWeight": 600,
             },
-            "encoding": {"text": {"field": "name"}, "x": _at(0), "y": _y("top", count)},
+            "encoding": {"text": {"field": "name"}, "x": {"value": 0}, "y": _y("top", count)},
         },
         {
             "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.6},
@@ -279,14 +268,12 @@ def _kinds_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
         },
         {
             "mark": {"type": "point", "size": 50, "filled": True, "opacity": 1},
-            "encoding": {"x": x, "y": _y("y", count), "color": colour, "shape": shape},
+            "encoding": {
+                "x": _x("value", chart), "y": _y("y", count), "color": colour, "shape": shape,
+            },
         },
     ]  # fmt: skip
     return {**_frame(chart, colours, height, layers), "data": {"values": rows}}
-
-
-def _columns(labels: Sequence[str]) -> int:
-    return 2 if max(map(len, labels)) <= 26 else 1
 
 
 # The chart as SVG and as files.
@@ -302,19 +289,6 @@ _PLACEHOLDERS = {
 PAGE = Colours(
     "#fe0001", "#fe0002", "#fe0003", tuple(f"#fe001{k}" for k in range(1, 7)), "transparent"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnChart:
-    """A chart with its SVG."""
-
-    chart: Chart
-    svg: str
-
-
-def drawn(chart: Chart | None) -> DrawnChart | None:
-    """The chart as the page shows it; None where there is nothing to show."""
-    return None if chart is None else DrawnChart(chart, svg_for_page(chart))
 
 
 def svg_for_page(chart: Chart) -> str:

@@ -24,7 +24,7 @@ from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.measures.scores import asks_of
 from tellapart.questions import Ask, Question, questions
-from tellapart.reports.picks import Pick, Reader, State, reader, verdict_measure, verdicts
+from tellapart.reports.picks import Pick, State, reader, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults, StepCounter
 from tellapart.types import Ints
 
@@ -61,9 +61,8 @@ class Album:
 
     def __init__(self, items: int, pictures: int, text: int) -> None:
         """For a number of items and of distinct pictures, beside some bytes of text."""
-        room = (
-            max(PAGE_BYTES * max(1.0, items / 300) - text, 0) * 3 / 4
-        )  # base64 makes 4 bytes of 3
+        # base64 makes 4 bytes of 3
+        room = max(PAGE_BYTES * max(1.0, items / 300) - text, 0) * 3 / 4
         self._limit = min(LARGEST_PICTURE, int(max(room, LEAST_BYTES) / max(1, pictures)))
         self._seen: dict[tuple[str, str], Thumbnail] = {}
         self._places: dict[str, int] = {}
@@ -140,14 +139,6 @@ class CaptionLine:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionColumn:
-    """A question: what its column is headed, and what was asked."""
-
-    label: str
-    about: str
-
-
-@dataclass(frozen=True, slots=True)
 class CardAnswer:
     """What one model answered to one question; `full` where `text` is short for more."""
 
@@ -167,7 +158,10 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class GalleryCard:
-    """One item; `codes` has one letter a model of the whole report, the text-only one last."""
+    """One item; `codes` has one letter a model of the whole report, the text-only one last.
+
+    `columns` are the questions: what each column is headed, and what was asked.
+    """
 
     item: Item
     section: int
@@ -175,7 +169,7 @@ class GalleryCard:
     shots: tuple[Shot, ...]
     lines: tuple[CaptionLine, ...]
     target: str
-    columns: tuple[QuestionColumn, ...]
+    columns: tuple[tuple[str, str], ...]
     rows: tuple[ModelRow, ...]
     codes: str
 
@@ -191,19 +185,18 @@ def make_cards(
     ids = frozenset(item.id for item in items)
     judge = verdict_measure(results.measures)
     asks = asks_of([measure.name for measure in results.measures])
-    looks: list[tuple[str, Reader, dict[str, State]]] = []
-    for entry in (*results.entries, results.text_only):
-        label = TEXT_ONLY if entry is results.text_only else entry.label
-        looks.append((label, reader(entry.run, ids), verdicts(entry.run, judge)))
+    runs = [(entry.label, entry.run) for entry in results.entries]
+    runs.append((TEXT_ONLY, results.text_only.run))
+    readers = [(label, reader(run, ids), verdicts(run, judge)) for label, run in runs]
     for item in items:
         asked = list(questions(item, asks))
         rows = tuple(
             ModelRow(
                 label,
-                found.get(item.id, State.UNASKED),
+                verdict_of.get(item.id, State.UNASKED),
                 tuple(_answer(question, read(question)) for question in asked),
             )
-            for label, read, found in looks
+            for label, read, verdict_of in readers
         )
         by_label = {row.label: row.verdict for row in rows[:-1]}
         codes = "".join(by_label.get(model, State.UNASKED) for model in models)
@@ -240,11 +233,11 @@ def _lines(item: Item) -> Iterator[CaptionLine]:
         yield CaptionLine(j + 1, caption[:start], caption[start:end], caption[end:], fits)
 
 
-def _column(question: Question) -> QuestionColumn:
+def _column(question: Question) -> tuple[str, str]:
     """What was asked, short enough for the head of a column, and in full."""
     image, caption = letter(question.image), question.caption + 1
     one_image, one_caption = len(question.item.images) == 1, len(question.item.captions) == 1
-    label, about = {
+    columns = {
         Ask.CAPTION: ("choice" if one_image else f"for {image}", f"which caption fits {image}?"),
         Ask.IMAGE: (
             "choice" if one_caption else f"for {caption}",
@@ -257,8 +250,8 @@ def _column(question: Question) -> QuestionColumn:
         Ask.NOUN: ("T2 noun", "which noun is wrong?"),
         Ask.WORD: ("T2 word", "which content word is wrong?"),
         Ask.MEND: ("T3", "which word mends the caption?"),
-    }[question.ask]
-    return QuestionColumn(label, about)
+    }
+    return columns[question.ask]
 
 
 def _answer(question: Question, pick: Pick) -> CardAnswer:
@@ -323,14 +316,14 @@ def spread(total: int, sizes: Sequence[int]) -> list[int]:
     >>> spread(10, [2, 100, 100]), spread(9, [1, 1])
     ([2, 4, 4], [1, 1])
     """
-    given = [0] * len(sizes)
-    while total > 0 and (room := [k for k, size in enumerate(sizes) if given[k] < size]):
+    shares = [0] * len(sizes)
+    while total > 0 and (room := [k for k, size in enumerate(sizes) if shares[k] < size]):
         share = max(1, total // len(room))
-        for k in room[: total if total < len(room) else None]:
-            more = min(share, sizes[k] - given[k])
-            given[k] += more
+        for k in room[:total]:
+            more = min(share, sizes[k] - shares[k])
+            shares[k] += more
             total -= more
-    return given
+    return shares
 
 
 def chosen_items(benchmarks: Sequence[BenchmarkResults], total: int) -> list[list[Item]]:

@@ -13,11 +13,11 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tellapart.measures.comparison import ComparedPair
-from tellapart.reports.charts import DrawnChart
+from tellapart.reports.charts import Chart, svg_for_page
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.picks import State
 from tellapart.reports.provenance import Provenance
+from tellapart.reports.results import BenchmarkResults
 from tellapart.reports.score_tables import ScoreTable
 from tellapart.reports.summary import NAME_BEGINS, NAME_ENDS, BenchmarkSummary, Summary
 
@@ -39,14 +39,12 @@ class Section:
     """What the page shows of one benchmark."""
 
     summary: BenchmarkSummary
-    main: str
+    results: BenchmarkResults
     table: ScoreTable
     by_kind: tuple[ScoreTable, ...]
-    chart: DrawnChart | None
-    kinds_chart: DrawnChart | None
+    chart: Chart | None
+    kinds_chart: Chart | None
     kinds_note: str
-    computed: bool
-    pairs: tuple[ComparedPair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,13 @@ def safe_json(value: Any) -> str:
 def render(page: Page) -> str:
     """The page as HTML; the same page gives the same text."""
     script = _read("script.js")
-    album = safe_json(list(page.gallery.pictures))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     html = _environment().get_template("page.html").render(
         page=page,
         style=Markup(_read("style.css")),
         script=Markup(script),
-        script_hash=_hash(script),
-        album=Markup(album),
+        script_hash=f"sha256-{digest}",  # nothing else in the page may run
+        album=Markup(safe_json(list(page.gallery.pictures))),
         states=STATE_NAMES,
     )  # fmt: skip
     return html + "\n"
@@ -93,12 +91,6 @@ def _names(sentence: str) -> Markup:
     return Markup(  # escaped above
         escaped.replace(NAME_BEGINS, '<b class="model">').replace(NAME_ENDS, "</b>")
     )
-
-
-def _hash(script: str) -> str:
-    """How the page's policy names its one script; nothing else in it may run."""
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 @cache
@@ -115,6 +107,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["svg"] = Markup
+    environment.filters["svg"] = lambda chart: Markup(svg_for_page(chart))
     environment.filters["names"] = _names
     return environment

@@ -47,9 +47,9 @@ def reader(run: Run, shown: Collection[str]) -> Reader:
 
     @cache
     def picks(ask: Ask) -> dict[tuple[int, int, int], Pick]:
-        given = answers(run, ask).filter(pl.col("item").is_in(list(row.values())))
-        trials = given.group_by(QUESTION).agg("chosen", "right", "tied", "failed")
-        return {tuple(found[:3]): _pick(*found[3:]) for found in trials.iter_rows()}
+        of_shown = answers(run, ask).filter(pl.col("item").is_in(list(row.values())))
+        trials = of_shown.group_by(QUESTION).agg("chosen", "right", "tied", "failed")
+        return {tuple(trial[:3]): _pick(*trial[3:]) for trial in trials.iter_rows()}
 
     def read(question: Question) -> Pick:
         if question.item.id not in row or not was_asked(run, frozenset({question.ask})):
@@ -82,15 +82,15 @@ def verdicts(run: Run, measure: Measure) -> dict[str, State]:
     if not was_asked(run, measure.asks):
         return {}
     outcomes = measure.outcomes(run, "wrong")
-    found: dict[str, State] = {}
+    states: dict[str, State] = {}
     ranks = (State.WRONG, State.FAILED, State.TIE, State.MIXED, State.RIGHT)
     columns = (outcomes.item, outcomes.value, outcomes.tied, outcomes.failed)
     ids = run.benchmark.items.ids
     for index, value, tied, failed in zip(*(c.tolist() for c in columns), strict=True):
         item = ids[index]
         state = _unit_state(value, tied, failed)
-        found[item] = min(found.get(item, State.RIGHT), state, key=ranks.index)
-    return found
+        states[item] = min(states.get(item, State.RIGHT), state, key=ranks.index)
+    return states
 
 
 def _unit_state(value: float, tied: bool, failed: bool) -> State:

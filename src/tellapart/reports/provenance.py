@@ -32,21 +32,16 @@ class FactGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Omission:
-    """Something that is not in the numbers, or counts as wrong in them."""
-
-    where: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
 class Provenance:
-    """All facts; `missing` holds the first `LISTED` of `missing_count`."""
+    """All facts; `missing` holds the first `LISTED` of `missing_count`, each as (where, what).
+
+    Something missing is not in the numbers, or counts as wrong in them.
+    """
 
     general: FactGroup
     benchmarks: tuple[FactGroup, ...]
     runs: tuple[FactGroup, ...]
-    missing: tuple[Omission, ...]
+    missing: tuple[tuple[str, str], ...]
     missing_count: int
 
 
@@ -54,34 +49,29 @@ def provenance(
     benchmarks: Sequence[BenchmarkResults], ties: TieRule, left_out: Sequence[str]
 ) -> Provenance:
     """Collect what is known; `left_out` are runs that could not be read."""
-    missing = [Omission("runs", what) for what in left_out]
+    missing = [("runs", what) for what in left_out]
+    runs = []
     for results in benchmarks:
-        missing += [Omission(results.label, what) for what in results.benchmark.card.skipped]
+        missing += [(results.label, what) for what in results.benchmark.card.skipped]
         for entry in (*results.entries, results.text_only):
-            missing += _failures(results, entry)
+            failures = _failures(entry)
+            missing += [(f"{results.label}, {entry.label}", what) for what in failures]
+            runs.append(_run(results, entry, len(failures)))
     return Provenance(
         FactGroup("This report", tuple(_general(benchmarks, ties))),
         tuple(_benchmark(results) for results in benchmarks),
-        tuple(
-            _run(results, entry)
-            for results in benchmarks
-            for entry in (*results.entries, results.text_only)
-        ),
+        tuple(runs),
         tuple(missing[:LISTED]),
         len(missing),
     )
 
 
-def _failures(results: BenchmarkResults, entry: Entry) -> list[Omission]:
-    where = f"{results.label}, {entry.label}"
-    found = [
-        Omission(where, f"{failure.item}, {failure.part}: {failure.reason}")
-        for failure in entry.run.failures
-    ]
+def _failures(entry: Entry) -> list[str]:
     failed = entry.run.answers.filter(entry.run.answers["choice"].is_null())
-    for item, question, reply in failed.select("item", "question", "reply").iter_rows():
-        found.append(Omission(where, f"{item}, {question}: no answer ({reply or 'empty reply'})"))
-    return found
+    return [f"{one.item}, {one.part}: {one.reason}" for one in entry.run.failures] + [
+        f"{item}, {question}: no answer ({reply or 'empty reply'})"
+        for item, question, reply in failed.select("item", "question", "reply").iter_rows()
+    ]
 
 
 def _general(benchmarks: Sequence[BenchmarkResults], ties: TieRule) -> list[tuple[str, str]]:
@@ -123,8 +113,9 @@ def _benchmark(results: BenchmarkResults) -> FactGroup:
     return FactGroup(results.label, tuple((name, value) for name, value in rows if value))
 
 
-def _run(results: BenchmarkResults, entry: Entry) -> FactGroup:
+def _run(results: BenchmarkResults, entry: Entry, failures: int) -> FactGroup:
     card = entry.run.card
+    computed = entry is results.text_only and results.computed
     rows = [
         ("model", card.model),
         ("benchmark", f"{card.benchmark}, items sha256 {card.benchmark_sha256[:16]}…"),
@@ -136,18 +127,12 @@ def _run(results: BenchmarkResults, entry: Entry) -> FactGroup:
         ("seed", str(card.seed)),
         ("asked", ", ".join(card.asks)),
         ("items", f"{len(entry.run.covered):,} of {len(results.benchmark.items):,}"),
-        ("missing answers", f"{len(_failures(results, entry)):,}"),
-        ("made by", _made_by(results, entry)),
+        ("missing answers", f"{failures:,}"),
+        ("made by", "this report, as no run of blind was given" if computed else card.made_by),
         ("versions", ", ".join(f"{name} {version}" for name, version in card.versions.items())),
     ]
     title = f"{entry.label} on {results.label}"
     return FactGroup(title, tuple((name, value) for name, value in rows if value))
-
-
-def _made_by(results: BenchmarkResults, entry: Entry) -> str:
-    if entry is results.text_only and results.computed:
-        return "this report, as no run of blind was given"
-    return entry.run.card.made_by
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from tellapart.errors import BadInput
 from tellapart.files import write_text
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import check_rule
-from tellapart.reports.charts import MAX_SERIES, drawn, kinds_chart, main_chart, write_charts
+from tellapart.reports.charts import MAX_SERIES, kinds_chart, main_chart, write_charts
 from tellapart.reports.gallery import chosen_items, make_gallery
 from tellapart.reports.options import ReportOptions
 from tellapart.reports.page import Page, Section, render
@@ -42,10 +42,11 @@ def write_report(
     ties = check_rule(options.ties)
     if options.gallery < 0:
         raise BadInput(f"a gallery of {options.gallery} items is not possible", allowed="0 or more")
-    found, left_out = _read(runs, options)
-    total = steps_for(found) + min(options.gallery, _available(found))
-    steps = StepCounter(total, progress)
-    benchmarks = measure_runs(found, ties, options.skip_bad, steps)
+    readable, left_out = _read(runs, options)
+    grouped = group_runs(readable)
+    available = sum(len(set[str]().union(*(run.covered for run in group))) for group in grouped)
+    steps = StepCounter(steps_for(grouped) + min(options.gallery, available), progress)
+    benchmarks = measure_runs(readable, ties, options.skip_bad, steps)
     chosen = chosen_items(benchmarks, options.gallery)
     summary = summarise(benchmarks)
     sections = tuple(_section(s, f) for s, f in zip(benchmarks, summary.benchmarks, strict=True))
@@ -61,8 +62,8 @@ def write_report(
         provenance=provenance(benchmarks, ties, left_out),
     )
     if options.charts is not None:
-        drawn = [one for s in sections for one in (s.chart, s.kinds_chart) if one is not None]
-        write_charts([one.chart for one in drawn], Path(options.charts))
+        charts = [one for s in sections for one in (s.chart, s.kinds_chart) if one is not None]
+        write_charts(charts, Path(options.charts))
     if options.latex is not None:
         write_latex([t for s in sections for t in (s.table, *s.by_kind)], Path(options.latex))
     out = Path(out)
@@ -74,45 +75,29 @@ def _read(
     runs: Run | Path | str | Sequence[Run | Path | str], options: ReportOptions
 ) -> tuple[list[Run], list[str]]:
     """The runs, and with `skip_bad` what is wrong with those that cannot be read."""
+    readable: list[Run] = []
     left_out: list[str] = []
-    if options.skip_bad:
-        found, left_out = _read_good(runs, options.on)
+    if not options.skip_bad:
+        readable = read_runs(runs, options.on)
     else:
-        found = read_runs(runs, options.on)
-    if not found:
+        for source in runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]:
+            try:
+                parts = [source] if isinstance(source, Run) else find_runs([source])
+            except BadInput as error:
+                left_out.append(error.what)
+                continue
+            for part in parts:
+                try:
+                    readable += read_runs(part, options.on)
+                except BadInput as error:
+                    left_out.append(f"{part}: {error.what}")
+    if not readable:
         raise BadInput(
             "there is no run to report on" + (f": {left_out[0]}" if left_out else ""),
             allowed="at least one run",
             todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
         )
-    return found, left_out
-
-
-def _read_good(
-    runs: Run | Path | str | Sequence[Run | Path | str], on: Path | str | None
-) -> tuple[list[Run], list[str]]:
-    given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
-    found: list[Run] = []
-    left_out: list[str] = []
-    for one in given:
-        try:
-            parts = [one] if isinstance(one, Run) else find_runs([one])
-        except BadInput as error:
-            left_out.append(error.what)
-            continue
-        for part in parts:
-            try:
-                found += read_runs(part, on)
-            except BadInput as error:
-                left_out.append(f"{part}: {error.what}")
-    return found, left_out
-
-
-def _available(runs: Sequence[Run]) -> int:
-    """How many items any run was given."""
-    return sum(
-        len(frozenset[str]().union(*(run.covered for run in group))) for group in group_runs(runs)
-    )
+    return readable, left_out
 
 
 def _section(results: BenchmarkResults, summary: BenchmarkSummary) -> Section:
@@ -122,12 +107,10 @@ def _section(results: BenchmarkResults, summary: BenchmarkSummary) -> Section:
         note = f"The {shown} models with the highest {results.main.name} of {len(results.entries)}."
     return Section(
         summary=summary,
-        main=results.main.name,
+        results=results,
         table=measures_table(results),
         by_kind=tuple(kinds_tables(results)),
-        chart=drawn(main_chart(results)),
-        kinds_chart=drawn(kinds_chart(results)),
+        chart=main_chart(results),
+        kinds_chart=kinds_chart(results),
         kinds_note=note,
-        computed=results.computed,
-        pairs=results.pairs,
     )

@@ -98,10 +98,10 @@ def measure_runs(
     """Measure every run (see `steps_for`)."""
     grouped = group_runs(runs)
     names = Counter(group[0].benchmark.name for group in grouped)
-    return [_sheet(group, names, ties, skip_bad, steps) for group in grouped]
+    return [_results(group, names, ties, skip_bad, steps) for group in grouped]
 
 
-def _sheet(
+def _results(
     runs: list[Run], names: Mapping[str, int], ties: TieRule, skip_bad: bool, steps: StepCounter
 ) -> BenchmarkResults:
     benchmark = runs[0].benchmark
@@ -133,9 +133,9 @@ def _sheet(
     )
 
 
-def steps_for(runs: Sequence[Run]) -> int:
+def steps_for(grouped: Sequence[Sequence[Run]]) -> int:
     """How many steps `measure_runs` takes: every model, and the text-only one of each benchmark."""
-    return sum(len(group) + (not any(is_blind(run) for run in group)) for group in group_runs(runs))
+    return sum(len(group) + (not any(map(is_blind, group))) for group in grouped)
 
 
 def is_blind(run: Run) -> bool:

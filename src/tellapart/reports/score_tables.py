@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -15,10 +15,7 @@ from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.text.table_text import escape, percent
 
-AVERAGES = {
-    "micro": "all units alike",
-    "macro": "mean of the kinds",
-}
+AVERAGES = {"micro": "all units alike", "macro": "mean of the kinds"}
 
 
 class RowKind(StrEnum):
@@ -98,16 +95,15 @@ def measures_table(results: BenchmarkResults) -> ScoreTable:
 
 def kinds_tables(results: BenchmarkResults) -> list[ScoreTable]:
     """For each measure a table by kind, where there are several kinds."""
-    made = []
+    tables = []
     for measure in results.measures if len(results.kinds) > 1 else ():
         columns = [TableColumn(name, about) for name, about in AVERAGES.items()]
         columns += [TableColumn(kind) for kind in results.kinds]
         keys = [(measure.name, column.label) for column in columns]
         name = file_name(results.label, measure.name, "by-kind")
-        made.append(
-            _table(results, name, f"{results.label}: {measure.name} by kind", columns, keys)
-        )
-    return made
+        title = f"{results.label}: {measure.name} by kind"
+        tables.append(_table(results, name, title, columns, keys))
+    return tables
 
 
 def _table(
@@ -117,10 +113,13 @@ def _table(
     columns: Sequence[TableColumn],
     keys: Sequence[tuple[str, str]],
 ) -> ScoreTable:
-    models = [_row(results, RowKind.MODEL, entry, keys) for entry in results.entries]
-    text_only = _row(results, RowKind.TEXT_ONLY, results.text_only, keys)
-    rows = [*_marked(results, models, keys), text_only, _cue_row(results, keys)]
-    rows += _chance_rows(results, keys)
+    best: list[float | None] = []
+    for key in keys:
+        values = [one.value for entry in results.entries if (one := entry.estimate(*key))]
+        best.append(max(values) if len(values) > 1 else None)
+    models = [_row(results, RowKind.MODEL, entry, keys, best) for entry in results.entries]
+    text_only = _row(results, RowKind.TEXT_ONLY, results.text_only, keys, [None] * len(keys))
+    rows = [*models, text_only, _cue_row(results, keys), *_chance_rows(results, keys)]
     sized = []
     for k, column in enumerate(columns):
         sizes = Counter(cell.n for row in [*models, text_only] if (cell := row.cells[k]))
@@ -129,12 +128,17 @@ def _table(
 
 
 def _row(
-    results: BenchmarkResults, kind: RowKind, entry: Entry, keys: Sequence[tuple[str, str]]
+    results: BenchmarkResults,
+    kind: RowKind,
+    entry: Entry,
+    keys: Sequence[tuple[str, str]],
+    best: Sequence[float | None],
 ) -> TableRow:
+    """A model's row; a value that equals the `best` of its column is marked."""
     note = ""
     if results.partial(entry):
         note = f"{len(entry.run.covered):,} of {len(results.benchmark.items):,} items"
-    cells = tuple(_cell(entry.estimate(*key)) for key in keys)
+    cells = tuple(_cell(entry.estimate(*key), top) for key, top in zip(keys, best, strict=True))
     return TableRow(kind, entry.label, note, cells)
 
 
@@ -149,46 +153,27 @@ def _cue_row(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> Tabl
     return TableRow(RowKind.CUE, "best cue", note, tuple(cells))
 
 
-def _cell(one: Estimate | None) -> TableCell | None:
+def _cell(one: Estimate | None, top: float | None = None) -> TableCell | None:
     if one is None or not one.n:
         return None
     return TableCell(
-        percent(one.value), percent(one.low), percent(one.high), one.ties, one.failed, one.n
-    )
-
-
-def _marked(
-    results: BenchmarkResults, rows: list[TableRow], keys: Sequence[tuple[str, str]]
-) -> Iterator[TableRow]:
-    """The rows with the best value of each column marked (where there is more than one model)."""
-    best = []
-    for key in keys:
-        found = [one.value for entry in results.entries if (one := entry.estimate(*key))]
-        best.append(max(found) if len(found) > 1 else None)
-    for row, entry in zip(rows, results.entries, strict=True):
-        cells = []
-        for cell, key, top in zip(row.cells, keys, best, strict=True):
-            one = entry.estimate(*key)
-            is_best = cell is not None and one is not None and one.value == top
-            cells.append(replace(cell, best=True) if cell and is_best else cell)
-        yield replace(row, cells=tuple(cells))
+        percent(one.value), percent(one.low), percent(one.high), one.ties, one.failed, one.n,
+        best=one.value == top,
+    )  # fmt: skip
 
 
 def _chance_rows(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> Iterator[TableRow]:
     """What guessing gets: scorers and choosers differ where one score answers two questions."""
-    sorts: list[tuple[str, Callable[[Entry], bool]]] = [
-        ("scorers", lambda entry: entry.run.card.kind == "scorer"),
-        ("choosers", lambda entry: entry.run.card.kind == "chooser"),
-    ]
-    made = []
-    for name, belongs in sorts:
-        members = [entry for entry in results.entries if belongs(entry)]
+    levels = {}
+    for kind in ("scorer", "chooser"):
+        members = [entry for entry in results.entries if entry.run.card.kind == kind]
         members = members or ([results.text_only] if not results.entries else [])
         if members:
-            made.append((name, tuple(_chance_cell(members, key) for key in keys)))
-    same = len({cells for _, cells in made}) == 1
-    for name, cells in made[:1] if same else made:
-        yield TableRow(RowKind.CHANCE, "chance" if same else f"chance for {name}", "", cells)
+            levels[f"chance for {kind}s"] = tuple(_chance_cell(members, key) for key in keys)
+    if len(set(levels.values())) == 1:
+        levels = {"chance": next(iter(levels.values()))}
+    for label, cells in levels.items():
+        yield TableRow(RowKind.CHANCE, label, "", cells)
 
 
 def _chance_cell(members: list[Entry], key: tuple[str, str]) -> TableCell | None:
@@ -225,8 +210,8 @@ def to_latex(table: ScoreTable) -> str:
 
 
 def _latex_row(row: TableRow) -> str:
-    told = {RowKind.TEXT_ONLY: " (text-only, ties halved)", RowKind.CUE: " (captions alone)"}
-    label = row.label + told.get(row.kind, "")
+    notes = {RowKind.TEXT_ONLY: " (text-only, ties halved)", RowKind.CUE: " (captions alone)"}
+    label = row.label + notes.get(row.kind, "")
     label += f" ({row.note})" if row.note else ""
     return " & ".join([escape(label), *(_latex_cell(cell) for cell in row.cells)]) + r" \\"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.scores import Estimate
-from tellapart.reports.results import BenchmarkResults, Entry
+from tellapart.reports.results import BenchmarkResults
 from tellapart.text.table_text import percent
 
 NAME_BEGINS, NAME_ENDS = "\u2068", "\u2069"
@@ -126,12 +126,12 @@ def summarise(benchmarks: Sequence[BenchmarkResults]) -> Summary:
 
 def standings(results: BenchmarkResults) -> list[Standing]:
     """The models by their main measure, best first; as they came where they are equal."""
-    found = [
+    measured = [
         Standing(entry.label, one, entry.run.covered)
         for entry in results.entries
         if (one := entry.estimate(results.main.name)) is not None and one.n
     ]
-    return sorted(found, key=lambda standing: -standing.one.value)
+    return sorted(measured, key=lambda standing: -standing.one.value)
 
 
 def apart(above: Estimate, below: Estimate) -> bool:
@@ -156,43 +156,35 @@ def _leads(leads: Sequence[tuple[str, bool]], benchmarks: int) -> list[str]:
         return []
     names = list(dict.fromkeys(name for name, _ in leads))
     counts = {name: [is_apart for lead, is_apart in leads if lead == name] for name in names}
-    said = []
+    sentences = []
     for name in sorted(names, key=lambda name: -len(counts[name])):
         firsts, clear = len(counts[name]), sum(counts[name])
         on = f"on {firsts} of {benchmarks} benchmarks"
+        each_time = " each time" if firsts > 1 else ""
         if clear == firsts:
-            how = "with its interval apart from the next model's each time" if firsts > 1 else (
-                "with its interval apart from the next model's"
-            )  # fmt: skip
+            how = f"with its interval apart from the next model's{each_time}"
         elif clear:
             how = f"but with its interval apart from the next model's only on {clear} of them"
         else:
-            how = "but its interval overlaps with the next model's" + (
-                " each time" if firsts > 1 else ""
-            )
-        said.append(f"{named(name)} has the highest main score {on}, {how}.")
-    return said
+            how = f"but its interval overlaps with the next model's{each_time}"
+        sentences.append(f"{named(name)} has the highest main score {on}, {how}.")
+    return sentences
 
 
 def _sentences(results: BenchmarkResults, ranked: Sequence[Standing]) -> list[str]:
-    blind = results.text_only.estimate(results.main.name)
+    measure = results.main.name
+    blind = results.text_only.estimate(measure)
     if not ranked:
-        return [_without_models(results, blind)]
+        if results.entries:
+            return [f"No model has an answer to {measure}, the main measure, here."]
+        if blind is None:
+            return ["No model was run here."]
+        return [f"Only the text-only model was run; it scores {number(blind)} on {measure}."]
     first = ranked[0]
-    said = [_first(results, ranked), *_next(ranked), against_chance(first)]
+    sentences = [_first(results, ranked), *_next(ranked), against_chance(first)]
     if blind is not None and blind.n:
-        said.append(against_text_only(first, blind))
-    said += _ties(ranked)
-    said += _incomplete(results)
-    return said
-
-
-def _without_models(results: BenchmarkResults, blind: Estimate | None) -> str:
-    if results.entries:
-        return f"No model has an answer to {results.main.name}, the main measure, here."
-    if blind is None:
-        return "No model was run here."
-    return f"Only the text-only model was run; it scores {number(blind)} on {results.main.name}."
+        sentences.append(against_text_only(first, blind))
+    return [*sentences, *_ties(ranked), *_incomplete(results)]
 
 
 def _equals(ranked: Sequence[Standing]) -> list[Standing]:
@@ -218,15 +210,16 @@ def _next(ranked: Sequence[Standing]) -> list[str]:
         return []
     first, second = equals[0], ranked[len(equals)]
     shared = f"Next comes {second.name} with {number(second.one)}"
-    different = first.covered != second.covered
-    fair = " They were not run on the same items, so the two are not quite comparable."
+    fair = ""
+    if first.covered != second.covered:
+        fair = " They were not run on the same items, so the two are not quite comparable."
     if len(equals) > 1:
-        return [f"{shared}." + (fair if different else "")]
+        return [f"{shared}.{fair}"]
     if apart(first.one, second.one):
-        return [f"{shared}; the two intervals are apart." + (fair if different else "")]
+        return [f"{shared}; the two intervals are apart.{fair}"]
     return [
         f"{shared}. The two intervals overlap, so this does not show that {first.name} is better; "
-        "the paired test under Results compares them item by item." + (fair if different else "")
+        f"the paired test under Results compares them item by item.{fair}"
     ]
 
 
@@ -261,34 +254,28 @@ def _ties(ranked: Sequence[Standing]) -> list[str]:
     if not many:
         return []
     rule = {"wrong": "count as wrong", "right": "count as right", "drop": "are left out"}
-    said = listed([f"{s.name} ({s.one.ties:,} of {_units(s.one):,})" for s in many])
-    return [f"Many ties, which {rule[many[0].one.tie_rule]} here: {said}."]
-
-
-def _units(one: Estimate) -> int:
-    return one.n + one.ties if one.tie_rule == "drop" else one.n
+    tie_rule = many[0].one.tie_rule
+    units = [s.one.n + (s.one.ties if tie_rule == "drop" else 0) for s in many]
+    shares = [f"{s.name} ({s.one.ties:,} of {n:,})" for s, n in zip(many, units, strict=True)]
+    return [f"Many ties, which {rule[tie_rule]} here: {listed(shares)}."]
 
 
 def _incomplete(results: BenchmarkResults) -> list[str]:
     """Runs that cover a part, and answers that are missing."""
-    said = []
+    sentences = []
     total = len(results.benchmark.items)
     parts = [entry for entry in results.entries if results.partial(entry)]
     if parts:
         covers = listed([f"{named(e.label)} ({len(e.run.covered):,} of {total:,})" for e in parts])
-        said.append(f"Run on a part of the items only: {covers}.")
+        sentences.append(f"Run on a part of the items only: {covers}.")
     failed = [
-        (entry.label, count) for entry in results.entries if (count := _failed(entry, results))
+        f"{named(entry.label)} ({one.failed:,})"
+        for entry in results.entries
+        if (one := entry.estimate(results.main.name)) and one.failed
     ]
     if failed:
-        whose = listed([f"{named(label)} ({count:,})" for label, count in failed])
-        said.append(f"Answers that are missing count as wrong: {whose}.")
-    return said
-
-
-def _failed(entry: Entry, results: BenchmarkResults) -> int:
-    one = entry.estimate(results.main.name)
-    return one.failed if one else 0
+        sentences.append(f"Answers that are missing count as wrong: {listed(failed)}.")
+    return sentences
 
 
 # Pieces of sentences: names, lists, numbers with their intervals.
