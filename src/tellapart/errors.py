@@ -33,21 +33,14 @@ class TellapartError(Exception):
 
     def parts(self) -> dict[str, str]:
         """The parts that are there, by name, for `--json`."""
-        named = {
-            "what": self.what,
-            "where": self.where,
-            "allowed": self.allowed,
-            "todo": self.todo,
-        }
+        named = {name: getattr(self, name) for name in ("what", "where", "allowed", "todo")}
         return {name: presentable(text) for name, text in named.items() if text}
 
     def __str__(self) -> str:
         parts = self.parts()
-        lines = [parts.get("what", "")]
-        lines += [f"  where:   {parts['where']}"] if "where" in parts else []
-        lines += [f"  allowed: {parts['allowed']}"] if "allowed" in parts else []
-        lines += [f"  to do:   {parts['todo']}"] if "todo" in parts else []
-        return "\n".join(lines)
+        labels = {"where": "where:  ", "allowed": "allowed:", "todo": "to do:  "}
+        lines = [f"  {label} {parts[name]}" for name, label in labels.items() if name in parts]
+        return "\n".join([parts.get("what", ""), *lines])
 
 
 def presentable(text: str) -> str:

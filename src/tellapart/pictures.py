@@ -95,32 +95,27 @@ class Picture:
         return self._pixels(self.read())
 
     def _pixels(self, data: bytes) -> PILImage:
-        picture = self._decode(data).convert("RGB")
-        box = crop_box(split_uri(self.image.uri)[1])
-        return picture if box is None else self._cropped(picture, box)
-
-    def _cropped(self, picture: PILImage, box: Box) -> PILImage:
-        x, y, width, height = box
-        kept = (x, y, min(x + width, picture.width), min(y + height, picture.height))
-        if kept[0] >= kept[2] or kept[1] >= kept[3]:
-            raise BadImage(
-                f"the box of image {self.id} lies outside the picture",
-                where=str(self.path),
-                allowed=f"a box within {picture.width} x {picture.height} pixels",
-            )
-        return picture.crop(kept)
-
-    def metadata(self) -> dict[str, Any]:
-        """What a PNG file carries beside its pixels (the world writes its scenes there)."""
-        return {str(key): value for key, value in self._opened(self.read()).info.items()}
-
-    def _decode(self, data: bytes) -> PILImage:
         picture = self._opened(data)
         try:
             picture.load()
         except Exception as error:  # Pillow raises many kinds for broken files
             raise self._broken(error) from None
-        return picture
+        box = crop_box(split_uri(self.image.uri)[1])
+        if box is None:
+            return picture.convert("RGB")
+        x, y, width, height = box
+        right, bottom = min(x + width, picture.width), min(y + height, picture.height)
+        if x >= right or y >= bottom:
+            raise BadImage(
+                f"the box of image {self.id} lies outside the picture",
+                where=str(self.path),
+                allowed=f"a box within {picture.width} x {picture.height} pixels",
+            )
+        return picture.convert("RGB").crop((x, y, right, bottom))
+
+    def metadata(self) -> dict[str, Any]:
+        """What a PNG file carries beside its pixels (the world writes its scenes there)."""
+        return {str(key): value for key, value in self._opened(self.read()).info.items()}
 
     def _opened(self, data: bytes) -> PILImage:
         from PIL import Image as Pillow

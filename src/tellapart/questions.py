@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 
-from tellapart.items import Item
+from tellapart.items import Item, Slot
 
 
 class Ask(StrEnum):
@@ -55,37 +56,30 @@ class Question:
 
 def questions(item: Item, asks: frozenset[Ask]) -> Iterator[Question]:
     """All questions of the given sorts that an item allows, in a fixed order."""
-    made: list[Question] = []
+    images, captions = tuple(range(len(item.images))), tuple(range(len(item.captions)))
+    every: list[Question] = []
     if Ask.CAPTION in asks:
-        for i in range(len(item.images)):
-            right = frozenset(j for j in range(len(item.captions)) if (i, j) in item.true)
-            made.append(Question(item, Ask.CAPTION, i, -1, _places(item.captions), right))
+        for i in images:
+            right = frozenset(j for j in captions if (i, j) in item.true)
+            every.append(Question(item, Ask.CAPTION, i, -1, captions, right))
     if Ask.IMAGE in asks:
-        for j in range(len(item.captions)):
-            right = frozenset(i for i in range(len(item.images)) if (i, j) in item.true)
-            made.append(Question(item, Ask.IMAGE, -1, j, _places(item.images), right))
+        for j in captions:
+            right = frozenset(i for i in images if (i, j) in item.true)
+            every.append(Question(item, Ask.IMAGE, -1, j, images, right))
     if Ask.JUDGE in asks:
-        for i in range(len(item.images)):
-            for j in range(len(item.captions)):
-                right = frozenset([0 if (i, j) in item.true else 1])
-                made.append(Question(item, Ask.JUDGE, i, j, ("yes", "no"), right))
+        for i, j in product(images, captions):
+            right = frozenset([0 if (i, j) in item.true else 1])
+            every.append(Question(item, Ask.JUDGE, i, j, ("yes", "no"), right))
     if item.slot is not None:
-        made += [
-            q for ask in (Ask.NOUN, Ask.WORD, Ask.MEND) if ask in asks for q in _foil(item, ask)
-        ]
-    for question in made:
+        for ask in (Ask.NOUN, Ask.WORD, Ask.MEND):
+            every += _foil(item, item.slot, ask) if ask in asks else ()
+    for question in every:
         if question.right and len(question.right) < len(question.options):
             yield question
 
 
-def _places(things: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(range(len(things)))
-
-
-def _foil(item: Item, ask: Ask) -> Iterator[Question]:
+def _foil(item: Item, slot: Slot, ask: Ask) -> Iterator[Question]:
     """T2 or T3 of the foil caption, once for each image of which it is false."""
-    slot = item.slot
-    assert slot is not None
     for i in range(len(item.images)):
         if (i, slot.caption) in item.true:
             continue

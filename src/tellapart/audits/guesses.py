@@ -7,7 +7,7 @@ best guess from captions alone by each measure, to stand beside every score.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -93,8 +93,8 @@ def measures_for(benchmark: Benchmark, side: str) -> list[Measure]:
     names = dict.fromkeys(benchmark.card.measures)
     names |= dict.fromkeys(GRID_MEASURES if (2, 2) in shapes else ())
     names |= dict.fromkeys(["accuracy"] if shapes - {(2, 2), (1, 1)} else ())
-    found = (registry.measures.get(name).about_side(side) for name in names)
-    return [measure for measure in found if measure is not None]
+    of_side = (registry.measures.get(name).about_side(side) for name in names)
+    return [measure for measure in of_side if measure is not None]
 
 
 def word_measures(benchmark: Benchmark) -> list[Measure]:
@@ -121,12 +121,11 @@ def ways(guesser: Guesser, sheet: GuessSheet) -> Iterator[tuple[str, Run]]:
 
 
 def guesses(
-    guesser: Guesser, sheet: GuessSheet, measures: Iterable[Measure], resamples: int
+    guesser: Guesser, sheet: GuessSheet, measures: Sequence[Measure], resamples: int
 ) -> Iterator[tuple[Guess, Outcomes]]:
     """Every way of using a cue by every measure: micro, macro and kinds, with the outcomes."""
-    wanted = list(measures)
     for name, run in ways(guesser, sheet):
-        for measure in wanted:
+        for measure in measures:
             half = measure.outcomes(run, "half")
             if not len(half.item):
                 continue
@@ -136,10 +135,8 @@ def guesses(
             for estimate in estimates(run, read, "half", resamples=resamples):
                 wrong, right = (_mean(run, half, value, estimate.kind) for value in others)
                 asked = asked_by(measure)
-                yield (
-                    Guess(guesser.family, name, guesser.sees, asked, estimate, wrong, right),
-                    half,
-                )
+                guess = Guess(guesser.family, name, guesser.sees, asked, estimate, wrong, right)
+                yield guess, half
 
 
 def _mean(run: Run, units: Outcomes, value: Floats, kind: str) -> float:

@@ -43,16 +43,8 @@ SAME = 1e-12
 """Scores of a caption nearer than this are level."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricChoice:
-    """The metrics to judge by, and why others that were asked for are not among them."""
-
-    metrics: tuple[CaptionMetric, ...]
-    left_out: tuple[str, ...] = ()
-
-
-def choose_metrics(names: tuple[str, ...]) -> MetricChoice:
-    """Metrics by their names; one that is named must be able to run, of `all` those that are."""
+def choose_metrics(names: tuple[str, ...]) -> tuple[list[CaptionMetric], list[str]]:
+    """Metrics by their names, and why some of `all` are left out; one that is named must run."""
     if not names:
         raise BadInput("no metric was named", allowed=", ".join((*caption_metrics.names(), ALL)))
     able: dict[str, CaptionMetric] = {}
@@ -67,7 +59,7 @@ def choose_metrics(names: tuple[str, ...]) -> MetricChoice:
             left_out.append(f"{name} is left out: {problem.what}{todo}")
         else:
             raise problem
-    return MetricChoice(tuple(able.values()), tuple(left_out))
+    return list(able.values()), left_out
 
 
 def judge_captions(
@@ -83,7 +75,7 @@ def judge_captions(
     answered and that have references; what is left out is among the remarks.
     """
     options.check()
-    chosen = choose_metrics(options.metrics)
+    metrics, left_out = choose_metrics(options.metrics)
     systems = _systems(results, options)
     if not isinstance(references, Corpus):
         references = read_corpus(references, options.reading)
@@ -93,7 +85,6 @@ def judge_captions(
     texts = Texts(options.cache or default_folder())
     frequencies = _frequencies(options, references, texts)
     materials = [Material(own, judged.references, frequencies, texts) for own in judged.captions]
-    metrics = chosen.metrics
     table = judge(materials, metrics, progress)
     fewer = with_fewer(judged.systems, materials, metrics, options, progress)
     drawn = ResampledMarks.of(table, options)
@@ -102,9 +93,9 @@ def judge_captions(
         tuple(scores_of(judged, metrics, drawn)),
         tuple(pairs_of(judged, metrics, drawn, options)),
         tuple(fewer),
-        _per_image(judged, chosen, table),
-        (*judged.remarks, *skipped, *chosen.left_out),
-        tuple(_methods(judged, chosen, options)),
+        _per_image(judged, metrics, table),
+        (*judged.remarks, *skipped, *left_out),
+        tuple(_methods(judged, metrics, options)),
     )
 
 
@@ -134,19 +125,21 @@ def _frequencies(
     return DocumentFrequencies.of([texts.tokens(own) for own in corpus.texts_by_image.values()])
 
 
-def _per_image(judged: JudgedImages, chosen: MetricChoice, table: MarksTable) -> pl.DataFrame:
+def _per_image(
+    judged: JudgedImages, metrics: Sequence[CaptionMetric], table: MarksTable
+) -> pl.DataFrame:
     """One row an image and system: what was written, and its score by each metric."""
-    frames = []
-    for s, system in enumerate(judged.systems):
-        frame = pl.DataFrame(
+    return pl.concat(
+        pl.DataFrame(
             {"system": system, "image": judged.images, "caption": judged.captions[s]}
-        )
-        columns = {m.name: table[k][s].each for k, m in enumerate(chosen.metrics)}
-        frames.append(frame.with_columns(**{n: pl.Series(each) for n, each in columns.items()}))
-    return pl.concat(frames)
+        ).with_columns(pl.Series(m.name, table[k][s].each) for k, m in enumerate(metrics))
+        for s, system in enumerate(judged.systems)
+    )
 
 
-def _methods(judged: JudgedImages, chosen: MetricChoice, options: CaptionOptions) -> list[str]:
+def _methods(
+    judged: JudgedImages, metrics: Sequence[CaptionMetric], options: CaptionOptions
+) -> list[str]:
     """How the numbers were got, in words."""
     images = len(judged.images)
     methods = [f"scores are times 100; {images:,} image{'' if images == 1 else 's'}"]
@@ -160,7 +153,7 @@ def _methods(judged: JudgedImages, chosen: MetricChoice, options: CaptionOptions
             "test: the systems' captions swapped on random images (approximate randomization), "
             f"{options.permutations:,} times; interval of A - B: paired bootstrap"
         )
-    if any(metric.name.startswith("CIDEr") for metric in chosen.metrics):
+    if any(metric.name.startswith("CIDEr") for metric in metrics):
         source = {JUDGED: "the references of these images", GIVEN: "all references given"}
         where = source.get(options.frequencies, options.frequencies)
         methods.append(f"CIDEr's document frequencies: of {where}")

@@ -19,6 +19,7 @@ SUBTYPES = {
     "obj": "object", "att": "attribute", "rel": "relation",
     "objects": "object", "attributes": "attribute", "relations": "relation",
 }  # fmt: skip
+"""What is changed, as SugarCrepe and BiVLC call it, in the toolkit's spelling."""
 
 
 def read(collector: ItemCollector) -> None:

@@ -47,14 +47,14 @@ def fetch(source: PublishedFile, progress: Progress = silent) -> Path:
     """
     downloads = default_folder() / "downloads"
     path = downloads / source.sha256[:16] / source.name
-    if path.is_file() and _sha256(path) == source.sha256:
+    if path.is_file() and file_sha256(path) == source.sha256:
         mark_used(path.parent)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
-    if not (partial.is_file() and _sha256(partial) == source.sha256):
+    if not (partial.is_file() and file_sha256(partial) == source.sha256):
         _receive(source, partial, progress)
-    seen = _sha256(partial)
+    seen = file_sha256(partial)
     if seen != source.sha256:
         partial.unlink()
         raise DownloadFailed(
@@ -94,11 +94,22 @@ def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             partial.unlink()  # it was longer than the file: begin anew
             return _receive(source, partial, progress)
-        raise _refused(source, error) from None
-    except urllib.error.URLError as error:
-        raise _unreachable(source, error.reason) from None
+        gone = error.code in (http.client.NOT_FOUND, http.client.GONE)
+        raise DownloadFailed(
+            f"{source.name} is no longer at its address"
+            if gone
+            else f"the server does not give out {source.name}",
+            where=f"{source.url} answers {error.code} {error.reason}",
+            todo="download the file by hand and give it with --from",
+        ) from None
     except (OSError, http.client.HTTPException) as error:
-        raise _unreachable(source, error) from None
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise DownloadFailed(
+            f"{source.name} cannot be downloaded: {reason}",
+            where=source.url,
+            todo="check the network and run the same again, or download the file by hand and give "
+            "it with --from",
+        ) from None
     if done < total:
         raise DownloadFailed(
             f"the download of {source.name} broke off after {done:,} of {total:,} bytes",
@@ -108,27 +119,8 @@ def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
     return None
 
 
-def _refused(source: PublishedFile, error: urllib.error.HTTPError) -> DownloadFailed:
-    gone = error.code in (http.client.NOT_FOUND, http.client.GONE)
-    return DownloadFailed(
-        f"{source.name} is no longer at its address"
-        if gone
-        else f"the server does not give out {source.name}",
-        where=f"{source.url} answers {error.code} {error.reason}",
-        todo="download the file by hand and give it with --from",
-    )
-
-
-def _unreachable(source: PublishedFile, reason: object) -> DownloadFailed:
-    return DownloadFailed(
-        f"{source.name} cannot be downloaded: {reason}",
-        where=source.url,
-        todo="check the network and run the same again, or download the file by hand and give it "
-        "with --from",
-    )
-
-
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """The hash of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

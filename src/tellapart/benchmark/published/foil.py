@@ -101,7 +101,7 @@ def _valse(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> 
     pairs: list[FoilPair] = []
 
     def add(collector: ItemCollector, row: SourceRow) -> None:
-        notes = votes_of(row).notes()
+        notes = votes_of(row)
         image = collector.coco(row, row.text("image_file"))
         caption, foil = row.text("caption"), row.text("foil")
         target, foil_word = row.text("classes"), row.text("classes_foil")
@@ -111,53 +111,46 @@ def _valse(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> 
     return pairs
 
 
-@dataclass(frozen=True, slots=True)
-class _Annotation:
-    row: SourceRow
-    id: str
-    image_id: int
-    caption: str
-
-
 def _authors(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> list[FoilPair]:
     names: dict[int, str] = {}
-    originals: dict[tuple[str, int], _Annotation] = {}
-    foils: list[_Annotation] = []
+    originals: dict[tuple[str, int], SourceRow] = {}
+    foils: list[tuple[tuple[str, int], SourceRow]] = []
 
     def add_name(collector: ItemCollector, row: SourceRow) -> None:
         names[row.whole("id")] = row.text("file_name")
 
     def add(collector: ItemCollector, row: SourceRow) -> None:
-        one = _Annotation(row, row.name("id"), row.whole("image_id"), row.text("caption"))
+        key = (row.name("id"), row.whole("image_id"))
+        row.text("caption")
         if row.truth("foil"):
             row.text("target_word"), row.text("foil_word"), _foil_number(row)
-            foils.append(one)
+            foils.append((key, row))
         else:
-            originals.setdefault((one.id, one.image_id), one)
+            originals.setdefault(key, row)
 
     if "images" in data:
         collector.each(list_rows(file, FORM, data["images"], "images"), add_name)
     collector.each(list_rows(file, FORM, data["annotations"], "annotations"), add)
 
-    def pair(foil: _Annotation | None, original: _Annotation | None) -> FoilPair:
-        one = foil or original
-        assert one is not None
+    def pair(key: tuple[str, int], row: SourceRow, foil: bool) -> FoilPair:
+        caption_id, image_id = key
         part = "train2014" if "train" in file.name else "val2014"
-        usual = f"COCO_{part}_{one.image_id:012d}.jpg"
+        usual = f"COCO_{part}_{image_id:012d}.jpg"
+        original = originals.get(key)
         return FoilPair(
-            one.row,
-            one.id + (_foil_number(one.row) if foil else "/original"),
-            collector.image(one.row.file, names.get(one.image_id, usual), str(one.image_id)),
-            original.caption if original else "",
-            foil.caption if foil else "",
-            foil.row.text("target_word") if foil else "",
-            foil.row.text("foil_word") if foil else "",
-            {"caption_id": one.id},
+            row,
+            caption_id + (_foil_number(row) if foil else "/original"),
+            collector.image(file, names.get(image_id, usual), str(image_id)),
+            original.text("caption") if original else "",
+            row.text("caption") if foil else "",
+            row.text("target_word") if foil else "",
+            row.text("foil_word") if foil else "",
+            {"caption_id": caption_id},
         )
 
-    used = {(foil.id, foil.image_id) for foil in foils}
-    pairs = [pair(foil, originals.get((foil.id, foil.image_id))) for foil in foils]
-    return pairs + [pair(None, one) for key, one in originals.items() if key not in used]
+    pairs = [pair(key, row, foil=True) for key, row in foils]
+    used = {key for key, _ in foils}
+    return pairs + [pair(key, r, foil=False) for key, r in originals.items() if key not in used]
 
 
 def _foil_number(row: SourceRow) -> str:

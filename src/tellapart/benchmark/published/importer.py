@@ -25,7 +25,7 @@ import polars as pl
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.benchmark.columns import notes_text, slot_fields
-from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, hub_files
+from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, file_sha256, hub_files
 from tellapart.benchmark.published.fields import SourceRow, kind_of
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.benchmark.table import ItemTable
@@ -376,11 +376,11 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def _file_facts(path: Path, importer: Importer) -> dict[str, Any]:
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    known = {source.sha256 for source in importer.sources}
-    as_known = {"as_published": sha256 in known} if known else {}
-    return {"name": path.name, "sha256": sha256, **as_known}
+    facts = {"name": path.name, "sha256": file_sha256(path)}
+    if not importer.sources:
+        return facts
+    published = {source.sha256 for source in importer.sources}
+    return {**facts, "as_published": facts["sha256"] in published}
 
 
 def source_files(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tellapart.benchmark.published.bivlc import SUBTYPES
 from tellapart.benchmark.published.download import PublishedFile
 from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object
 from tellapart.benchmark.published.importer import Importer, ItemCollector
@@ -15,36 +16,15 @@ from tellapart.errors import BadInput
 FORM = '{"0": {"filename", "caption", "negative_caption"}, ...}'
 ADDRESS = "https://raw.githubusercontent.com/RAIVNLab/sugar-crepe/main/data"
 FILES = {
-    "add_att": (
-        "add-attribute",
-        "012d88d729693d193760e6f3393b06a1cf874380a9db0062e937201199fe044d",
-    ),
-    "add_obj": (
-        "add-object",
-        "1b9d76b93139a937b8dc1ada92a4f05ecc821bb3c291d752428bafadd4bb0682",
-    ),
-    "replace_att": (
-        "replace-attribute",
-        "9fe55fd4c0a9ad1f85d486d9f6d0215b41f867eb025026e7f7b5ce44352545ee",
-    ),
-    "replace_obj": (
-        "replace-object",
-        "9d299600639947e9d15281a9ded1382b376cf4ea088a8d08a1314bfe76e81898",
-    ),
-    "replace_rel": (
-        "replace-relation",
-        "356bcc2fc4c6aed3f4d9fd50acc58489bb1fe70c28791f9368d4cbf9ea39cdc9",
-    ),
-    "swap_att": (
-        "swap-attribute",
-        "7a7ce04e5c4c80412b48c6f0c1347fb1a2f5d54c0be6aa429b64d390e442f8d0",
-    ),
-    "swap_obj": (
-        "swap-object",
-        "073cdb8e253d053614e80710834d9773b09dbc1dd0a412f6f9492262caa1dcad",
-    ),
+    "add_att": "012d88d729693d193760e6f3393b06a1cf874380a9db0062e937201199fe044d",
+    "add_obj": "1b9d76b93139a937b8dc1ada92a4f05ecc821bb3c291d752428bafadd4bb0682",
+    "replace_att": "9fe55fd4c0a9ad1f85d486d9f6d0215b41f867eb025026e7f7b5ce44352545ee",
+    "replace_obj": "9d299600639947e9d15281a9ded1382b376cf4ea088a8d08a1314bfe76e81898",
+    "replace_rel": "356bcc2fc4c6aed3f4d9fd50acc58489bb1fe70c28791f9368d4cbf9ea39cdc9",
+    "swap_att": "7a7ce04e5c4c80412b48c6f0c1347fb1a2f5d54c0be6aa429b64d390e442f8d0",
+    "swap_obj": "073cdb8e253d053614e80710834d9773b09dbc1dd0a412f6f9492262caa1dcad",
 }
-"""Kind and sha256 of each file, by the name that it is published under."""
+"""The sha256 of each file, by the name that it is published under."""
 
 
 def read(collector: ItemCollector) -> None:
@@ -67,9 +47,11 @@ def _part(file: Path) -> str:
 def add(collector: ItemCollector, row: SourceRow) -> None:
     """The item of a row."""
     part = _part(row.file)
+    edit, _, subtype = part.partition("_")
     image = collector.coco(row, row.text("filename"))
     captions = (row.text("caption"), row.text("negative_caption"))
-    collector.add_choice(row, f"{part}/{row.key}", image, captions, kind=FILES[part][0])
+    kind = f"{edit}-{SUBTYPES[subtype]}"
+    collector.add_choice(row, f"{part}/{row.key}", image, captions, kind=kind)
 
 
 IMPORTER = Importer(
@@ -82,5 +64,5 @@ IMPORTER = Importer(
     citation="Cheng-Yu Hsieh, Jieyu Zhang, Zixian Ma, Aniruddha Kembhavi, Ranjay Krishna: "
     "SugarCrepe: Fixing Hackable Benchmarks for Vision-Language Compositionality. NeurIPS 2023",
     verified="by its authors, who removed negative captions that are true by hand",
-    sources=tuple(PublishedFile(f"{ADDRESS}/{name}.json", sha) for name, (_, sha) in FILES.items()),
+    sources=tuple(PublishedFile(f"{ADDRESS}/{name}.json", sha) for name, sha in FILES.items()),
 )

@@ -7,7 +7,6 @@ ones are those where two or more chose the caption and not the foil (section 4.4
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, slug
 from tellapart.benchmark.published.importer import Importer, ItemCollector
@@ -18,37 +17,15 @@ ENOUGH = 2
 """At least this many of the three must have chosen the caption and not the foil."""
 
 NOTES = ("dataset", "original_split", "classes", "classes_foil")
-CITATION = (
-    "Letitia Parcalabescu, Michele Cafagna, Lilitta Muradjan, Anette Frank, Iacer Calixto, Albert "
-    "Gatt: VALSE: A Task-Independent Benchmark for Vision and Language Models Centered on "
-    "Linguistic Phenomena. ACL 2022"
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """What three people said of a pair: that the caption alone fits, or that the foil does too."""
-
-    caption: int
-    foil: int
-    other: int
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the pair counts as valid."""
-        return self.caption >= ENOUGH
-
-    def notes(self) -> dict[str, str]:
-        """The votes as they go into an item."""
-        told = f"caption {self.caption}, foil {self.foil}, other {self.other}"
-        return {"votes": told, "confirmed": "yes" if self.confirmed else "no"}
-
-
-def votes_of(row: SourceRow) -> Votes:
-    """The votes on a row."""
+def votes_of(row: SourceRow) -> dict[str, str]:
+    """What three people said of a pair (the caption alone fits, or the foil too), as notes."""
     votes = row.inner("mturk")
+    caption, foil = votes.whole("caption"), votes.whole("foil")
     other = votes.whole("other") if votes.has("other") else 0
-    return Votes(votes.whole("caption"), votes.whole("foil"), other)
+    confirmed = "yes" if caption >= ENOUGH else "no"
+    return {"votes": f"caption {caption}, foil {foil}, other {other}", "confirmed": confirmed}
 
 
 def confirmed_words(confirmed: int, total: int) -> str:
@@ -61,33 +38,30 @@ def confirmed_words(confirmed: int, total: int) -> str:
 
 def read(collector: ItemCollector) -> None:
     """The pairs that were confirmed, or all of them with `keep_all`."""
-    counts: Counter[bool] = Counter()
+    counts: Counter[str] = Counter()
+    keep_all = collector.options.keep_all
 
     def add(collector: ItemCollector, row: SourceRow) -> None:
         votes = votes_of(row)
-        counts[votes.confirmed] += 1
-        if votes.confirmed or collector.options.keep_all:
-            _add(collector, row, votes)
+        counts[votes["confirmed"]] += 1
+        if keep_all or votes["confirmed"] == "yes":
+            collector.add_choice(
+                row,
+                f"{name_of(row.file)}/{row.key}",
+                collector.coco(row, row.text("image_file")),
+                (row.text("caption"), row.text("foil")),
+                kind=slug(row.text("linguistic_phenomena")),
+                notes={**row.notes(*NOTES), **votes},
+            )
 
     for file in collector.files:
         collector.each(entry_rows(file, json_object(file, FORM)), add)
     collector.facts |= {
         "pairs": counts.total(),
-        "confirmed": counts[True],
-        "left_out_unconfirmed": 0 if collector.options.keep_all else counts[False],
+        "confirmed": counts["yes"],
+        "left_out_unconfirmed": 0 if keep_all else counts["no"],
     }
-    collector.verified = confirmed_words(counts[True], counts.total())
-
-
-def _add(collector: ItemCollector, row: SourceRow, votes: Votes) -> None:
-    collector.add_choice(
-        row,
-        f"{name_of(row.file)}/{row.key}",
-        collector.coco(row, row.text("image_file")),
-        (row.text("caption"), row.text("foil")),
-        kind=slug(row.text("linguistic_phenomena")),
-        notes={**row.notes(*NOTES), **votes.notes()},
-    )
+    collector.verified = confirmed_words(counts["yes"], counts.total())
 
 
 IMPORTER = Importer(
@@ -97,5 +71,7 @@ IMPORTER = Importer(
     endings=("json",),
     page="https://github.com/Heidelberg-NLP/VALSE",
     licence="MIT",
-    citation=CITATION,
+    citation="Letitia Parcalabescu, Michele Cafagna, Lilitta Muradjan, Anette Frank, Iacer "
+    "Calixto, Albert Gatt: VALSE: A Task-Independent Benchmark for Vision and Language Models "
+    "Centered on Linguistic Phenomena. ACL 2022",
 )
