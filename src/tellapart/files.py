@@ -88,11 +88,7 @@ def unpacked(data: bytes, path: Path) -> bytes:
 
 def read_text(path: Path) -> str:
     """A file's text; it must be UTF-8 (a byte-order mark is let through)."""
-    return text_of(read_bytes(path), path)
-
-
-def text_of(data: bytes, path: Path) -> str:
-    """Bytes as text; they must be UTF-8 (a byte-order mark is let through)."""
+    data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -154,8 +150,8 @@ def fields_of(
 
     Lists are of texts and become tuples; what is not there, and not `needed`, is left out.
     """
-    found: dict[str, Any] = {}
-    told: dict[type, str] = {str: "text", list: "a list of texts", dict: "an object"}
+    fields: dict[str, Any] = {}
+    allowed: dict[type, str] = {str: "text", list: "a list of texts", dict: "an object"}
     for name, kind in kinds.items():
         if name not in data and name not in needed:
             continue
@@ -165,11 +161,11 @@ def fields_of(
             raise BadInput(
                 f'"{name}" in {path.name} is {type(value).__name__}',
                 where=str(path),
-                allowed=told[kind],
+                allowed=allowed[kind],
                 todo="write the folder again with tellapart; cards are not for changing by hand",
             )
-        found[name] = tuple(value or ()) if kind is list else value
-    return found
+        fields[name] = tuple(value or ()) if kind is list else value
+    return fields
 
 
 # Tables

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -44,25 +45,25 @@ def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> 
     whole = benchmark.items.with_images(there)
     chosen = sample(whole, limit, 0)
     names = sorted(chosen.frame["images"].explode().unique())
-    found: dict[str, Floats] = {}
+    by_image: dict[str, Floats] = {}
     for done, name in enumerate(names, 1):
         try:
-            found[name] = statistics(benchmark.picture(name))
+            by_image[name] = statistics(benchmark.picture(name))
         except BadImage:
             continue
         finally:
             progress("pictures", done, len(names))
-    kept = chosen.with_images(found)
+    items = chosen.with_images(by_image)
     total, missing = len(benchmark.items), len(benchmark.items) - len(whole)
     remark = ""
-    if not len(kept):
+    if not len(items):
         remark = f"the pictures are not here ({missing:,} of {total:,} items lack one)"
-    elif len(kept) < total:
+    elif len(items) < total:
         remark = (
-            f"{len(kept):,} of {total:,} items "
+            f"{len(items):,} of {total:,} items "
             f"({missing:,} lack a picture, at most {limit:,} are opened)"
         )
-    return PictureStatistics(found, kept, remark)
+    return PictureStatistics(by_image, items, remark)
 
 
 def statistics(picture: Picture) -> Floats:
@@ -98,16 +99,15 @@ def image_guessers(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser
         ("size", "fewer pixels", "more pixels", "log pixels"),
         ("brightness", "the darker image", "the brighter image", "brightness"),
     ]
-    made = [
+    guessers = [
         Guesser(family, low, high, "image", _single(looked, STATISTICS.index(which)))
         for family, low, high, which in singles
     ]
     if len(option_pairs(sheet, IMAGES)):
         name = "all image statistics together (logistic regression)"
-        made.append(
-            Guesser("image statistics", name, "", "image", lambda s: image_scores(looked, s))
-        )
-    return made
+        scores = partial(image_scores, looked)
+        guessers.append(Guesser("image statistics", name, "", "image", scores))
+    return guessers
 
 
 def _single(looked: PictureStatistics, column: int) -> Callable[[GuessSheet], Floats]:

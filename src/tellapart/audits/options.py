@@ -12,9 +12,7 @@ from tellapart.options import Help
 class AuditOptions:
     """How an audit is made.
 
-    `lm` is the name or folder of a causal language model for transformers; `look` says whether
-    pictures are opened, of at most `picture_items` items; `ngrams` whether the n-gram model is
-    fitted.
+    The pictures of at most `picture_items` items are opened; `ngrams` fits the n-gram model too.
     """
 
     lm: Annotated[str, Help("Also a causal language model: a folder or a name (transformers).")] = (

@@ -22,13 +22,7 @@ JUDGED, GIVEN = "judged", "references"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionOptions:
-    """How to judge captions.
-
-    `metrics` are names, or `all` for every one that can run here. `references_used` asks for scores
-    with fewer references. `frequencies` are CIDEr's document frequencies: of the references of the
-    images that are `judged` (as in the COCO scripts), of all `references` given, or of the corpus
-    at a path. `every_image`: an image that a system did not caption counts as an empty caption.
-    """
+    """How to judge captions; `frequencies` is `judged`, `references` or a corpus's path."""
 
     metrics: Annotated[
         tuple[str, ...], Help("Names, separated by commas, or all (see: list caption-metrics).")

@@ -11,13 +11,7 @@ from tellapart.options import Help, SkipBad
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """How a report is made.
-
-    `ties` is the rule for models (`wrong`, `half`, `right`, `drop`). `gallery` is how many items
-    are shown in all, 0 for none. `charts` and `latex` are folders for the charts as PNG, SVG and
-    PDF and for the tables as LaTeX. `on` names the benchmark if it has moved. `skip_bad` leaves
-    out runs that cannot be read, and lists them.
-    """
+    """How a report is made; `skip_bad` leaves out runs that cannot be read, and lists them."""
 
     title: Annotated[str, Help("The page's title.")] = "tellapart report"
     ties: Annotated[str, Help("A tie counts as: wrong (strict), half, right, drop.")] = "wrong"

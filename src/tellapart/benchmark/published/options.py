@@ -25,10 +25,8 @@ class PairColumns:
 class GetOptions:
     """What may be asked of every importer.
 
-    `images` is the folder in which the picture files lie (else they are looked for beside the
-    source files). `keep_order` leaves options in the source's order, which often tells the
-    truth's place; `keep_all` keeps what the source's own annotators did not confirm. `alike` writes
-    all captions in one form (capital, lower case, final stop), so that form gives nothing away.
+    Without `images` pictures are looked for beside the source files. `keep_order` leaves options
+    in the source's order, which often tells the truth's place.
     """
 
     images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
@@ -57,12 +55,6 @@ class GetOptions:
 
     def for_card(self) -> dict[str, Any]:
         """What of this bears on the items that come out."""
-        return {
-            "only_with_images": self.only_with_images,
-            "drop_duplicates": self.drop_duplicates,
-            "keep_order": self.keep_order,
-            "keep_all": self.keep_all,
-            "alike": self.alike,
-            "seed": self.seed,
-            "skip_bad": self.skip_bad,
-        }
+        names = ("only_with_images", "drop_duplicates", "keep_order", "keep_all", "alike", "seed",
+                 "skip_bad")  # fmt: skip
+        return {name: getattr(self, name) for name in names}
