@@ -125,10 +125,10 @@ def test_a_bison_item_goes_the_way_of_the_page(tmp_path):
 def test_a_judgement_goes_the_way_of_the_page(tmp_path, benchmarks):
     pytest.importorskip("fastapi")
     few = ta.subset(benchmarks["bison"], tmp_path / "few", ta.SubsetOptions(limit=3))
-    options = ta.CreateStudyOptions(ask="which-image", keep="all", judgements="1")
+    options = ta.CreateStudyOptions(ask="which-image", keep="all", judgements="2")
     with files_entered() as entered:
         ta.create_study(few, tmp_path / "study", options)
-        ta.simulate_study(tmp_path / "study", ta.Crowd(people=1, error=0.0))
+        ta.simulate_study(tmp_path / "study", ta.Crowd(people=2, error=0.0))
         ta.export_study(tmp_path / "study", tmp_path / "out")
     python = {path for path in way("The way of a judgement") if path.endswith(".py")}
     # The verb `serve` ends with its process; `simulate` puts the same server into a thread.
