@@ -169,7 +169,8 @@ def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
     for uri in uris:
         path, fragment = split_uri(uri)
         # A look at the disk for each would take most of the time: few begin with what is inside.
-        there = path.partition("/")[0] in inside and (folder / path).exists()
+        inner = path.partition("/")[0] in inside
+        there = inner and os.path.exists(os.path.join(folder, path))  # noqa: PTH110, PTH118
         if "://" in uri or there:
             moved.append(uri)
             continue

@@ -75,7 +75,7 @@ class ItemTable(Sequence[Item]):
     @classmethod
     def joined(cls, tables: Iterable[ItemTable]) -> ItemTable:
         """The items of several tables, one after another."""
-        return cls(pl.concat([table.frame for table in tables]))
+        return cls(pl.concat([table.frame for table in tables], rechunk=True))
 
     def __len__(self) -> int:
         return self.frame.height
