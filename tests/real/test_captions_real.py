@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from tests.text.coco_scripts import needs_java
 
 import tellapart as ta
 from tellapart.corpus.reader import read_corpus
+from tellapart.measures.caption_judgements import read_judgements
 from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.meteor import METEOR
-from tellapart.text.caption_metrics.metric import Material
+from tellapart.text.caption_metrics.metric import Material, metric_of
 from tellapart.verbs.captions import captions
 from tellapart.verbs.get import get
 from tellapart.verbs.measure import measure
@@ -85,3 +87,32 @@ def test_captioning_scores_as_bison_predictors(real_data, tmp_path):
     assert cider == pytest.approx(70.78, abs=0.5)
     assert bleu == pytest.approx(62.5, abs=0.5)  # the paper has 70.73
     assert three == pytest.approx(70.73, abs=0.6)  # with three of the decoy's captions
+
+
+PUBLISHED = {"BLEU-4": 30.8, "ROUGE-L": 32.3, "METEOR": 41.8, "CIDEr-D": 43.9}
+"""Kendall's tau-c on Flickr8k-Expert: Hessel et al. 2021 (CLIPScore), table 1."""
+
+
+@needs_java
+def test_correlations_with_experts_are_as_published_and_as_counted_pair_by_pair(real_data):
+    folder = real_data / "flickr8k-judgements"
+    path = folder / "ExpertAnnotations.txt"
+    corpus = read_corpus(folder / "captions.token.txt")
+    options = CaptionOptions(judgements=path, metrics=tuple(PUBLISHED))
+    found = captions((), corpus, options)
+    for row in found.judgements:
+        assert (row.captions, row.ratings, row.images) == (5_664, 16_992, 1_000)
+        assert 100 * row.tau_c.value == pytest.approx(PUBLISHED[row.metric], abs=0.3), row.metric
+    given = read_judgements(path, corpus).captions
+    material = Material(
+        [one.caption for one in given], [corpus.texts_by_image[one.image] for one in given]
+    )
+    score = np.repeat(metric_of("CIDEr-D").marks(material).each, 3)
+    rating = np.array([one.ratings for one in given]).ravel()
+    agree = sum(
+        int((np.sign(score - score[k]) * np.sign(rating - rating[k])).sum())
+        for k in range(len(score))
+    )
+    slow = agree * 4 / (len(score) ** 2 * 3)
+    (cider,) = (row for row in found.judgements if row.metric == "CIDEr-D")
+    assert cider.tau_c.value == pytest.approx(slow, abs=1e-12)

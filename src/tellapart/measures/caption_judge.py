@@ -14,6 +14,7 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput
+from tellapart.measures.caption_judgements import correlate, read_judgements
 from tellapart.measures.caption_scores import (
     CaptionPair,
     CaptionScore,
@@ -79,30 +80,88 @@ def judge_captions(
     systems = _systems(results, options)
     if not isinstance(references, Corpus):
         references = read_corpus(references, options.reading)
-    judged = bring_together(
-        systems, references, skip_bad=options.skip_bad, every=options.every_image
-    )
     texts = Texts(options.cache or default_folder())
     frequencies = _frequencies(options, references, texts)
-    materials = [Material(own, judged.references, frequencies, texts) for own in judged.captions]
+    skipped = (f"references: left out: {what}" for what in references.skipped[:5])
+    found = CaptionScores(
+        (), (), (), pl.DataFrame(), (*skipped, *left_out), tuple(_naming(metrics, options))
+    )
+    if systems:
+        judged = bring_together(
+            systems, references, skip_bad=options.skip_bad, every=options.every_image
+        )
+        materials = [
+            Material(own, judged.references, frequencies, texts) for own in judged.captions
+        ]
+        found = _with_systems(found, judged, materials, metrics, options, progress)
+    if options.judgements is not None:
+        found = _with_judgements(found, references, frequencies, texts, options, progress)
+    return found
+
+
+def _with_systems(
+    found: CaptionScores,
+    judged: JudgedImages,
+    materials: Sequence[Material],
+    metrics: Sequence[CaptionMetric],
+    options: CaptionOptions,
+    progress: Progress,
+) -> CaptionScores:
     table = judge(materials, metrics, progress)
     fewer = with_fewer(judged.systems, materials, metrics, options, progress)
     drawn = ResampledMarks.of(table, options)
-    skipped = (f"references: left out: {what}" for what in references.skipped[:5])
-    return CaptionScores(
-        tuple(scores_of(judged, metrics, drawn)),
-        tuple(pairs_of(judged, metrics, drawn, options)),
-        tuple(fewer),
-        _per_image(judged, metrics, table),
-        (*judged.remarks, *skipped, *left_out),
-        tuple(_methods(judged, metrics, options)),
+    return replace(
+        found,
+        scores=tuple(scores_of(judged, metrics, drawn)),
+        pairs=tuple(pairs_of(judged, metrics, drawn, options)),
+        fewer=tuple(fewer),
+        per_image=_per_image(judged, metrics, table),
+        remarks=(*judged.remarks, *found.remarks),
+        methods=(*_methods(judged, options), *found.methods),
+    )
+
+
+def _with_judgements(
+    found: CaptionScores,
+    references: Corpus,
+    frequencies: DocumentFrequencies | None,
+    texts: Texts,
+    options: CaptionOptions,
+    progress: Progress,
+) -> CaptionScores:
+    """With how the metrics correlate with what people gave."""
+    assert options.judgements is not None
+    given = read_judgements(
+        options.judgements, references, image=options.image_column,
+        caption=options.caption_column, skip_bad=options.skip_bad,
+    )  # fmt: skip
+    own = references.texts_by_image
+    material = Material(
+        [one.caption for one in given.captions],
+        [own[one.image] for one in given.captions],
+        frequencies,
+        texts,
+    )
+    metrics, _ = choose_metrics(options.metrics)
+    rows = correlate(given, material, metrics, options.rng("judgements"), progress)
+    method = (
+        "correlations: each rating is a row; tau-c by the smaller number of distinct values; "
+        "interval: jackknife over images"
+    )
+    return replace(
+        found,
+        judgements=tuple(rows),
+        remarks=(*found.remarks, *given.remarks),
+        methods=(*found.methods, method),
     )
 
 
 def _systems(results: Results | Sequence[Results], options: CaptionOptions) -> list[SystemCaptions]:
     every = [results] if isinstance(results, Results) else list(results)
-    if not every:
-        raise BadInput("no results were given", allowed="one file or more")
+    if not every and options.judgements is None:
+        raise BadInput(
+            "no results were given", allowed="one file or more, or what people gave: --judgements"
+        )
     return [
         one
         if isinstance(one, SystemCaptions)
@@ -137,9 +196,7 @@ def _per_image(
     )
 
 
-def _methods(
-    judged: JudgedImages, metrics: Sequence[CaptionMetric], options: CaptionOptions
-) -> list[str]:
+def _methods(judged: JudgedImages, options: CaptionOptions) -> list[str]:
     """How the numbers were got, in words."""
     images = len(judged.images)
     methods = [f"scores are times 100; {images:,} image{'' if images == 1 else 's'}"]
@@ -153,16 +210,30 @@ def _methods(
             "test: the systems' captions swapped on random images (approximate randomization), "
             f"{options.permutations:,} times; interval of A - B: paired bootstrap"
         )
-    if any(metric.name.startswith("CIDEr") for metric in metrics):
-        source = {JUDGED: "the references of these images", GIVEN: "all references given"}
-        where = source.get(options.frequencies, options.frequencies)
-        methods.append(f"CIDEr's document frequencies: of {where}")
     if options.references_used:
         methods.append(
             f"fewer references: random ones, {options.repeats} draws, mean ± standard "
             "deviation; below it the share of the score with all"
         )
     return methods
+
+
+def _naming(metrics: Sequence[CaptionMetric], options: CaptionOptions) -> list[str]:
+    """Which CIDEr is which, and where its weights come from."""
+    names = [metric.name.partition("?")[0] for metric in metrics]
+    lines = []
+    if "CIDEr-D" in names:
+        lines.append("CIDEr-D is what papers and the COCO scripts call CIDEr")
+    if "CIDEr" in names:
+        lines.append(
+            "CIDEr is the paper's first form (no clipping, no penalty of length, no factor 10), "
+            "which hardly anyone reports: do not put it beside published figures"
+        )
+    if lines:
+        source = {JUDGED: "the references of these images", GIVEN: "all references given"}
+        where = source.get(options.frequencies, options.frequencies)
+        lines.append(f"CIDEr's document frequencies: of {where}")
+    return lines
 
 
 def judge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import polars as pl
 
 from tellapart.errors import BadInput
 from tellapart.files import TABLE_KINDS, suffix, whole_file, write_parquet
+from tellapart.measures.caption_judgements import MetricJudgement
 from tellapart.measures.comparison import MARKS, NOISE
 from tellapart.text.table_text import aligned, escape
 
@@ -79,7 +81,10 @@ class FewerReferences:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaptionScores:
-    """All that `captions` found; `per_image` has one row an image and system."""
+    """All that `captions` found; `per_image` has one row an image and system.
+
+    `judgements` say how metrics correlate with ratings by people, where these were given.
+    """
 
     scores: tuple[CaptionScore, ...]
     pairs: tuple[CaptionPair, ...]
@@ -87,6 +92,7 @@ class CaptionScores:
     per_image: pl.DataFrame
     remarks: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
+    judgements: tuple[MetricJudgement, ...] = ()
 
     def value(self, system: str, metric: str) -> float:
         """One system's score by one metric."""
@@ -99,12 +105,18 @@ class CaptionScores:
             "scores": [asdict(row) for row in self.scores],
             "pairs": [{**asdict(pair), "mark": pair.mark} for pair in self.pairs],
             "fewer_references": [asdict(row) for row in self.fewer],
+            "judgements": [asdict(row) for row in self.judgements],
             "remarks": list(self.remarks),
             "methods": list(self.methods),
         }
 
     def to_latex(self) -> str:
-        """A booktabs table: a row a system, a column a metric, intervals in small brackets."""
+        """A booktabs table: a row a system, a column a metric, intervals in small brackets.
+
+        Where there are only judgements, a row a metric and a column a correlation.
+        """
+        if not self.scores:
+            return judgement_latex(self.judgements)
         systems, metrics = self._names()
         rows = {(row.system, row.metric): row for row in self.scores}
         lines = [
@@ -126,7 +138,8 @@ class CaptionScores:
         return systems, metrics
 
     def __str__(self) -> str:
-        blocks = [self._score_table()]
+        blocks = [self._score_table()] if self.scores else []
+        blocks += [judgement_table(self.judgements)] if self.judgements else []
         blocks += [self._pair_table()] if self.pairs else []
         blocks += [self._fewer_table()] if self.fewer else []
         notes = [*self.methods, *(f"note: {remark}" for remark in self.remarks)]
@@ -178,6 +191,48 @@ class CaptionScores:
             parts = [f"{100 * r.value / value:.0f}%" if value else "-" for r in found]
             lines.append(("", "", *parts, "100%" if value else "-"))
         return aligned(lines, {0, 1})
+
+
+def _correlations(row: MetricJudgement) -> Iterator[tuple[str, str]]:
+    """Each correlation of a metric times 100, and its interval."""
+    for one in (row.tau_b, row.tau_c, row.spearman):
+        ends = "-" if one.low is None or one.high is None else (
+            f"{100 * one.low:.1f} - {100 * one.high:.1f}"
+        )  # fmt: skip
+        yield f"{100 * one.value:.2f}", ends
+
+
+def judgement_table(rows: Sequence[MetricJudgement]) -> str:
+    """A line a metric: its correlations with ratings by people."""
+    kinds = ("Kendall tau-b", "Kendall tau-c", "Spearman")
+    lines = [("metric", *(head for kind in kinds for head in (kind, "95% interval")))]
+    lines += [(r.metric, *(cell for pair in _correlations(r) for cell in pair)) for r in rows]
+    one = rows[0]
+    return aligned(lines, {0}) + (
+        f"\ncorrelation with {one.ratings:,} ratings of {one.captions:,} captions of "
+        f"{one.images:,} images, times 100"
+    )
+
+
+def judgement_latex(rows: Sequence[MetricJudgement]) -> str:
+    """The same as a booktabs table."""
+    cells = (
+        " & ".join(
+            [escape(r.metric), *(rf"{v} {{\scriptsize [{e}]}}" for v, e in _correlations(r))]
+        )
+        for r in rows
+    )
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"Metric & $\tau_b$ & $\tau_c$ & $\rho$ \\",
+        r"\midrule",
+        *(rf"{row} \\" for row in cells),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _shown(value: float, row: CaptionScore | FewerReferences) -> str:

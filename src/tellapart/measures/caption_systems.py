@@ -195,12 +195,12 @@ def _names(systems: Sequence[SystemCaptions]) -> tuple[str, ...]:
 def _known(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCaptions:
     """A system's captions by the corpus's own ids; ones without references are an error."""
     references = corpus.texts_by_image
-    by_file = _by_file(corpus) if any(i not in references for i in system.captions) else {}
+    own_ids = known_images(system.captions, corpus)
     captions: dict[str, str] = {}
     unknown: list[str] = []
     for image, caption in system.captions.items():
-        own = image if image in references else by_file.get(image) or coco_id(image)
-        if own not in references:
+        own = own_ids.get(image)
+        if own is None:
             unknown.append(image)
         elif own in captions:
             raise BadInput(
@@ -223,6 +223,16 @@ def _known(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCapt
         )
     gone = (f"image {image} has no references" for image in unknown)
     return replace(system, captions=captions, skipped=(*system.skipped, *gone))
+
+
+def known_images(names: Iterable[str], corpus: Corpus) -> dict[str, str]:
+    """The ids of images with references, by whatever name they are given (id, file, COCO's)."""
+    references, given = corpus.texts_by_image, list(dict.fromkeys(names))
+    by_file = _by_file(corpus) if any(name not in references for name in given) else {}
+    ids = {
+        name: name if name in references else by_file.get(name) or coco_id(name) for name in given
+    }
+    return {name: own for name, own in ids.items() if own is not None and own in references}
 
 
 def _by_file(corpus: Corpus) -> Mapping[str, str]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from tellapart.corpus.reader import ReadOptions
 
-NATIVE = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr", "CIDEr-D")
-"""Caption metrics that need nothing but this package: the default."""
+NATIVE = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D")
+"""The usual caption metrics that need nothing but this package: the default."""
 JUDGED, GIVEN = "judged", "references"
 
 
@@ -39,6 +39,13 @@ class CaptionOptions:
             "COCO scripts do), of all references, or of the corpus at a path."
         ),
     ] = JUDGED
+    judgements: Annotated[
+        Path | None,
+        Help(
+            "What people gave to captions (image, caption or caption_id, rating, rating_2, ...; or "
+            "Flickr8k's ExpertAnnotations.txt): how well each metric's scores correlate with it."
+        ),
+    ] = None
     every_image: Annotated[bool, Help("An image without a caption counts as an empty one.")] = False
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000
     permutations: Annotated[int, Help("Random swaps for the tests.")] = 10_000

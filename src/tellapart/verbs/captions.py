@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tellapart.errors import BadInput
 from tellapart.measures.options import CaptionOptions
 from tellapart.options import Help
 from tellapart.types import Progress, silent
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 def captions(
     results: Annotated[
-        Results | Sequence[Results], Help("COCO results files, or tables of images and captions.")
-    ],
+        Results | Sequence[Results],
+        Help("COCO results files, or tables of images and captions; none with --judgements."),
+    ] = (),
     references: Annotated[
         Corpus | Path | str, Help("What people wrote: any corpus.", flag="--references")
-    ],
+    ] = "",
     options: CaptionOptions = CaptionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
     *,
@@ -33,7 +35,8 @@ def captions(
 ) -> CaptionScores:
     """Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.
 
-    Several systems are put side by side, every two with a paired test.
+    Several systems are put side by side, every two with a paired test. With --judgements: how well
+    each metric's scores of captions correlate with what people gave them.
 
     In Python: systems are judged on the images that all of them answered and that have
     references; what is left out is among the remarks.
@@ -41,6 +44,8 @@ def captions(
     from tellapart.measures.caption_judge import judge_captions
     from tellapart.measures.caption_scores import check_table_name, write_per_image
 
+    if references == "":
+        raise BadInput("no references were given", todo="name a corpus with --references")
     if per_image is not None:
         check_table_name(per_image)
     scores = judge_captions(results, references, options, progress)
