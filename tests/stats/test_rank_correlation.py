@@ -77,7 +77,8 @@ def test_intervals_cover_what_they_should():
 
 
 def test_what_is_constant_correlates_with_nothing_and_one_cluster_has_no_interval():
-    same = rank_correlations(np.ones(5), np.arange(5.0), np.arange(5), np.random.default_rng(0))
+    rng, rising = np.random.default_rng(0), np.arange(5.0)
+    same = rank_correlations(np.ones(5), rising, np.arange(5), rng)
     assert same.tau_b.value == same.tau_c.value == same.spearman.value == 0
     one = rank_correlations(
         np.arange(5.0), np.arange(5.0), np.zeros(5, int), np.random.default_rng(0)

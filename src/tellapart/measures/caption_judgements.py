@@ -2,8 +2,8 @@
 
 A judged caption is an image, a caption that was shown with it, and what people gave it. Each rating
 is a row of its own, as in the published figures for Flickr8k-Expert (Anderson et al. 2016, SPICE;
-Hessel et al. 2021, CLIPScore: Kendall's tau-c of three ratings a pair as three rows). A caption that
-is one of its own image's references is left out: a metric would find it there.
+Hessel et al. 2021, CLIPScore: Kendall's tau-c of three ratings a pair as three rows). A caption
+that is one of its own image's references is left out: a metric would find it there.
 """
 
 from __future__ import annotations
