@@ -87,9 +87,9 @@ def read_judgements(
     if not used:
         raise BadInput(f"{path.name} has no captions to correlate", where=str(path), allowed=FORM)
     remarks = [f"left out: {problem.what}" for problem in list(problems)[:5]]
-    own = sum(one.own for one in judged)
-    if own:
-        remarks.append(f"{own:,} captions are among their own image's references and left out")
+    left_out = sum(one.own for one in judged)
+    if left_out:
+        remarks.append(f"{left_out:,} captions are among their own image's references and left out")
     return Judgements(used, tuple(remarks))
 
 

@@ -105,7 +105,7 @@ class _Columns:
         """Pairs of rows with the same value (a row with itself too): of all, without each."""
         equal = np.bincount(codes)[codes].astype(np.float64)
         pairs, times = np.unique(np.stack([self.cluster, codes]), axis=1, return_counts=True)
-        within = np.bincount(pairs[0], weights=times.astype(np.float64) ** 2)
+        within: Floats = np.bincount(pairs[0], weights=times.astype(np.float64) ** 2).astype(float)
         return _without(equal, within, self.cluster)
 
     def spearman(self) -> Floats:
