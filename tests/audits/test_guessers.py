@@ -112,6 +112,21 @@ def test_the_direction_is_chosen_on_other_images(quick):
     assert together == in_sample, "weights fitted on the odd fold itself would get it right"
 
 
+@pytest.mark.parametrize(("share", "taken"), [(0.58, False), (0.75, True)])
+def test_a_cue_must_lead_chance_by_three_standard_errors(share, taken):
+    """Of 200 items 58% is two standard errors above one half: one of many cues always is."""
+    rng = np.random.default_rng(2)
+    short_is_right = rng.permutation(200) < 200 * share
+    items = [
+        choice(str(k), *(("A cat.", "A catfish.") if short else ("A catfish.", "A cat.")),
+               place=k % 2)
+        for k, short in enumerate(short_is_right)
+    ]  # fmt: skip
+    best = guessable(bench(items)).of("accuracy")
+    assert (best.cue != "nothing (chance)") == taken
+    assert best.estimate.value == (share if taken else 0.5)
+
+
 def test_a_choice_made_on_the_same_items_is_said_to_be(quick):
     items = [choice(str(k), "A cat.", "A catfish.", place=k % 2, images=("one",)) for k in range(6)]
     best = guessable(bench(items)).of("accuracy")

@@ -202,3 +202,30 @@ def test_permuting_the_captions_changes_no_score(values, order):
         grid = [[values[k] for k in order]]
         other = measure(run_of(benchmark_of([moved]), {"x": grid}), ties=rule).rows[0].value
         assert one == other
+
+
+def shared(n: int, per_image: int, right: list[int]):
+    """Items of two images and a caption, several in a row on the same ones; 1 is right."""
+    images = [[f"a{k // per_image}", f"b{k // per_image}"] for k in range(n)]
+    items = [grid_item(str(k), 2, 1, {(0, 0)}, image_ids=images[k]) for k in range(n)]
+    return run_of(benchmark_of(items), {str(k): [[right[k]], [0.5]] for k in range(n)})
+
+
+def test_pitfall_16_an_interval_stands_on_groups_not_on_items():
+    right = [int(k // 6 % 3 > 0) for k in range(180)]  # whole groups are right or wrong
+    (alone,) = measure(shared(180, 1, right)).rows
+    (grouped,) = measure(shared(180, 6, right)).rows
+    assert (alone.value, alone.n) == (grouped.value, grouped.n) == (2 / 3, 180)
+    assert (alone.clusters, grouped.clusters) == (180, 30)
+    # six items that hang together are one observation: the interval is sqrt(6) times as wide
+    wider = (grouped.high - grouped.low) / (alone.high - alone.low)
+    assert wider == pytest.approx(6**0.5, rel=0.1)
+
+
+def test_too_few_groups_are_said_to_be_too_few():
+    few = measure(shared(12, 4, [1, 1, 1, 0] * 3))
+    assert few.rows[0].clusters == 3 and few.rows[0].too_few
+    assert "too few groups" in str(few) and "fewer than 10" in str(few)
+    assert few.to_json()[0]["too_few_groups"] is True
+    many = measure(shared(48, 4, [1, 1, 1, 0] * 12))
+    assert not many.rows[0].too_few and "too few" not in str(many)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from tests.conftest import benchmark_of
 
 from tellapart.benchmark.table import ItemTable
@@ -147,3 +148,89 @@ def test_auc_equals_the_obvious_count_and_its_interval_the_bootstrap():
     low, high = np.quantile(drawn, [0.025, 0.975])
     assert interval.low == pytest.approx(low, abs=0.012)
     assert interval.high == pytest.approx(high, abs=0.012)
+
+
+def spread_run(n: int = 40) -> Run:
+    """Scores on few levels, so that true captions and foils tie often."""
+    rng = np.random.default_rng(3)
+    grids = {
+        str(k): (float(rng.integers(1, 5)), float(rng.integers(0, 4))) for k in range(n)
+    }  # fmt: skip
+    return foil_run(grids, {})
+
+
+def slow_area(run: Run, rule: str) -> float:
+    """Every true caption against every foil, one by one."""
+    table = run.scores
+    true = table.filter(table["caption"] == 0)["score"].to_numpy()
+    foil = table.filter(table["caption"] == 1)["score"].to_numpy()
+    won, tied = true[:, None] > foil[None, :], true[:, None] == foil[None, :]
+    if rule != "drop":
+        return float((won + {"wrong": 0, "half": 0.5, "right": 1}[rule] * tied).mean())
+    untied = (~tied).sum(axis=1)
+    return float((won.sum(axis=1)[untied > 0] / untied[untied > 0]).mean())
+
+
+@pytest.mark.parametrize("rule", ["wrong", "half", "right", "drop"])
+def test_the_interval_of_an_area_counts_ties_as_the_area_does(rule):
+    run = spread_run()
+    (row,) = measure(run, measures=["T1-AUC"], ties=rule).rows
+    assert row.value == pytest.approx(slow_area(run, rule))
+    assert row.low < row.value < row.high
+    # on the logit scale the value lies in the middle, under every rule
+    logit = [np.log(x / (1 - x)) for x in (row.low, row.value, row.high)]
+    assert logit[1] - logit[0] == pytest.approx(logit[2] - logit[1])
+
+
+def test_the_interval_of_an_area_without_ties_is_that_of_the_jackknife():
+    """Leaving out one group at a time gives the same error, without any formula for ties."""
+    run = spread_run(80)
+    (row,) = measure(run, measures=["T1-AUC"], ties="drop").rows
+    table = run.scores
+    left = [
+        slow_area(replace(run, scores=table.filter(table["item"] != item)), "drop")
+        for item in table["item"].unique(maintain_order=True)
+    ]
+    error = np.sqrt(79 / 80 * ((np.array(left) - np.mean(left)) ** 2).sum())
+    width = np.log(row.high / (1 - row.high)) - np.log(row.low / (1 - row.low))
+    expected = 2 * student.ppf(0.975, 79) * error / (row.value * (1 - row.value))
+    assert width == pytest.approx(expected, rel=0.05)
+
+
+def test_pitfall_23_a_missing_score_loses_in_the_area_on_either_side():
+    grids = {"a": (5.0, 2.0), "b": (6.0, 3.0), "c": (7.0, 0.0)}
+    whole = foil_run(grids, {})
+    assert values(whole)["T1-AUC"] == 1.0
+    table = whole.scores
+    for caption in (0, 1):
+        gone = (table["item"] == "test:b") & (table["caption"] == caption)
+        run = replace(whole, scores=table.filter(~gone))
+        # without b's true caption a third of the true ones beats nothing; without its foil every
+        # true caption loses to one foil in three
+        assert values(run)["T1-AUC"] == pytest.approx(2 / 3)
+        (row,) = measure(run, measures=["T1-AUC"]).rows
+        assert row.low < 2 / 3 < row.high
+
+
+def test_chance_of_t1_follows_the_share_of_true_captions():
+    """MCIC has one true caption in five: a threshold that fits says "true" that often."""
+    items = [
+        Item.imported("test", str(k), images=(str(k),), true=frozenset({(0, 0)}), kind="x",
+                      captions=tuple(f"{k} {j}" for j in range(5)), origin=Origin("test"))
+        for k in range(400)
+    ]  # fmt: skip
+    benchmark = benchmark_of(items, ("T1", "T1-correct", "T1-foil"))
+    rng = np.random.default_rng(0)
+    rows = [(i.id, 0, j, "", float(rng.random())) for i in items for j in range(5)]
+    card = RunCard("random", "scorer", benchmark.name, benchmark.sha256)
+    run = Run(card, benchmark, scores_frame(rows), answers_frame([]))
+    found = {row.measure: row for row in measure(run).rows}
+    chances = {name: row.chance for name, row in found.items()}
+    assert chances == pytest.approx({"T1": 0.68, "T1-correct": 0.2, "T1-foil": 0.8})
+    for row in found.values():
+        assert row.low < row.chance < row.high  # random scores are at chance
+
+
+def test_chance_of_t1_is_one_half_where_as_many_captions_are_true_as_false():
+    found = measure(spread_run(), measures=["T1", "T1-correct", "T1-foil"]).rows
+    assert {row.chance for row in found} == {0.5}

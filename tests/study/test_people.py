@@ -13,6 +13,7 @@ from tellapart.study import people
 from tellapart.study.judgements import Conflict, NotThere
 from tellapart.study.plan import Stage
 from tellapart.study.progress import look_at_items, reopen_item
+from tellapart.study.results import figures, read_record
 from tellapart.study.sessions import NotAllowed
 from tellapart.study.store import schema as t
 
@@ -201,3 +202,21 @@ def test_people_from_prolific_are_known_again_by_a_pseudonym(make_study):
         assert visitor.person not in str(rows(study, table))
     with pytest.raises(NotAllowed):
         do(make_study(2, ASK), people.join_from_prolific, visitor)
+
+
+def test_human_figures_leave_out_who_was_excluded(make_study):
+    study = make_study(4, replace(ASK, judgements=2))
+    one, other, third = join(study, 3)
+    one.go(truthful)
+    other.go(lambda player, task: "neither")
+
+    def share(how):
+        record = study.database.read(lambda conn: read_record(conn, study)).result()
+        found = figures(record)
+        (figure,) = [f for f in found if (f.about, f.how) == ("all", how)]
+        return figure.value, figure.n
+
+    assert share("each answer") == (0.5, 8)
+    do(study, people.exclude, other.code)
+    third.go(truthful)
+    assert share("each answer") == (1.0, 8) and share("majority") == (1.0, 4)

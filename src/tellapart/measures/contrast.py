@@ -17,7 +17,6 @@ from tellapart.stats.differences import (
     EXACT_CLUSTERS,
     coin_chunks,
     every_coin,
-    expanded_tail,
     mcnemar_p,
     mean_differences,
     paired_intervals,
@@ -26,6 +25,7 @@ from tellapart.stats.differences import (
 from tellapart.stats.intervals import (
     cluster_sums,
     effective_size,
+    expanded_tail,
     resampled_values,
     unchanging_interval,
 )

@@ -18,7 +18,7 @@ from tellapart.questions import Ask
 from tellapart.score.answers import judged_cells
 from tellapart.score.run import Run
 from tellapart.stats.intervals import Interval
-from tellapart.stats.roc import auc, auc_difference, placements
+from tellapart.stats.roc import auc, auc_difference, placements, untied_placements
 from tellapart.types import Bools
 
 FOIL = "Shekhar et al. 2017, FOIL it!, section 4"
@@ -107,10 +107,15 @@ class AucMeasure(Measure):
         true, foils = score[cells.true], score[~cells.true]
         strict, lenient = placements(true, foils, 0.0), placements(true, foils, 1.0)
         tied = lenient > strict
-        left_out = tied & (strict == 0) & (lenient == 1) & (ties == "drop")
+        left_out = np.zeros(len(true), bool)
+        value = strict + TIE_VALUES[ties] * (lenient - strict)
+        if ties == "drop":  # pairs that tie are left out, and captions that tie with every foil
+            value = untied_placements(true, foils)
+            left_out = np.isnan(value)
+            value[left_out] = 0.0
         return Outcomes(
             cells.item[cells.true],
-            strict + TIE_VALUES[ties] * (lenient - strict),
+            value,
             tied,
             failed[cells.true],
             np.full(len(true), 0.5),
@@ -125,7 +130,7 @@ class AucMeasure(Measure):
             return super().interval(run, ties, outcomes, resampling)
         cells = judged_cells(run)
         score, yes, no = cells.losing_score, cells.true, ~cells.true
-        tie = 0.5 if ties == "drop" else TIE_VALUES[ties]
+        tie = _tie_value(ties)
         return auc(score[yes], score[no], cells.group[yes], cells.group[no], tie)[1]
 
     def about_side(self, side: str) -> Measure | None:
@@ -142,16 +147,21 @@ class AucMeasure(Measure):
         other_score = other.losing_score[order]
         other_score = other_score[np.isin(places[other.item][order], item)]
         clusters = np.unique(first.benchmark.items.groups[1][item], return_inverse=True)[1]
-        tie = 0.5 if ties == "drop" else TIE_VALUES[ties]
+        tie = _tie_value(ties)
         seen = auc_difference(score, other_score, true, clusters, tie)
         naive = auc_difference(score, other_score, true, np.arange(len(item)), tie)
         low, high = seen.interval()
         moved = np.bincount(clusters, score != other_score) > 0
         return Contrast(
             seen.first, seen.second, seen.difference, low, high, seen.p, naive.p, seen.error,
-            clusters=len(moved), differing=int(moved.sum()), test="Obuchowski 1997, normal",
-            naive_test="DeLong 1988", method="Obuchowski 1997, normal",
+            clusters=len(moved), differing=int(moved.sum()), test="Obuchowski 1997, t",
+            naive_test="DeLong 1988", method="Obuchowski 1997, t",
         )  # fmt: skip
+
+
+def _tie_value(ties: TieRule) -> float | None:
+    """What a true caption that scores like a foil is worth; None: the pair is left out."""
+    return None if ties == "drop" else TIE_VALUES[ties]
 
 
 T1 = JudgeMeasure("T1", "share of captions rightly called true or foil")

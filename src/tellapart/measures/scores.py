@@ -16,7 +16,13 @@ from tellapart.measures.measure import Measure, Outcomes, Resampling
 from tellapart.measures.ties import TieRule, check_rule
 from tellapart.questions import Ask
 from tellapart.score.run import Run, find_runs, is_run_of, load_run
-from tellapart.stats.intervals import RESAMPLES, Interval, resampled_interval, strata_interval
+from tellapart.stats.intervals import (
+    FEW_CLUSTERS,
+    RESAMPLES,
+    Interval,
+    resampled_interval,
+    strata_interval,
+)
 from tellapart.text.table_text import aligned
 from tellapart.types import Floats, Ints
 
@@ -43,6 +49,15 @@ class Estimate:
     failed: int
     tie_rule: TieRule
     method: str
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the interval stands on too few groups to say much."""
+        return self.clusters < FEW_CLUSTERS
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "too_few_groups": self.too_few}
 
 
 def estimates(
@@ -163,7 +178,7 @@ class Scores:
 
     def to_json(self) -> list[dict[str, Any]]:
         """For `--json`."""
-        return [asdict(row) for row in self.rows]
+        return [row.to_json() for row in self.rows]
 
     def only(self, **wanted: str) -> Scores:
         """The rows with the given fields.
@@ -198,13 +213,22 @@ class Scores:
     def to_text(self, guesses: Mapping[tuple[str, str, str], str] | None = None) -> str:
         """A table; `guesses` adds a column by (benchmark, measure, kind)."""
         heads = ("benchmark", "measure", "kind", "model", "score", "95% interval", "chance",
-                 "ties", "failed", "n")  # fmt: skip
+                 "ties", "failed", "n", "groups")  # fmt: skip
         lines = [heads, *(_cells(row) for row in self.rows)]
         if guesses is not None:
             told = (guesses.get((r.benchmark, r.measure, r.kind), "") for r in self.rows)
             column = ["guessable without looking", *told]
             lines = [(*line, cell) for line, cell in zip(lines, column, strict=True)]
-        return aligned(lines, (*range(4), len(heads)))
+        return "\n".join([aligned(lines, (*range(4), len(heads))), *self._remarks()])
+
+    def _remarks(self) -> list[str]:
+        few = sum(row.too_few for row in self.rows)
+        if not few:
+            return []
+        return [
+            f"\n* too few groups: {few:,} of these intervals stand on fewer than {FEW_CLUSTERS} "
+            "groups of items that share images; they are as wide as that makes them and say little."
+        ]
 
 
 def _cells(row: Estimate) -> tuple[str, ...]:
@@ -214,11 +238,12 @@ def _cells(row: Estimate) -> tuple[str, ...]:
         row.kind,
         row.model,
         f"{100 * row.value:.2f}",
-        f"{100 * row.low:.1f} - {100 * row.high:.1f}",
+        f"{100 * row.low:.1f} - {100 * row.high:.1f}{'*' if row.too_few else ''}",
         f"{100 * row.chance:.2f}",
         f"{row.ties:,}",
         f"{row.failed:,}",
         f"{row.n:,}",
+        f"{row.clusters:,}",
     )
 
 

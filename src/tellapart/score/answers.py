@@ -261,6 +261,8 @@ def _judged(run: Run) -> pl.DataFrame:
     tied = (score == threshold) & ~failed
     best = np.stack([score >= threshold, score <= threshold], axis=1) & ~failed[:, None]
     right = ((score > threshold) == cells.true) & ~tied & ~failed
+    # The threshold says "true" as often as captions are true, so guessing with it does so too.
+    often = float(cells.true.mean())
     return pl.DataFrame(
         {
             "item": cells.item,
@@ -273,7 +275,7 @@ def _judged(run: Run) -> pl.DataFrame:
             "tied": tied,
             "share": np.where(tied, 0.5, right),
             "failed": failed,
-            "chance": np.full(len(score), 0.5),
+            "chance": np.where(cells.true, often, 1 - often),
         }
     ).select(_TYPED)
 

@@ -6,7 +6,6 @@ model once; see docs/engine.md.
 
 from __future__ import annotations
 
-import logging
 import platform
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,7 +35,6 @@ from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
 from tellapart.types import Progress, silent
 
-log = logging.getLogger(__name__)
 LIBRARIES = {
     "torch": "torch",
     "torchvision": "torchvision",
@@ -155,9 +153,6 @@ class _Engine:
         """A chooser's run."""
         settings = self.settings
         journal = self.work.journal(_name(task)) if self.work else None
-        if journal and journal.known:
-            kept = f"{len(journal.known):,} answers from before are kept"
-            log.info("%s on %s: %s", self.model.facts.name, task.benchmark.name, kept)
         try:
             answers = ask_all(
                 self.model,

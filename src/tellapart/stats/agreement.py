@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellapart.errors import BadInput
-from tellapart.stats.differences import expanded_tail, weight_chunks
+from tellapart.stats.differences import weight_chunks
+from tellapart.stats.intervals import expanded_tail
 from tellapart.types import Floats, Ints
 
 Ratings = npt.NDArray[np.integer]

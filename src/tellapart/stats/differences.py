@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, ndtr, stdtrit
+from scipy.special import bdtr
 
-from tellapart.stats.intervals import effective_size, unchanging_interval
+from tellapart.stats.intervals import effective_size, expanded_tail, unchanging_interval
 from tellapart.types import Bools, Floats, Ints
 
 EXACT_CLUSTERS = 14
@@ -92,16 +92,6 @@ def paired_intervals(
         tail = expanded_tail(clusters, level)
         intervals[moving] = np.nanquantile(drawn, [tail, 1 - tail], axis=0).T
     return intervals
-
-
-def expanded_tail(clusters: int, level: float = 0.95) -> float:
-    """The share to cut off on each side (Hesterberg 2015): 0.025 with many clusters, less with few.
-
-    >>> round(expanded_tail(10**6), 4), round(expanded_tail(20), 4)
-    (0.025, 0.0159)
-    """
-    stretch = np.sqrt(clusters / (clusters - 1))
-    return float(ndtr(stretch * stdtrit(clusters - 1, (1 - level) / 2)))
 
 
 def _nothing_varies(sums: Floats, counts: Floats) -> Bools:

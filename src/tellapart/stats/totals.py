@@ -14,9 +14,9 @@ from tellapart.stats.differences import (
     EXACT_CLUSTERS,
     coin_chunks,
     every_coin,
-    expanded_tail,
     weight_chunks,
 )
+from tellapart.stats.intervals import expanded_tail
 from tellapart.types import Floats
 
 

@@ -7,6 +7,7 @@ the end, which readers pass over; one that is found damaged is marked as dead in
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -17,11 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tellapart.errors import DiskFull, disk_is_full
+from tellapart.errors import TellapartError
 
 SUFFIX = ".segment"
 ALIVE, DEAD = b"TAr1", b"TArX"
 HEAD = struct.Struct("<4sQ16s")
+
+
+class DiskFull(TellapartError):
+    """There is no room left for what must be kept."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            "the disk is full",
+            where=str(path),
+            todo="make room and give the same command again: it goes on from where it stopped",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class RecordWriter:
                 file.truncate(before)
                 raise
         except OSError as error:
-            if disk_is_full(error):
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise DiskFull(self.path) from error
             raise
         return RecordPlace(before + HEAD.size, length, summed.digest())
