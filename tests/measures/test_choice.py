@@ -61,8 +61,10 @@ def test_pitfall_2_dropped_ties_leave_no_unit_but_are_counted():
     run = run_of(
         benchmark_of([grid_item("x", 2, 2, PAIR, original=(0, 0))], BIVLC), {"x": [[5, 5], [5, 5]]}
     )
-    for row in measure(run, ties="drop").rows:
+    scores = measure(run, ties="drop")
+    for row in scores.rows:
         assert (row.n, row.ties) == (0, 1)
+    assert "0.00" not in str(scores)  # no unit, no score
 
 
 def test_one_tie_in_a_group_counts_half_and_a_tie_beside_an_error_does_not_count():

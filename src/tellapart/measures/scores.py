@@ -222,7 +222,7 @@ class Scores:
         return "\n".join([aligned(lines, (*range(4), len(heads))), *self._remarks()])
 
     def _remarks(self) -> list[str]:
-        few = sum(row.too_few for row in self.rows)
+        few = sum(row.too_few for row in self.rows if row.n)
         if not few:
             return []
         return [
@@ -232,19 +232,16 @@ class Scores:
 
 
 def _cells(row: Estimate) -> tuple[str, ...]:
-    return (
-        row.benchmark,
-        row.measure,
-        row.kind,
-        row.model,
+    few = "*" if row.too_few else ""
+    # Without a unit there is no score: 0.00 would read as one.
+    numbers = ("-", "-", "-") if not row.n else (
         f"{100 * row.value:.2f}",
-        f"{100 * row.low:.1f} - {100 * row.high:.1f}{'*' if row.too_few else ''}",
+        f"{100 * row.low:.1f} - {100 * row.high:.1f}{few}",
         f"{100 * row.chance:.2f}",
-        f"{row.ties:,}",
-        f"{row.failed:,}",
-        f"{row.n:,}",
-        f"{row.clusters:,}",
-    )
+    )  # fmt: skip
+    counts = (row.ties, row.failed, row.n, row.clusters)
+    names = (row.benchmark, row.measure, row.kind, row.model)
+    return (*names, *numbers, *(f"{count:,}" for count in counts))
 
 
 def measure_runs(
