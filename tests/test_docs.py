@@ -101,8 +101,34 @@ def test_commands_on_a_page_have_the_flags_that_it_gives_them(page):
         assert given <= flags(names), (page.name, line)
 
 
+def advice(path: Path) -> list[str]:
+    """What a module tells people to do: the `todo` and `allowed` of its errors."""
+    found: list[ast.AST] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.keyword) and node.arg in ("todo", "allowed"):
+            found.append(node.value)
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(one, ast.Attribute) and one.attr == "todo" for one in targets):
+                found.append(node.value)
+    inside = (part for node in found for part in ast.walk(node))
+    return [p.value for p in inside if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+
+
+def test_every_flag_that_an_error_advises_exists():
+    known = frozenset().union(*map(flags, commands())) | {"--version", "--debug"}
+    unknown = {
+        (flag, path.name)
+        for path in (ROOT / "src").rglob("*.py")
+        for text in advice(path)
+        for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", text)
+        if flag not in known
+    }
+    assert unknown <= {("--force-reinstall", "java.py")}  # pip's
+
+
 def test_every_flag_that_is_named_exists():
-    known = frozenset().union(*map(flags, commands())) | {"--version"}
+    known = frozenset().union(*map(flags, commands())) | {"--version", "--debug"}
     named = set(re.findall(r"`(--[a-z][\w-]*)", PAGES))
     others = {"--against", "--bison", "--decoys"}  # of scripts in benchmarks/, and of an example
     assert len(named) > 60 and named - known <= others

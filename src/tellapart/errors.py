@@ -7,8 +7,10 @@ and stops with exit code 2, never with a traceback.
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 LONGEST = 2_000
@@ -59,6 +61,28 @@ class BadInput(TellapartError):
 
 class BadImage(BadInput):
     """A picture that is missing or cannot be read."""
+
+
+class DiskFull(TellapartError):
+    """There is no room left for what must be written."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(
+            "the disk is full",
+            where=str(path),
+            todo="make room and give the same command again: what was kept is used",
+        )
+
+
+NO_ROOM = ("no space left on device", "disk quota exceeded", "database or disk is full")
+"""How libraries say it that have errors of their own."""
+
+
+def disk_is_full(error: BaseException) -> bool:
+    """Whether an error of the system, or of a library that writes files, is about a full disk."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return any(words in str(error).lower() for words in NO_ROOM)
 
 
 class UnknownName(TellapartError):

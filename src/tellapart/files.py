@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from tellapart.errors import BadInput, UnknownName, presentable
+from tellapart.errors import BadInput, DiskFull, UnknownName, disk_is_full, presentable
 from tellapart.parquet import read_parquet
 
 MOST_UNPACKED, ALWAYS_UNPACKED = 100, 1 << 20
@@ -273,6 +273,19 @@ def require_columns(table: pl.DataFrame, names: Sequence[str], path: Path) -> No
 
 
 @contextlib.contextmanager
+def told_when_full(path: Path) -> Iterator[None]:
+    """A full disk, whichever library meets it, is an error that names what was to be written."""
+    try:
+        yield
+    except DiskFull:
+        raise
+    except Exception as error:
+        if disk_is_full(error):
+            raise DiskFull(path) from error
+        raise
+
+
+@contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -280,7 +293,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     partial = Path(name)
     try:
-        yield partial
+        with told_when_full(path):
+            yield partial
         partial.chmod(0o644)
         with partial.open("rb") as written:
             os.fsync(written.fileno())
@@ -308,7 +322,8 @@ def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
     partial.chmod(0o755)
     old = Path(f"{partial}.old")
     try:
-        yield partial
+        with told_when_full(out):
+            yield partial
         if out.exists():
             out.rename(old)
         partial.rename(out)

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 from tests.models.small import pictures
+from typer.testing import CliRunner
 
 import tellapart as ta
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Image, Item, Origin, Slot, Word
 from tellapart.models.chat import Prompt, data_url, likeliest, position, prompt_of
@@ -288,6 +290,52 @@ def test_a_server_that_goes_away_in_the_middle_fails_the_rest_quickly(serve, see
     assert all(r.shown is None and "Connect" in r.failure for r in rest)
     assert model.endpoint.requests == 3 + 4 + 19, "all attempts for one, then one each"
     assert time.monotonic() - started < 5
+
+
+def evaluated(server: Server, benchmarks, out) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, what is printed, and the run's card, of the command on twelve questions."""
+    name = f"chat:test@{server.url}?retries=1&wait=0.01&concurrency=1"
+    words = ["evaluate", name, "--on", str(benchmarks["mcic"].root), "--out", str(out)]
+    done = CliRunner().invoke(app, [*words, "--limit", "12", "--batch-size", "4"])
+    (run,) = out.glob("*/*/run.json")
+    return done.exit_code, done.output, json.loads(run.read_text())
+
+
+def test_a_server_that_is_down_shows_in_the_card_and_the_exit_code(serve, benchmarks, tmp_path):
+    server = serve(lambda number, body: says("A"))
+    server.stop()
+    code, printed, card = evaluated(server, benchmarks, tmp_path)
+    assert code == 3 and "12 of 12 questions failed: ConnectError" in printed
+    assert "more than half has no answer" in printed and "13 requests" in printed
+    assert card["tally"]["failed"] == card["tally"]["asked"] == 12
+    ((reason, times),) = card["tally"]["reasons"].items()
+    assert reason.startswith("ConnectError") and times == 12, "attempts do not divide the reason"
+
+
+def test_a_server_that_talks_nonsense_shows_in_the_card_and_the_exit_code(
+    serve, benchmarks, tmp_path
+):
+    server = serve(lambda number, body: says("A" if number < 2 else "Purple."))
+    code, printed, card = evaluated(server, benchmarks, tmp_path)
+    assert code == 3 and "10 of 12 questions failed: the reply is not an answer" in printed
+    assert "120 tokens in 12 requests" in printed
+    assert card["tally"]["reasons"] == {"the reply is not an answer": 10}
+
+
+def test_a_server_that_dies_in_the_middle_shows_in_the_card_and_the_exit_code(
+    serve, benchmarks, tmp_path
+):
+    def dying(number: int, body: Any) -> Answer:
+        if number == 4:
+            threading.Thread(target=server.stop).start()
+        return says("A") if number < 4 else (200, b"{")
+
+    server = serve(dying)
+    code, printed, card = evaluated(server, benchmarks, tmp_path)
+    assert code == 3 and card["tally"]["failed"] == 8 and "8 of 12 questions failed" in printed
+    few = serve(lambda number, body: says("A" if number < 8 else "?"))
+    code, printed, card = evaluated(few, benchmarks, tmp_path / "few")
+    assert code == 0 and card["tally"]["failed"] == 4 and "4 of 12 questions failed" in printed
 
 
 def test_the_limit_of_requests_is_a_recorded_failure_for_the_rest(serve, benchmarks, tmp_path):

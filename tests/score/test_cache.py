@@ -15,9 +15,10 @@ import pytest
 from tests.score.engine_models import Dual, Pairs
 
 import tellapart as ta
+from tellapart.errors import DiskFull
 from tellapart.models import model as models
 from tellapart.score.cells import text_keys
-from tellapart.store.records import HEAD, SUFFIX, DiskFull
+from tellapart.store.records import HEAD, SUFFIX
 from tellapart.store.rows import Damaged, RowStore
 
 

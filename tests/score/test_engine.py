@@ -24,6 +24,7 @@ from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed
 from tellapart.score.cells import CellTable
 from tellapart.score.precision import Imprecise
+from tellapart.verbs.evaluate import MostlyFailed
 
 
 @pytest.fixture(autouse=True)
@@ -245,7 +246,8 @@ def test_a_chooser_whose_server_goes_away_is_asked_again_only_what_failed(benchm
 
     bench, options = benchmarks["bison"], ta.EvaluateOptions(batch_size=10)
     first = Server()
-    (run,) = ta.evaluate([first], bench, tmp_path / "runs", options)
+    with pytest.warns(MostlyFailed, match="56 of 86 questions failed: ConnectionRefusedError"):
+        (run,) = ta.evaluate([first], bench, tmp_path / "runs", options)
     failed = run.answers.filter(run.answers["status"] == "failed")
     assert len(first.asked) == 30 and failed.height == len(bench.items) - 30
     assert "nobody there" in failed["reply"][0]

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
-from tellapart.cli.output import emit, note, progress_bars, stoppable
+from tellapart.cli.output import emit, log_as_notes, note, progress_bars, stoppable
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
 from tellapart.verbs import Verb
@@ -266,6 +266,7 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
         emit(_tell(verb.json if as_json else verb.text, result, given), as_json)
 
     with ExitStack() as stack:
+        stack.enter_context(log_as_notes())
         if verb.resumes:
             stack.enter_context(stoppable())
         if "progress" in takes:

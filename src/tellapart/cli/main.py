@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -11,8 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 from tellapart._version import __version__
-from tellapart.errors import TellapartError
+from tellapart.errors import DiskFull, TellapartError, disk_is_full
 from tellapart.verbs import BUILDERS, STUDY, VERBS, module_of
+
+DEBUG = "--debug"
 
 
 class VerbGroup(TyperGroup):
@@ -106,22 +109,43 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option(DEBUG, help="After an error, print where it came from (a traceback).")
+    ] = False,
 ) -> None:
     """What stands before the verb."""
 
 
 def main() -> None:
     """Run the program; a user's mistake ends in a message and exit code 2."""
+    debug = DEBUG in sys.argv
+    sys.argv = [word for word in sys.argv if word != DEBUG]  # it may stand behind the verb, too
     try:
         app()
-    except TellapartError as error:
+    except Exception as error:
+        told = _told(error)
+        if told is None:
+            raise
+        if debug:
+            traceback.print_exc()
         if "--json" in sys.argv:
-            print(json.dumps({"error": error.parts()}, ensure_ascii=False, indent=2))
-        print(f"error: {error}", file=sys.stderr)
+            print(json.dumps({"error": told.parts()}, ensure_ascii=False, indent=2))
+        print(f"error: {told}", file=sys.stderr)
+        if error.__cause__ is not None and not debug and not isinstance(told, DiskFull):
+            print(f"  (with {DEBUG}: where it came from)", file=sys.stderr)
         sys.exit(2)
-    except OSError as error:
-        print(f"error: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
-        sys.exit(2)
+
+
+def _told(error: Exception) -> TellapartError | None:
+    """An error as users are told of it; None for one that is a fault of the program."""
+    if isinstance(error, TellapartError):
+        return error
+    where = str(getattr(error, "filename", None) or "")
+    if disk_is_full(error):
+        return DiskFull(where or "standard output, or the folder for temporary files")
+    if isinstance(error, OSError):
+        return TellapartError(error.strerror or str(error), where=where)
+    return None
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +17,8 @@ from tellapart.types import Progress
 
 STOPPED = 130
 """The exit code of a command that was stopped with Ctrl-C."""
+EVERY = 15.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 def emit(value: Any, as_json: bool) -> None:
@@ -25,6 +29,25 @@ def emit(value: Any, as_json: bool) -> None:
 def note(text: str) -> None:
     """Say something that is not the result: it goes to stderr."""
     print(text, file=sys.stderr)
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        note(f"note: {record.getMessage()}")
+
+
+@contextmanager
+def log_as_notes() -> Iterator[None]:
+    """What the package logs while it works is printed as notes."""
+    logger, handler = logging.getLogger("tellapart"), _Notes(logging.INFO)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 @contextmanager
@@ -42,9 +65,43 @@ def stoppable() -> Iterator[None]:
                 note(f"note: {warning.message}")
 
 
+def progress_lines(
+    say: Callable[[str], None], clock: Callable[[], float] = time.monotonic, every: float = EVERY
+) -> Progress:
+    """Progress for a log: a line now and then, none for what is quickly done."""
+    told = clock()
+    begun: dict[str, tuple[float, int]] = {}
+
+    def show(phase: str, done: int, total: int) -> None:
+        nonlocal told
+        now = clock()
+        start, first = begun.setdefault(phase, (now, done))
+        if now - told < every:
+            return
+        told = now
+        line = f"{phase}: {done:,} of {total:,}"
+        if first < done < total:
+            left = (now - start) / (done - first) * (total - done)
+            line += f", about {_duration(left)} left"
+        say(line)
+
+    return show
+
+
+def _duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> _duration(40), _duration(150), _duration(9000)
+    ('40 s', '2 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Bars on stderr with the time left, one for each phase as it comes."""
+    """Bars on stderr with the time left, one for each phase; lines where it is no terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -71,7 +128,10 @@ def progress_bars() -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    if not console.is_terminal:
+        yield progress_lines(note)
+        return
+    with Progress(*columns, console=console) as bars:
         tasks: dict[str, Any] = {}
 
         def show(phase: str, done: int, total: int) -> None:

@@ -81,7 +81,7 @@ def read_corpus(
         f"{path.name} does not look like any form of corpus that can be read",
         where=str(path),
         allowed=_forms(),
-        todo="name its form with --format (format=...), or bring it into one of these",
+        todo="bring it into one of these; in Python, read_corpus(path, format=...) names the form",
     )
 
 

@@ -83,6 +83,11 @@ class Chat(NamedModel):
         name = canonical("chat", options, model_at_url)
         self.facts = ModelInfo(name, options, preprocessing=wording(), dtype="unknown")
 
+    @property
+    def usage(self) -> dict[str, int]:
+        """What was asked and used up so far."""
+        return {"requests": self.endpoint.requests, "tokens": self.endpoint.tokens}
+
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
         """One reply a question; what fails is a failure of that question alone."""
         prompts = [prompt_of(one) for one in asked]

@@ -89,7 +89,8 @@ class Endpoint:
             if attempt + 1 < attempts:
                 self._halted.wait(_pause(attempt, self._limits.wait) if pause is None else pause)
         self._gone = not reached
-        raise NoAnswer(self.hidden(f"{reason} (after {attempts} attempts)"))
+        times = f"{attempts} attempt{'' if attempts == 1 else 's'}"
+        raise NoAnswer(self.hidden(f"{reason} (after {times})"))
 
     def together(self, work: Callable[[Input], Output], inputs: Sequence[Input]) -> list[Output]:
         """Do some work that asks, several at a time; an error of one stops all.

@@ -3,7 +3,8 @@
 A dual encoder embeds pictures and texts, a pair scorer scores (picture, text) pairs, a chooser
 answers questions. A model gets one batch at a time: the engine takes each distinct input once, puts
 texts of like length together and caches what comes out. A model may also define `prepare(shown)`,
-called once for each benchmark before anything is scored.
+called once for each benchmark before anything is scored, and `usage`, what it has used up so far by
+name (requests, tokens), which `evaluate` prints and keeps with the run's timings.
 """
 
 from __future__ import annotations

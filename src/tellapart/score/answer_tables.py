@@ -1,23 +1,25 @@
 """Answers that were computed elsewhere: the forms of table in which they come.
 
-Scores (a row or a column a cell), choices, outcomes (right or wrong for each question) and BISON's
-predictions file. Items are looked up, every place is seen once, and what is missing is named.
+Scores (a row or a column a cell), choices and BISON's predictions file; `outcome_tables` has those
+that only say right or wrong. Items are looked up, every place is seen once, and what is missing is
+named. A number for a place means nothing where options were shuffled, unless it is said whose
+order is meant.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.source_order import Side, is_shuffled, source_order
 from tellapart.errors import BadInput, Problems, UnknownName
 from tellapart.items import Item
 from tellapart.models.model import ModelKind
@@ -27,6 +29,24 @@ from tellapart.score.run import SCORE_COLUMNS, Failure
 NamedAnswer = tuple[str, tuple[Any, ...]]
 """The name of what a row answers, and the row as a run keeps it."""
 
+Order = Literal["", "shown", "source"]
+"""Whose places the numbers in a table are: the benchmark's as it is here, or its source's."""
+
+
+class UnclearOrder(BadInput):
+    """A place is given by its number, and the source has another option there."""
+
+    def __init__(self, benchmark: Benchmark, item: Item, side: Side) -> None:
+        order = getattr(source_order(item), side)
+        super().__init__(
+            f"the table gives {side} by their places, and the options of {benchmark.name} were "
+            f"shuffled when it was imported: place 0 of item {item.id} was place {order[0]} of "
+            "its source",
+            allowed="--order source for a table that follows the authors' files, --order shown "
+            "for one that follows this benchmark as `tellapart show` prints it",
+            todo="say which with --order, or name images by their ids and captions by their texts",
+        )
+
 
 class AnswerTable:
     """A form of table; those below say which columns it has and what a row means."""
@@ -34,8 +54,10 @@ class AnswerTable:
     kind: ModelKind
     columns: ClassVar[tuple[str, ...]]
 
-    def __init__(self, benchmark: Benchmark, path: Path, problems: Problems) -> None:
-        self.benchmark, self.path, self.problems = benchmark, path, problems
+    def __init__(
+        self, benchmark: Benchmark, path: Path, problems: Problems, order: Order = ""
+    ) -> None:
+        self.benchmark, self.path, self.problems, self.order = benchmark, path, problems, order
         self.seen: set[tuple[str, str]] = set()
 
     @classmethod
@@ -88,6 +110,8 @@ class AnswerTable:
                     kept.setdefault(item.id, []).append(answer)
             except BadInput as problem:
                 problem.where = f"{self.path}, row {number}"
+                if isinstance(problem, UnclearOrder):
+                    raise
                 self.problems.add(problem)
         return [row for item in self.benchmark.items.ids for row in sorted(kept.get(item, []))]
 
@@ -112,6 +136,54 @@ class AnswerTable:
                 failures += [Failure(item.id, part, "not in the table") for part in absent]
         return failures
 
+    # Places
+
+    def place(self, value: Any, side: Side, item: Item) -> int:
+        """A place in the item, given as such, as an id or as a text (spaces apart)."""
+        things: tuple[str, ...] = getattr(item, side)
+        text = str(value)
+        if text in things:
+            return things.index(text)
+        if text in map(str, range(len(things))):
+            return self.placed(int(text), side, item)
+        trimmed = list(map(collapsed, things))
+        if collapsed(text) in trimmed:
+            return trimmed.index(collapsed(text))
+        raise BadInput(
+            f"item {item.id} has no {side.removesuffix('s')} {value!r}",
+            allowed=f"0 to {len(things) - 1}, or one of " + ", ".join(map(repr, things)),
+        )
+
+    def placed(self, place: int, side: Side, item: Item) -> int:
+        """Where the item has what a row names by its number."""
+        order = source_order(item)
+        if self.order == "shown" or not order.moved(side):
+            return place
+        if self.order == "source":
+            return order.here(side, place)
+        raise UnclearOrder(self.benchmark, item, side)
+
+    def named(self, item: Item, name: Any, asks: frozenset[Ask]) -> Question:
+        """The question of a name such as `caption@0`, whose numbers are places."""
+        found = list(questions(item, asks))
+        ask, _, shown = str(name).partition("@")
+        sides: tuple[Side, ...] = SHOWN.get(ask, ("images", "captions"))
+        places = shown.split(",")
+        if len(places) == len(sides) and all(re.fullmatch(r"\d{1,9}", one) for one in places):
+            given = zip(map(int, places), sides, strict=True)
+            sized = [(k, side) for k, side in given if k < len(getattr(item, side))]
+            if len(sized) == len(sides):
+                name = f"{ask}@{','.join(str(self.placed(k, side, item)) for k, side in sized)}"
+        for question in found:
+            if question.id == name:
+                return question
+        raise BadInput(
+            f"item {item.id} has no question {name!r}",
+            allowed=", ".join(question.id for question in found) or "none",
+        )
+
+    # Questions
+
     @cached_property
     def asks(self) -> frozenset[Ask]:
         """The questions that a table of answers must answer: those of choice."""
@@ -122,24 +194,22 @@ class AnswerTable:
         return list(questions(item, self.asks))
 
 
-def place_of(value: Any, things: tuple[str, ...], noun: str, item: Item) -> int:
-    """A place in the item, given as such, as an id or as a text."""
-    text = str(value)
-    if text in things:
-        return things.index(text)
-    if text in map(str, range(len(things))):
-        return int(text)
-    raise BadInput(
-        f"item {item.id} has no {noun} {value!r}",
-        allowed=f"0 to {len(things) - 1}, or one of " + ", ".join(map(repr, things)),
-    )
+def collapsed(text: str) -> str:
+    """A text without white space at its ends, and with single spaces inside."""
+    return " ".join(text.split())
 
 
-def answer_row(question: Question, choice: int) -> tuple[Any, ...]:
-    """An answer as a run keeps it."""
-    order = list(range(len(question.options)))
-    return question.item.id, question.id, 0, order, choice, "answered", ""
+def answer_row(
+    question: Question, choice: int | None, trial: int = 0, order: list[int] | None = None
+) -> tuple[Any, ...]:
+    """An answer as a run keeps it; without a choice it failed."""
+    shown = list(range(len(question.options))) if order is None else order
+    status = "failed" if choice is None else "answered"
+    return question.item.id, question.id, trial, shown, choice, status, ""
 
+
+SHOWN: dict[str, tuple[Side, ...]] = {"caption": ("images",), "image": ("captions",)}
+"""What is shown with a question, as its name says: for all others an image and a caption."""
 
 CELL_COLUMN = re.compile(r"(?:score|cell|s)?[ _]?(\d{1,9})[ ,_x](\d{1,9})", re.IGNORECASE)
 
@@ -157,6 +227,8 @@ class LongScores(AnswerTable):
     def whole(self, table: pl.DataFrame) -> pl.DataFrame | None:
         """Every cell of every item once, by numbers: then nothing is to be looked up or said."""
         items = self.benchmark.items
+        if self.order != "shown" and is_shuffled(items):
+            return None
         given = table.select(self.columns)
         kinds = given.schema
         numbers = kinds["image"].is_integer() and kinds["caption"].is_integer()
@@ -188,8 +260,8 @@ class LongScores(AnswerTable):
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
         """One cell."""
-        i = place_of(row["image"], item.images, "image", item)
-        j = place_of(row["caption"], item.captions, "caption", item)
+        i = self.place(row["image"], "images", item)
+        j = self.place(row["caption"], "captions", item)
         yield f"{i},{j}", (item.id, i, j, "", number(row["score"], item))
 
 
@@ -223,6 +295,7 @@ class WideScores(LongScores):
                     f"item {item.id} has no cell {name}",
                     allowed=f"{len(item.images)} images x {len(item.captions)} captions",
                 )
+            i, j = self.placed(i, "images", item), self.placed(j, "captions", item)
             yield f"{i},{j}", (item.id, i, j, "", number(value, item))
 
 
@@ -238,25 +311,69 @@ def number(value: Any, item: Item) -> float:
 
 
 class Choices(AnswerTable):
-    """item, question, choice: a row for each question, named as `tellapart show` prints it."""
+    """item, question, choice: a row for each question, named as `tellapart show` prints it.
+
+    A question that was asked several times has a row for each `trial` (0, 1, ...), and `order` has
+    the places of its options in the order in which they were shown.
+    """
 
     kind: ModelKind = "chooser"
     columns: ClassVar[tuple[str, ...]] = ("item", "question", "choice")
+    more: ClassVar[tuple[str, ...]] = ("trial", "order", "status")
+
+    def wanted(self, columns: list[str]) -> list[str]:
+        """The columns that must be there, and those that may."""
+        return [*self.columns, *(name for name in self.more if name in columns)]
 
     def needs(self, item: Item) -> list[str]:
-        """Every question of choice."""
-        return [question.id for question in self.asked(item)]
+        """Every question of choice, in every trial that is anywhere in the table."""
+        asked = self.asked(item)
+        return [f"{question.id} {trial}".strip() for trial in self._trials for question in asked]
+
+    @cached_property
+    def _trials(self) -> list[str]:
+        return sorted({part.partition(" ")[2] for _, part in self.seen}) or [""]
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
         """One answer."""
-        by_name = {question.id: question for question in questions(item, frozenset(Ask))}
-        if not isinstance(row["question"], str) or row["question"] not in by_name:
+        question = self.named(item, row["question"], frozenset(Ask))
+        trial = self._trial(row, item)
+        order = self._shown(row, question)
+        failed = row.get("status") == "failed" and row["choice"] in (None, "")
+        choice = None if failed else self.option(question, row["choice"])
+        part = f"{question.id} trial {trial}" if "trial" in row else question.id
+        yield part, answer_row(question, choice, trial, order)
+
+    def _trial(self, row: dict[str, Any], item: Item) -> int:
+        text = str(row.get("trial", 0))
+        if not re.fullmatch(r"\d{1,9}", text):
+            raise BadInput(f"a trial of item {item.id} is {row['trial']!r}", allowed="0, 1, ...")
+        return int(text)
+
+    def _shown(self, row: dict[str, Any], question: Question) -> list[int] | None:
+        """The places of a question's options in the order in which they were shown."""
+        given = row.get("order")
+        if given is None or given == "":
+            return None
+        listed = given if isinstance(given, list) else re.split(r"[\s,]+", str(given).strip("[] "))
+        order = [self.option(question, one) for one in listed]
+        if sorted(order) != list(range(len(question.options))):
             raise BadInput(
-                f"item {item.id} has no question {row['question']!r}",
-                allowed=", ".join(by_name) or "none",
+                f"the order of {question.id} of item {question.item.id} is {given!r}",
+                allowed=f"each of its {len(question.options)} options once",
             )
-        question = by_name[row["question"]]
-        yield question.id, answer_row(question, option_of(question, row["choice"]))
+        return order
+
+    def option(self, question: Question, value: Any) -> int:
+        """The place among a question's options that an answer names."""
+        item = question.item
+        if question.ask in (Ask.CAPTION, Ask.IMAGE):
+            return self.place(value, "captions" if question.ask is Ask.CAPTION else "images", item)
+        options = [str(option) for option in question.options]
+        if str(value) in options:
+            return options.index(str(value))
+        error = UnknownName(f"answer to {question.id} of item {item.id}", str(value), options)
+        raise BadInput(error.what, allowed=error.allowed, todo=error.todo)
 
 
 class BisonPredictions(AnswerTable):
@@ -276,128 +393,5 @@ class BisonPredictions(AnswerTable):
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
         """The image that was picked."""
         (question,) = self.asked(item)
-        choice = place_of(row["predicted_image_id"], item.images, "image", item)
+        choice = self.place(row["predicted_image_id"], "images", item)
         yield question.id, answer_row(question, choice)
-
-
-def option_of(question: Question, value: Any) -> int:
-    """The place among a question's options that an answer names."""
-    item = question.item
-    if question.ask is Ask.CAPTION:
-        return place_of(value, item.captions, "caption", item)
-    if question.ask is Ask.IMAGE:
-        return place_of(value, item.images, "image", item)
-    options = [str(option) for option in question.options]
-    if str(value) in options:
-        return options.index(str(value))
-    error = UnknownName(f"answer to {question.id} of item {item.id}", str(value), options)
-    raise BadInput(error.what, allowed=error.allowed, todo=error.todo)
-
-
-SIDES = {
-    "ipos2t": (Ask.CAPTION, True),
-    "ineg2t": (Ask.CAPTION, False),
-    "tpos2i": (Ask.IMAGE, True),
-    "tneg2i": (Ask.IMAGE, False),
-}
-YES, NO = ("true", "1", "1.0", "right", "correct", "yes"), ("false", "0", "0.0", "wrong", "no")
-
-
-class OutcomeColumns(AnswerTable):
-    """A column of true and false for each question."""
-
-    kind: ModelKind = "chooser"
-    columns: ClassVar[tuple[str, ...]] = ("item",)
-
-    @classmethod
-    def fits(cls, columns: list[str]) -> bool:
-        """Whether rows name an item and some column is named like a question."""
-        named = "item" in columns or {"caption", "negative_caption"} <= set(columns)
-        return named and any(is_question(name) for name in columns)
-
-    def wanted(self, columns: list[str]) -> list[str]:
-        """What names the item, and the questions."""
-        names = ["item"] if "item" in columns else ["caption", "negative_caption"]
-        return [*names, *(name for name in columns if is_question(name))]
-
-    def needs(self, item: Item) -> list[str]:
-        """Every question of choice."""
-        return [question.id for question in self.asked(item)]
-
-    @cached_property
-    def _by_captions(self) -> dict[tuple[str, str], list[Item]]:
-        found: dict[tuple[str, str], list[Item]] = defaultdict(list)
-        for item in self._by_id.values():
-            if item.original is not None and len(item.captions) == 2:
-                positive = item.original[1]
-                found[item.captions[positive], item.captions[1 - positive]].append(item)
-        return found
-
-    def item_of(self, row: dict[str, Any]) -> Item:
-        """By id, or by captions: rows with equal captions are taken in the items' order."""
-        if "item" in row:
-            return super().item_of(row)
-        captions = str(row["caption"]), str(row["negative_caption"])
-        known = self._by_captions.get(captions, [])
-        free = [
-            item for item in known if not any((item.id, n) in self.seen for n in self.needs(item))
-        ]
-        if not free:
-            raise BadInput(
-                f"no item of {self.benchmark.name} has the captions {captions[0]!r} and "
-                f"{captions[1]!r}" + (" that is not in the table already" if known else "")
-            )
-        return free[0]
-
-    def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
-        """For each column the question that it is about."""
-        for name, value in row.items():
-            if not is_question(name) or value is None or value == "":
-                continue
-            question = self._question(item, name)
-            right = _truth(value, name, item)
-            choice = next(k for k in range(len(question.options)) if (k in question.right) == right)
-            yield question.id, answer_row(question, choice)
-
-    def _question(self, item: Item, name: str) -> Question:
-        asked = self.asked(item)
-        if name.lower() == "correct" and len(asked) == 1:
-            return asked[0]
-        for question in asked:
-            if question.id == name or _side(question) == name.lower():
-                return question
-        raise BadInput(
-            f"item {item.id} has no question {name!r}",
-            allowed=", ".join(question.id for question in asked),
-        )
-
-
-def is_question(name: str) -> bool:
-    """Whether a column is named like a question."""
-    asks = tuple(f"{ask}@" for ask in Ask)
-    return name.lower() in SIDES or name.lower() == "correct" or name.startswith(asks)
-
-
-def _side(question: Question) -> str:
-    """BiVLC's name of a question of a 2 x 2 item."""
-    original = question.item.original
-    if original is None:
-        return ""
-    shown = question.image if question.ask is Ask.CAPTION else question.caption
-    of_original = shown == original[0 if question.ask is Ask.CAPTION else 1]
-    return next((n for n, side in SIDES.items() if side == (question.ask, of_original)), "")
-
-
-def _truth(value: Any, name: str, item: Item) -> bool:
-    text = str(value).strip().lower()
-    if text in YES:
-        return True
-    if text in NO:
-        return False
-    raise BadInput(f"{name} of item {item.id} is {value!r}", allowed="true or false (also 1 and 0)")
-
-
-FORMS: tuple[type[AnswerTable], ...] = (
-    LongScores, Choices, BisonPredictions, WideScores, OutcomeColumns,
-)  # fmt: skip
-"""All forms, in the order in which they are tried on a table's columns."""

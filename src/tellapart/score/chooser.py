@@ -16,7 +16,7 @@ from tellapart.models.model import ChooserReply, ShownQuestion
 from tellapart.questions import Question, questions
 from tellapart.score.batches import ModelFailed
 from tellapart.score.plan import ScoreTask
-from tellapart.score.run import answers_frame
+from tellapart.score.run import REPLY_MARK, answers_frame
 from tellapart.store.records import Journal
 from tellapart.types import Progress, silent
 
@@ -162,5 +162,5 @@ def _answer_row(asked: ShownQuestion, reply: ChooserReply) -> Row:
     answered = reply.shown is not None and not reply.failure
     choice = asked.order[reply.shown] if answered and reply.shown is not None else None
     status = "answered" if answered else "failed"
-    text = " | ".join(part for part in (reply.failure, reply.text) if part)
+    text = REPLY_MARK.join(part for part in (reply.failure, reply.text) if part)
     return asked.item.id, asked.question.id, asked.trial, list(asked.order), choice, status, text

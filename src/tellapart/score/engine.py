@@ -6,6 +6,7 @@ model once; see docs/engine.md.
 
 from __future__ import annotations
 
+import logging
 import platform
 import sys
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
 from tellapart.types import Progress, silent
 
+log = logging.getLogger(__name__)
 LIBRARIES = {
     "torch": "torch",
     "torchvision": "torchvision",
@@ -153,6 +155,9 @@ class _Engine:
         """A chooser's run."""
         settings = self.settings
         journal = self.work.journal(_name(task)) if self.work else None
+        if journal and journal.known:
+            kept = f"{len(journal.known):,} answers from before are kept"
+            log.info("%s on %s: %s", self.model.facts.name, task.benchmark.name, kept)
         try:
             answers = ask_all(
                 self.model,

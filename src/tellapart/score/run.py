@@ -8,8 +8,10 @@ question, trial, order, choice, status, reply); `timings.json` is kept apart fro
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -36,6 +38,8 @@ from tellapart.parquet import typed
 from tellapart.types import Bools
 
 SCHEMA = "tellapart-run-1"
+REPLY_MARK = " | "
+"""Between the reason of a failure and what the chooser said, in the column `reply`."""
 SCORE_COLUMNS: dict[str, Any] = {
     "item": pl.String, "image": pl.Int32, "caption": pl.Int32, "edit": pl.String,
     "score": pl.Float64,
@@ -81,6 +85,51 @@ class RunCard:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
+DETAIL = re.compile(r" \([^()]*\)$")
+IMAGE = re.compile(r"\bimage \S+")
+"""What sets failures of one sort apart: details in brackets at the end, and names of images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How much was asked and how much failed: cells of a scorer, questions of a chooser.
+
+    `reasons` are the sorts of failure with their numbers, the commonest first.
+    """
+
+    unit: str
+    asked: int
+    failed: int
+    reasons: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def mostly_failed(self) -> bool:
+        """More than half failed: figures read off the run say nothing of the model."""
+        return 2 * self.failed > self.asked
+
+    def to_json(self) -> dict[str, Any]:
+        """As the run's card has it."""
+        return {**asdict(self), "reasons": dict(self.reasons)}
+
+    def __str__(self) -> str:
+        if not self.failed:
+            return "no failures"
+        (reason, times), *others = self.reasons
+        most = f"most often ({times:,}): {reason}" if others else reason
+        return f"{self.failed:,} of {self.asked:,} {self.unit} failed: {most}"
+
+
+def sort_of_failure(reason: str) -> str:
+    """A reason without what is different each time.
+
+    >>> sort_of_failure("the file of image 42 is missing")
+    'the file of an image is missing'
+    >>> sort_of_failure("ConnectError: refused (after 6 attempts)")
+    'ConnectError: refused'
+    """
+    return IMAGE.sub("an image", DETAIL.sub("", reason))
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A model's answers to a benchmark, or to a part of it."""
@@ -117,6 +166,22 @@ class Run:
     def size(self) -> int:
         """How many items the run covers."""
         return int(self.covered_rows.sum())
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How much was asked, how much failed, and why."""
+        chooser = self.card.kind == "chooser"
+        failed = self.answers.filter(pl.col("status") == "failed")["reply"]
+        reasons = [(text or "no answer").partition(REPLY_MARK)[0] for text in failed]
+        reasons += [failure.reason for failure in self.failures]
+        asked = self.answers.height if chooser else self.scores.height
+        sorts = Counter(sort_of_failure(reason) for reason in reasons)
+        return Tally(
+            "questions" if chooser else "scores",
+            asked + len(self.failures),
+            len(reasons),
+            tuple(sorted(sorts.items(), key=lambda pair: (-pair[1], pair[0]))),
+        )
 
     def __str__(self) -> str:
         return f"{self.model} on {self.benchmark.name}: {self.size:,} items"
@@ -163,6 +228,7 @@ def save_run(
             **asdict(run.card),
             "benchmark_folder": where,
             "items": run.size,
+            "tally": run.tally.to_json(),
             "failures": [asdict(failure) for failure in run.failures],
         }
         write_json(partial / "run.json", card)
@@ -185,6 +251,12 @@ def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     (place / "new").rename(out)
     shutil.rmtree(place, ignore_errors=True)
+
+
+def spent_on(run: Run) -> dict[str, float]:
+    """Seconds, items, and what a model behind a server used up, as far as that was written down."""
+    path = run.folder / "timings.json" if run.folder else None
+    return dict(read_json(path)) if path and path.exists() else {}
 
 
 def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:

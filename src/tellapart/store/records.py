@@ -7,7 +7,6 @@ the end, which readers pass over; one that is found damaged is marked as dead in
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -18,22 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tellapart.errors import TellapartError
+from tellapart.errors import DiskFull, disk_is_full
 
 SUFFIX = ".segment"
 ALIVE, DEAD = b"TAr1", b"TArX"
 HEAD = struct.Struct("<4sQ16s")
-
-
-class DiskFull(TellapartError):
-    """There is no room left for what must be kept."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            "the disk is full",
-            where=str(path),
-            todo="make room and give the same command again: it goes on from where it stopped",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +57,7 @@ class RecordWriter:
                 file.truncate(before)
                 raise
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if disk_is_full(error):
                 raise DiskFull(self.path) from error
             raise
         return RecordPlace(before + HEAD.size, length, summed.digest())

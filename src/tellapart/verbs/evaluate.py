@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 import time
 import warnings
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from tellapart.score.job import ModelWork
     from tellapart.score.plan import ScoreTask
     from tellapart.score.run import Run
+
+log = logging.getLogger(__name__)
+FAILED = 3
+"""The exit code where more than half of a run failed."""
+
+
+class MostlyFailed(UserWarning):
+    """More than half of what a model was asked has no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,25 +150,34 @@ def _evaluate_one(
         for folder, task in zip(folders, tasks, strict=True)
     ]
     retry = options.retry_failed
-    done = [run is not None and not (retry and _failed(run)) for run in earlier]
+    done = [run is not None and not (retry and run.tally.failed) for run in earlier]
+    if goes_on:
+        log.info(
+            "%s: going on where an earlier command stopped; %d of %d runs are ready",
+            name, sum(done), len(done),
+        )  # fmt: skip
     if all(done):
         return [run for run in earlier if run is not None]
     runs: list[Run] = []
     started = time.perf_counter()
     report: Progress = lambda phase, n, total: progress(f"{name}: {phase}", n, total)  # noqa: E731
+    before = _usage(model)
     new = run_tasks(model, tasks, options.settings(), report, desk, earlier)
     for run, old, folder, ready in zip(new, earlier, folders, done, strict=True):
         if ready and old is not None:
             runs.append(old)
             continue
         seconds = round(time.perf_counter() - started, 3)
-        timings = {"seconds": seconds, "items": len(run.covered)}
+        now = _usage(model)
+        used = {what: number - before.get(what, 0) for what, number in now.items()}
+        before = now
+        timings = {"seconds": seconds, "items": len(run.covered), **used}
         runs.append(save_run(run, folder, timings=timings, overwrite=replaces, staging=desk.folder))
     return runs
 
 
-def _failed(run: Run) -> bool:
-    return bool(run.failures) or (run.answers["status"] == "failed").any()
+def _usage(model: Any) -> dict[str, int]:
+    return dict(getattr(model, "usage", {}))
 
 
 def _check_free(folders: list[Path], allowed: bool) -> None:
@@ -210,10 +228,26 @@ def _warn(run: Run) -> None:
     if close:
         warnings.warn(
             f"{run}: {close:,} of them are decided by less than a step of {run.card.dtype}, "
-            "which says nothing about the model; compute in float32 if that can be had",
+            f"which says nothing about the model{_finer(run.card.dtype)}",
             Imprecise,
             stacklevel=3,
         )
+    if run.tally.mostly_failed:
+        warnings.warn(
+            f"{run}, but more than half has no answer, so that its figures say nothing of the "
+            f"model: {run.tally}; --retry-failed (retry_failed=True) asks again what failed",
+            MostlyFailed,
+            stacklevel=3,
+        )
+
+
+def _finer(dtype: str) -> str:
+    """What to do about scores that are too coarse."""
+    from tellapart.score.precision import HALF
+
+    if dtype in HALF:
+        return "; compute in float32 if that can be had"
+    return ": such items are as good as tied" if dtype == "float32" else ""
 
 
 def _listed(value: Any) -> list[Any]:
@@ -233,19 +267,38 @@ def slug(model: str) -> str:
 
 
 def runs_text(runs: Sequence[Run]) -> str:
-    """A line for each run."""
-    return "\n".join(f"{run}  ->  {run.folder}" for run in runs)
+    """A line for each run, and a sum where there are several."""
+    lines = [f"{run}, {run.tally}{_used([run])}  ->  {run.folder}" for run in runs]
+    if len(runs) > 1:
+        items, failed = sum(run.size for run in runs), sum(run.tally.failed for run in runs)
+        asked = sum(run.tally.asked for run in runs)
+        failures = f"{failed:,} of {asked:,} answers failed" if failed else "no failures"
+        lines.append(f"{len(runs)} runs: {items:,} items, {failures}{_used(runs)}")
+    return "\n".join(lines)
+
+
+def _used(runs: Sequence[Run]) -> str:
+    """What models behind a server used up."""
+    from tellapart.score.run import spent_on
+
+    spent = [spent_on(run) for run in runs]
+    tokens, requests = (sum(one.get(what, 0) for one in spent) for what in ("tokens", "requests"))
+    return f", {tokens:,} tokens in {requests:,} requests" if requests else ""
 
 
 def runs_json(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Where each run is, and how much it covers."""
+    """Where each run is, how much it covers, what failed and what it took."""
+    from tellapart.score.run import spent_on
+
     return [
         {
             "run": str(run.folder),
             "model": run.model,
             "benchmark": run.benchmark.name,
             "items": len(run.covered),
-            "failures": len(run.failures),
+            "failures": run.tally.failed,
+            **run.tally.to_json(),
+            "timings": spent_on(run),
         }
         for run in runs
     ]
@@ -267,5 +320,6 @@ VERB = Verb(
     text=runs_text,
     json=runs_json,
     notes=_notes,
+    code=lambda runs: FAILED if any(run.tally.mostly_failed for run in runs) else 0,
     resumes=True,
 )

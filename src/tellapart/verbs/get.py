@@ -66,6 +66,11 @@ def _notes(benchmark: Benchmark) -> list[str]:
         lines.append(f"{number:,} pairs that people did not confirm: left out (--all)")
     if made.get("left_out_without_images"):
         lines.append(f"{made['left_out_without_images']:,} items without their pictures: left out")
+    elif made.get("images_only_printed"):
+        lines.append(
+            "the file has its pictures only as Python prints them: answers that were computed "
+            "elsewhere can be imported, models have nothing to look at"
+        )
     elif made["images"]["missing"]:
         missing = made["images"]["missing"]
         lines.append(f"{missing:,} pictures were not found: name their folder (--images)")

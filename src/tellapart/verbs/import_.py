@@ -7,11 +7,11 @@ column a cell), choices, outcomes (right or wrong for each question) and BISON's
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from tellapart.errors import BadInput, Problems
+from tellapart.errors import BadInput, Problems, UnknownName
 from tellapart.options import Help, Overwrite, SkipBad
-from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
+from tellapart.verbs import BenchmarkSource, Verb, open_benchmark, skipped_notes
 from tellapart.verbs.evaluate import runs_json, runs_text
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     from tellapart.score.answer_tables import AnswerTable
     from tellapart.score.run import Run
+
+ORDERS = ("", "shown", "source")
+OWN_COLUMNS = {"edit", "reply"}
+"""Columns that only the tables of a run have: their places are the benchmark's own."""
 
 
 def import_scores(
@@ -30,6 +34,14 @@ def import_scores(
     scored_cells: Annotated[
         bool, Help("Choices and outcomes follow from scores of cells (chance level).")
     ] = False,
+    order: Annotated[
+        str,
+        Help(
+            "Whose places numbers mean, where options were shuffled: those of the authors' files "
+            "(source), or of this benchmark (shown).",
+            choices=("shown", "source"),
+        ),
+    ] = "",
     skip_bad: SkipBad = False,
     overwrite: Overwrite = False,
 ) -> Run:
@@ -37,25 +49,33 @@ def import_scores(
 
     Columns: item, image, caption, score (a row a cell); or item and a column a cell (0,0 0,1 ...);
     or item, question, choice; or item (or caption, negative_caption) and a column of true and false
-    for each question (caption@0 or Ipos2T ... or correct); or BISON's predictions file.
+    for each question (caption@0 or Ipos2T or text_score_i0 ... or correct); or BISON's predictions
+    file. Choices may have columns trial and order (of the options, as they were shown).
 
     In Python as on the command line every cell (or question) of every item is needed once. With
     `skip_bad` rows that fit nothing are left out and listed, missing cells are recorded as
-    failures, and missing items are not covered by the run. `scored_cells` decides the chance
-    level of joint measures.
+    failures, and missing items are not covered by the run; the card's `notes` list and count them.
+    `scored_cells` decides the chance level of joint measures. `order` must be given where places
+    are numbers and options were shuffled when the benchmark was imported.
     """
+    from tellapart.score.answer_tables import Order
     from tellapart.score.engine import versions
     from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
 
+    if order not in ORDERS:
+        raise UnknownName("order", order, ORDERS[1:])
     benchmark = open_benchmark(benchmark)
     path = Path(table)
     rows = _rows(path)
     problems = Problems(skip=skip_bad)
-    form = _form(rows, path)(benchmark, path, problems)
+    own = not OWN_COLUMNS.isdisjoint(rows.columns)
+    whose = cast("Order", "shown" if own else order)
+    form = _form(rows, path)(benchmark, path, problems, whose)
     scorer = form.kind == "scorer"
-    frame, failures = form.whole(rows), []
+    frame, failures, skipped = form.whole(rows), [], {}
     if frame is None:
         kept = form.read(rows)
+        skipped = _skipped(problems, rows.height)
         failures = form.missing()
         problems.settle()
         frame = scores_frame(kept) if scorer else answers_frame(kept)
@@ -67,6 +87,7 @@ def import_scores(
         made_by=f"import of {path.name}",
         scored_cells=scorer or scored_cells,
         versions=versions(),
+        notes=skipped,
     )
     run = Run(
         card,
@@ -76,6 +97,14 @@ def import_scores(
         tuple(failures),
     )
     return save_run(run, Path(out), overwrite=overwrite)
+
+
+def _skipped(problems: Problems, rows: int) -> dict[str, Any]:
+    """What the run's card says of the rows that were left out."""
+    if not len(problems):
+        return {}
+    listed = [f"{problem.what} ({problem.where})" for problem in problems.found]
+    return {"skipped_rows": len(problems), "of_rows": rows, "skipped": listed}
 
 
 def _rows(path: Path) -> pl.DataFrame:
@@ -95,7 +124,8 @@ def _rows(path: Path) -> pl.DataFrame:
 
 def _form(rows: pl.DataFrame, path: Path) -> type[AnswerTable]:
     from tellapart.files import require_columns
-    from tellapart.score.answer_tables import FORMS, Choices, LongScores
+    from tellapart.score.answer_tables import Choices, LongScores
+    from tellapart.score.outcome_tables import FORMS
 
     for form in FORMS:
         if form.fits(rows.columns):
@@ -107,8 +137,17 @@ def _form(rows: pl.DataFrame, path: Path) -> type[AnswerTable]:
 
 
 def _notes(run: Run) -> list[str]:
+    """What of the table is not in the run, and what of the benchmark was not in the table."""
+    notes, lines = run.card.notes, []
+    if notes:
+        lines = skipped_notes(tuple(notes["skipped"]))
+        lines.append(f"{notes['skipped_rows']:,} of {notes['of_rows']:,} rows were left out")
+    if run.failures:
+        lines.append(f"{len(run.failures):,} answers to items in the table are missing")
     missing = len(run.benchmark.items) - run.size
-    return [f"{missing:,} items of {run.benchmark.name} are not in the table"] if missing else []
+    if missing:
+        lines.append(f"{missing:,} items of {run.benchmark.name} are not in the table")
+    return lines
 
 
 VERB = Verb(

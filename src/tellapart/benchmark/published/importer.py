@@ -28,6 +28,7 @@ from tellapart.benchmark.columns import notes_text, slot_fields
 from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, file_sha256, hub_files
 from tellapart.benchmark.published.fields import SourceRow, kind_of
 from tellapart.benchmark.published.options import GetOptions
+from tellapart.benchmark.source_order import NOTE, order_note
 from tellapart.benchmark.table import ItemTable
 from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
@@ -40,6 +41,9 @@ from tellapart.types import Progress, silent
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 """What a picture's name may end in where the source leaves its ending off."""
 
+
+PRINTED = "<PIL."
+"""How a picture begins that was written into a table of text as Python prints it."""
 
 DATA = frozenset({"csv", "gz", "json", "jsonl", "md", "parquet", "tsv", "txt"})
 """Endings of files that are certainly no pictures: beside them none need be looked for."""
@@ -123,10 +127,13 @@ class ItemCollector:
         """The id of an image that may be COCO's, and then has the id that it has everywhere."""
         return self.image(row.file, file_name, coco_id(file_name) or file_name)
 
-    def cell_image(self, row: SourceRow, column: str, *, coco: bool = False) -> str:
+    def cell_image(
+        self, row: SourceRow, column: str, *, coco: bool = False, unnamed: str = ""
+    ) -> str:
         """The id of the image in a cell: a path, bytes, or how Hugging Face datasets hold either.
 
-        `coco` says that a file under one of COCO's usual names is COCO's picture.
+        `coco` says that a file under one of COCO's usual names is COCO's picture; `unnamed` is what
+        to call a picture of which the cell only has what Python prints for it.
         """
         value = row.get(column)
         if isinstance(value, dict):
@@ -140,7 +147,18 @@ class ItemCollector:
             )
         if not can_be_written(value):
             raise row.wrong(column, f"no Unicode text: {value!a:.60}", "a path that UTF-8 can hold")
+        if value.startswith(PRINTED):
+            return self._printed_image(row, column, unnamed)
         return self.coco(row, value) if coco else self.image(row.file, value)
+
+    def _printed_image(self, row: SourceRow, column: str, unnamed: str) -> str:
+        """A picture that was lost when the table was written."""
+        if not unnamed:
+            raise row.wrong(
+                column, "what Python prints for a picture", "the path of a picture, or its bytes"
+            )
+        self.facts["images_only_printed"] = self.facts.get("images_only_printed", 0) + 1
+        return self.image(row.file, f"{unnamed}.jpg", unnamed)
 
     def _stored_image(self, data: bytes, row: SourceRow, column: str) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
@@ -199,7 +217,7 @@ class ItemCollector:
             check_item(Item.imported(self.name, source_id, grid, kind=kind, origin=Origin("")))
         elif self.options.alike:  # in one with a slot, places would move
             grid = replace(grid, captions=tuple(alike(caption) for caption in grid.captions))
-        shuffled = "source_order" in notes and not self.options.keep_order
+        shuffled = NOTE in notes and not self.options.keep_order
         self._ids.add(item_id)
         self._rows.append(
             (item_id, kind, grid.images, grid.captions, tuple(sorted(grid.true)), grid.original,
@@ -243,8 +261,7 @@ class ItemCollector:
         """An image and captions of which one is true (`right` is its place in the source)."""
         order = self._order(source_id, "captions", len(captions))
         grid = Grid.caption_choice(image, captions, order, right=right, slot=slot)
-        source_order = {"source_order": " ".join(map(str, order))}
-        self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), **source_order})
+        self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), **order_note(order)})
 
     def add_square(
         self,
@@ -264,8 +281,8 @@ class ItemCollector:
         across = self._order(source_id, "images", 2)
         down = self._order(source_id, "captions", 2)
         grid = Grid.square(images, captions, across, down, original=original)
-        order = f"images {across[0]} {across[1]}, captions {down[0]} {down[1]}"
-        self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), "source_order": order})
+        order = order_note(down, images=across)
+        self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), **order})
 
     def _order(self, source_id: str, what: str, number: int) -> list[int]:
         """The source's places in the order in which an item has them: shuffled by the seed."""

@@ -1,18 +1,22 @@
 """SugarCrepe: an image, its caption, and a fluent caption that is wrong in one detail.
 
-Hsieh, Zhang, Ma, Kembhavi and Krishna 2023. The file's name says the kind of near miss.
+Hsieh, Zhang, Ma, Kembhavi and Krishna 2023. The file's name says the kind of near miss. A table
+that holds all kinds, as BiVLC's authors publish it with their outcomes, has `type` and `subtype`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tellapart.benchmark.published.bivlc import SUBTYPES
+from tellapart.benchmark.published.bivlc import SUBTYPES, row_kind
 from tellapart.benchmark.published.download import PublishedFile
-from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object
+from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, table_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
+from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput
+from tellapart.files import TABLE_KINDS, suffix
 
+COLUMNS = ("filename", "caption", "negative_caption", "type", "subtype")
 FORM = '{"0": {"filename", "caption", "negative_caption"}, ...}'
 ADDRESS = "https://raw.githubusercontent.com/RAIVNLab/sugar-crepe/main/data"
 FILES = {
@@ -28,8 +32,11 @@ FILES = {
 
 
 def read(collector: ItemCollector) -> None:
-    """The items of some or all of the seven files."""
+    """The items of some or all of the seven files, or of a table."""
     for file in collector.files:
+        if suffix(file) in TABLE_KINDS:
+            collector.each(table_rows(file, COLUMNS), add_row)
+            continue
         if _part(file) not in FILES:
             raise BadInput(
                 f"the name of {file.name} does not say which kind of near miss it holds",
@@ -54,11 +61,19 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
     collector.add_choice(row, f"{part}/{row.key}", image, captions, kind=kind)
 
 
+def add_row(collector: ItemCollector, row: SourceRow) -> None:
+    """The item of a table's row."""
+    image = collector.coco(row, row.text("filename"))
+    captions = (row.text("caption"), row.text("negative_caption"))
+    source_id = f"{name_of(row.file)}/{row.number}"
+    collector.add_choice(row, source_id, image, captions, kind=row_kind(row))
+
+
 IMPORTER = Importer(
     name="sugarcrepe",
-    about="SugarCrepe: which caption fits the image, the other being wrong in one detail (JSON)",
+    about="SugarCrepe: which caption fits the image, the other wrong in one detail (JSON, table)",
     read=read,
-    endings=("json",),
+    endings=("json", *TABLE_KINDS),
     page="https://github.com/RAIVNLab/sugar-crepe",
     licence="MIT",
     citation="Cheng-Yu Hsieh, Jieyu Zhang, Zixian Ma, Aniruddha Kembhavi, Ranjay Krishna: "

@@ -1,0 +1,95 @@
+"""What the program says beside its results: progress, notes, errors."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.score.engine_models import Dual
+
+import tellapart as ta
+from tellapart.cli import main
+from tellapart.cli.output import progress_lines
+from tellapart.errors import DiskFull, disk_is_full
+from tellapart.files import whole_file, whole_folder
+
+
+def called(monkeypatch, *words: object) -> int:
+    """The exit code of the program, run in this process."""
+    monkeypatch.setattr(sys, "argv", ["tellapart", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    return int(ended.value.code or 0)
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then():
+    said: list[str] = []
+    times = iter([0.0, 1.0, 9.0, 16.0, 17.0, 32.0])
+    show = progress_lines(said.append, lambda: next(times), every=15)
+    for done in (0, 10, 20, 30, 40):
+        show("questions", done, 100)
+    assert said == [
+        "questions: 20 of 100, about 60 s left",
+        "questions: 40 of 100, about 46 s left",
+    ]
+
+
+class Broken(Dual):
+    def embed_texts(self, texts):
+        raise ZeroDivisionError("seven by nought")
+
+
+def test_the_traceback_of_a_model_is_behind_debug(benchmarks, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tellapart.models.names.load", lambda name: Broken())
+    words = ("evaluate", "chance", "--on", benchmarks["bison"].root, "--out", tmp_path / "runs")
+    assert called(monkeypatch, *words) == 2
+    plain = capsys.readouterr().err
+    assert "seven by nought" in plain and "Traceback" not in plain and "--debug" in plain
+    assert called(monkeypatch, *words, "--debug") == 2
+    full = capsys.readouterr().err
+    assert "Traceback" in full and "in embed_texts" in full and "error: " in full
+
+
+class WriterError(Exception):
+    """As libraries have errors of their own."""
+
+
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize("error", [OSError(28, FULL), WriterError(f"{FULL} (os error 28)")])
+def test_a_full_disk_is_named_with_what_was_to_be_written(error, tmp_path):
+    for whole in (whole_file, whole_folder):
+        with pytest.raises(DiskFull) as caught, whole(tmp_path / "out"):
+            raise error
+        assert caught.value.where == str(tmp_path / "out")
+        assert not list(tmp_path.iterdir()), "nothing half-written is left"
+    assert not disk_is_full(OSError(13, "Permission denied"))
+
+
+def test_the_system_says_the_disk_is_full_and_so_do_we(monkeypatch, capsys, benchmarks):
+    with suppress(OSError), Path("/dev/full").open("w") as full:  # closing it fails once more
+        monkeypatch.setattr(sys, "stdout", full)
+        code = called(monkeypatch, "show", benchmarks["bison"].root)
+        monkeypatch.undo()
+    assert code == 2 and "the disk is full" in capsys.readouterr().err
+
+
+def test_going_on_is_announced(benchmarks, tmp_path, caplog):
+    class Stops(Dual):
+        def embed_texts(self, texts):
+            raise KeyboardInterrupt
+
+    out, bench = tmp_path / "runs", benchmarks["bison"]
+    with caplog.at_level(logging.INFO, "tellapart"):
+        ta.evaluate([Dual()], bench, tmp_path / "whole")
+        assert not caplog.messages
+        with pytest.raises(KeyboardInterrupt):
+            ta.evaluate([Stops()], bench, out)
+        with pytest.raises(KeyboardInterrupt):
+            ta.evaluate([Stops()], bench, out)
+    (said,) = caplog.messages
+    assert "going on where an earlier command stopped" in said and "0 of 1 runs are ready" in said
