@@ -7,7 +7,9 @@ item type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -254,3 +256,15 @@ def _check_slot(item: Item, slot: Slot, where: str) -> None:
             f"the target {slot.target!r} of {where} is not among its candidates",
             allowed=", ".join(slot.candidates),
         )
+
+
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Do without Python's search for cycles while many small objects without any are made."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -162,19 +162,19 @@ def split_uri(uri: str) -> tuple[str, str]:
 def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
     """Paths relative to one folder, relative to another; what lies in the other stays as it is."""
     known: dict[str, str] = {}
-    inside = (
-        {"", ".", "..", *(path.name for path in folder.iterdir())} if folder.is_dir() else set()
-    )
+    # What begins with ".." lies outside, even where another picture is to be found that way.
+    inside = {"", ".", *(path.name for path in folder.iterdir())} if folder.is_dir() else set()
     moved = []
     for uri in uris:
-        path, fragment = split_uri(uri)
+        path, fragment = split_uri(uri) if "#" in uri else (uri, "")
         # A look at the disk for each would take most of the time: few begin with what is inside.
         inner = path.partition("/")[0] in inside
         there = inner and os.path.exists(os.path.join(folder, path))  # noqa: PTH110, PTH118
-        if "://" in uri or there:
+        if there or "://" in uri:
             moved.append(uri)
             continue
-        head, name = os.path.split(path)
+        head, slash, name = path.rpartition("/")
+        head = head or slash
         if head not in known:
             known[head] = Path(os.path.relpath(root / head, folder)).as_posix()
         moved.append(f"{known[head]}/{name}" + (f"#{fragment}" if fragment else ""))

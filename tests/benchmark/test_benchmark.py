@@ -11,9 +11,10 @@ from PIL import Image as Pillow
 from tests.conftest import benchmark_of, grid_item
 
 import tellapart as ta
-from tellapart.benchmark.benchmark import save_benchmark
+from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput, UnknownName
+from tellapart.items import Image
 
 
 def test_a_benchmark_reads_back_as_it_was_written(benchmarks, tmp_path):
@@ -76,6 +77,20 @@ def test_an_unknown_benchmark_suggests_near_names(benchmarks):
     assert "did you mean" in caught.value.todo and "bison" in caught.value.todo
 
 
+def test_a_path_that_does_not_exist_is_said_not_to_exist(tmp_path, monkeypatch):
+    monkeypatch.setenv("TELLAPART_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownName) as caught:
+        ta.load_benchmark("runs/mine")
+    assert caught.value.what == (
+        "there is no benchmark called 'runs/mine' and no such folder as "
+        f"runs/mine or {tmp_path}/home/runs/mine"
+    )
+    with pytest.raises(UnknownName) as caught:
+        ta.load_benchmark(tmp_path / "gone")
+    assert caught.value.what.endswith(f"no such folder as {tmp_path}/gone")
+
+
 def test_a_folder_that_is_no_benchmark_says_what_one_is(tmp_path):
     with pytest.raises(BadInput, match="is not a benchmark") as caught:
         ta.load_benchmark(tmp_path)
@@ -103,6 +118,18 @@ def test_validate_names_missing_changed_and_truncated_pictures(world, tmp_path):
     assert f"the file of image {first} is missing" in said
     assert f"image {second} is not the file that the benchmark was made with" in said
     assert f"image {third} is broken" in said
+
+
+def test_a_picture_elsewhere_is_not_taken_for_another_at_the_same_relative_path(tmp_path):
+    for folder, colour in (("one", "red"), ("two", "blue")):
+        (tmp_path / folder).mkdir()
+        for name in ("a.png", "b.png"):
+            Pillow.new("RGB", (9, 9), colour).save(tmp_path / folder / name)
+    items = [grid_item("x", 2, 1, {(0, 0)}, image_ids=["a", "b"])]
+    images = [Image(name, f"../{name}.png") for name in ("a", "b")]
+    made = make_benchmark(Card("red"), tmp_path / "one" / "made", items, images)
+    copy = ta.subset(made, tmp_path / "two" / "copy")
+    assert copy.picture("a").path == tmp_path / "one" / "a.png"
 
 
 def test_show_prints_truth_and_questions(benchmarks):

@@ -231,9 +231,8 @@ def overlap(benchmark: Benchmark, other: Corpus | Benchmark) -> list[Finding]:
 
 def _hashes(source: Corpus | Benchmark) -> dict[str, str | None]:
     """The sha256 of each image by its id, as far as it is known."""
-    if isinstance(source, Benchmark):
-        return {image.id: image.sha256 for image in source.images.values()}
-    return dict(source.images.select("id", "sha256").iter_rows())
+    images = source.images.frame if isinstance(source, Benchmark) else source.images
+    return dict(images.select("id", "sha256").iter_rows())
 
 
 # FOIL's rules: targets that are salient, foils that are absent.

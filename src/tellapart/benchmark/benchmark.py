@@ -18,6 +18,7 @@ import polars as pl
 from tellapart._version import __version__
 from tellapart.benchmark.columns import FILLED, ITEM_COLUMNS
 from tellapart.benchmark.homes import found_folder
+from tellapart.benchmark.images import IMAGE_COLUMNS, ImageTable
 from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadInput, Problems
 from tellapart.files import (
@@ -31,13 +32,10 @@ from tellapart.files import (
 )
 from tellapart.items import Image, Item, check_item
 from tellapart.parquet import typed
-from tellapart.pictures import Picture, moved_uris
+from tellapart.pictures import Picture
 from tellapart.seeds import digest
 
 SCHEMA = "tellapart-benchmark-1"
-IMAGE_COLUMNS = {
-    "id": pl.String, "uri": pl.String, "sha256": pl.String, "width": pl.Int32, "height": pl.Int32,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,12 @@ class Benchmark:
     card: Card
     root: Path
     items: ItemTable
-    images: Mapping[str, Image]
+    images: ImageTable
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "items", ItemTable.of(self.items))  # any items may be given
+        # any items and images may be given
+        object.__setattr__(self, "items", ItemTable.of(self.items))
+        object.__setattr__(self, "images", ImageTable.of(self.images))
 
     @property
     def name(self) -> str:
@@ -137,13 +137,13 @@ def make_benchmark(
     card: Card,
     root: Path,
     items: Iterable[Item],
-    images: Iterable[Image],
+    images: Iterable[Image] | ImageTable,
     *,
     problems: Problems | None = None,
 ) -> Benchmark:
     """Check items, put them into groups and make a benchmark of them."""
     problems = Problems() if problems is None else problems
-    known = {image.id: image for image in images}
+    known = ImageTable.of(images)
     checked = items if isinstance(items, ItemTable) else _checked_one_by_one(items, problems)
     table = _checked(checked, known, problems)
     problems.settle()
@@ -154,8 +154,8 @@ def make_benchmark(
             todo="give a larger corpus, or looser options (see --help)",
         )
     card = replace(card, skipped=card.skipped + tuple(p.what for p in problems))
-    used = table.frame["images"].explode().unique().sort()
-    return Benchmark(card, root, table.grouped(), {key: known[key] for key in used})
+    used = table.frame["images"].explode().unique()
+    return Benchmark(card, root, table.grouped(), known.named(used))
 
 
 def _checked_one_by_one(items: Iterable[Item], problems: Problems) -> ItemTable:
@@ -171,10 +171,10 @@ def _checked_one_by_one(items: Iterable[Item], problems: Problems) -> ItemTable:
     return ItemTable.of(good)
 
 
-def _checked(table: ItemTable, images: Mapping[str, Image], problems: Problems) -> ItemTable:
+def _checked(table: ItemTable, images: ImageTable, problems: Problems) -> ItemTable:
     """The items that are whole, whose images are listed, and whose ids are not there before."""
     faults = dict(table.faulty())
-    for place, image in table.unlisted(images).items():
+    for place, image in table.unlisted(images.ids).items():
         faults.setdefault(
             place, BadInput(f"item {table.ids[place]} uses image {image}, which is not listed")
         )
@@ -188,21 +188,13 @@ def _checked(table: ItemTable, images: Mapping[str, Image], problems: Problems) 
     return table.where(~pl.int_range(pl.len()).is_in(sorted(faults)))
 
 
-def write_benchmark(benchmark: Benchmark, folder: Path) -> dict[str, Image]:
+def write_benchmark(benchmark: Benchmark, folder: Path) -> ImageTable:
     """Write the three files into a folder that is being made (see `save_benchmark`).
 
     Returns the images as they are there, with paths relative to the folder.
     """
-    given = benchmark.images.values()
-    uris = moved_uris((image.uri for image in given), benchmark.root, folder)
-    images = {
-        image.id: Image(image.id, uri, image.sha256, image.width, image.height)
-        for image, uri in zip(given, uris, strict=True)
-    }
-    rows = [
-        (image.id, image.uri, image.sha256, image.width, image.height) for image in images.values()
-    ]
-    write_parquet(folder / "images.parquet", pl.DataFrame(rows, schema=IMAGE_COLUMNS, orient="row"))
+    images = benchmark.images.moved(benchmark.root, folder)
+    write_parquet(folder / "images.parquet", images.frame)
     write_parquet(folder / "items.parquet", benchmark.items.frame)
     write_json(folder / "benchmark.json", card_json(benchmark))
     return images
@@ -250,7 +242,8 @@ def load_benchmark(where: Path | str) -> Benchmark:
     items.check_form()
     fields = fields_of(card, CARD_KINDS, folder / "benchmark.json", needed=NEEDED)
     sha256 = fields.pop("items_sha256")
-    benchmark = Benchmark(Card(**fields), folder, items, _read_images(folder))
+    images = ImageTable(_read_table(folder, "images", IMAGE_COLUMNS, ("id", "uri")))
+    benchmark = Benchmark(Card(**fields), folder, items, images)
     if benchmark.sha256 != sha256:
         raise BadInput(
             f"the items of {benchmark.name} are not those that its card was written for",
@@ -270,8 +263,3 @@ def _read_table(
     table = read_table(path)
     require_columns(table, list(columns), path)
     return typed(table, columns, path, filled=filled)
-
-
-def _read_images(folder: Path) -> dict[str, Image]:
-    rows = _read_table(folder, "images", IMAGE_COLUMNS, ("id", "uri")).iter_rows()
-    return {row[0]: Image(*row) for row in rows}

@@ -43,6 +43,12 @@ ITEM_COLUMNS: dict[str, Any] = {
     ),
 }
 
+COLUMN_TYPES = {**ITEM_COLUMNS, **ITEM_COLUMNS["origin"].to_schema()}
+"""The types of the columns, and of the fields of the origin."""
+
+BLANK = {"content": "", "group": "", "original": None, "slot": None, "seed": None}
+"""What stands in columns that are left out: contents and groups are worked out on columns."""
+
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", "origin")
 """The columns that have a value in every row."""
@@ -51,47 +57,50 @@ FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", 
 def frame_of(items: Iterable[Item]) -> pl.DataFrame:
     """One row an item."""
     rows = list(items)
-    return frame_of_columns(
-        {
-            "id": [item.id for item in rows],
-            "content": [item.content for item in rows],
-            "kind": [item.kind for item in rows],
-            "group": [item.group for item in rows],
-            "images": [item.images for item in rows],
-            "captions": [item.captions for item in rows],
-            "true_cells": [tuple(sorted(item.true)) for item in rows],
-            "original": [item.original for item in rows],
-            "slot": [item.slot and slot_fields(item.slot) for item in rows],
-            "made_by": [item.origin.made_by for item in rows],
-            "source": [item.origin.source for item in rows],
-            "source_id": [item.origin.source_id for item in rows],
-            "seed": [item.origin.seed for item in rows],
-            "notes": [notes_text(item.origin.notes) for item in rows],
-        }
+    return item_frame(
+        plain_frame(
+            {
+                "id": [item.id for item in rows],
+                "content": [item.content for item in rows],
+                "kind": [item.kind for item in rows],
+                "group": [item.group for item in rows],
+                "images": [item.images for item in rows],
+                "captions": [item.captions for item in rows],
+                "true_cells": [tuple(sorted(item.true)) for item in rows],
+                "original": [item.original for item in rows],
+                "slot": [item.slot and slot_fields(item.slot) for item in rows],
+                "made_by": [item.origin.made_by for item in rows],
+                "source": [item.origin.source for item in rows],
+                "source_id": [item.origin.source_id for item in rows],
+                "seed": [item.origin.seed for item in rows],
+                "notes": [notes_text(item.origin.notes) for item in rows],
+            }
+        )
     )
 
 
-def frame_of_columns(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """One row an item, from plain columns; those of the origin stand beside the others.
+def plain_frame(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Columns of items, those of the origin beside the others."""
+    made = []
+    for name, values in columns.items():
+        if name in ("images", "captions"):
+            made.append(_text_lists(name, values))
+        elif name in ("true_cells", "original"):
+            made.append(_repeated(name, values))
+        else:
+            made.append(pl.Series(name, values, COLUMN_TYPES[name]))
+    return pl.DataFrame(made)
 
-    Without `content` and `group` these are empty, to be worked out on the columns.
-    """
-    blank = [""] * len(columns["id"])
-    given = {"content": blank, "group": blank, **columns}
-    origin = ITEM_COLUMNS["origin"].to_schema()
-    return pl.DataFrame(
-        [
-            *(pl.Series(n, given[n], pl.String) for n in ("id", "content", "kind", "group")),
-            _text_lists("images", given["images"]),
-            _text_lists("captions", given["captions"]),
-            _repeated("true_cells", given["true_cells"]),
-            _repeated("original", given["original"]),
-            pl.Series("slot", given["slot"], ITEM_COLUMNS["slot"]),
-            pl.DataFrame([pl.Series(n, given[n], t) for n, t in origin.items()]).to_struct(
-                "origin"
-            ),
-        ]
-    )
+
+def item_frame(plain: pl.DataFrame) -> pl.DataFrame:
+    """One row an item, from plain columns; of those in `BLANK` some may be left out."""
+    blank = {
+        name: pl.lit(value).cast(COLUMN_TYPES[name])
+        for name, value in BLANK.items()
+        if name not in plain.columns
+    }
+    origin = pl.struct(list(ITEM_COLUMNS["origin"].to_schema()))
+    return plain.with_columns(**blank).with_columns(origin=origin).select(list(ITEM_COLUMNS))
 
 
 def _text_lists(name: str, lists: Sequence[Sequence[str]]) -> pl.Series:

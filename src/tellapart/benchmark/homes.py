@@ -25,7 +25,12 @@ def found_folder(where: Path) -> Path:
             allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
             todo="make one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
         )
-    raise UnknownName("benchmark", str(where), _names(where), todo="give a folder or a known name")
+    error = UnknownName(
+        "benchmark", str(where), _names(where), todo="give a folder or a known name"
+    )
+    missing = " or ".join(dict.fromkeys((str(where), str(home() / where))))
+    error.what += f" and no such folder as {missing}"
+    raise error
 
 
 def _names(where: Path) -> Sequence[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +18,16 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
-from tellapart.benchmark.columns import frame_of, frame_of_columns, item_of
+from tellapart.benchmark.columns import frame_of, item_frame, item_of, plain_frame
 from tellapart.errors import BadInput
 from tellapart.items import Cell, Item, check_item, content_of
 from tellapart.types import Bools, Ints
 
 MASK_BITS = 63
 """Grids of up to this many cells have their truth as the bits of one number."""
+
+HASHED_AT_ONCE = 16_384
+"""How many items are written out to be hashed: all of them would take much memory."""
 
 CONTROL = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
@@ -69,8 +72,8 @@ class ItemTable(Sequence[Item]):
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> ItemTable:
-        """The table of plain columns, without contents and groups (see `frame_of_columns`)."""
-        return cls(frame_of_columns(columns))
+        """The table of plain columns, those of the origin beside the others."""
+        return cls(item_frame(plain_frame(columns)))
 
     @classmethod
     def joined(cls, tables: Iterable[ItemTable]) -> ItemTable:
@@ -222,15 +225,13 @@ class ItemTable(Sequence[Item]):
         ordered = self.frame.select("id", "content", "kind")
         if not ordered["id"].is_sorted() or ordered["id"].is_duplicated().any():
             ordered = ordered.sort("id", "content", "kind")
-        texts = ordered.select(
-            pl.concat_str(
-                pl.lit("["), _quoted(pl.col("id")), pl.lit(","), _quoted(pl.col("content")),
-                pl.lit(","), _quoted(pl.col("kind")), pl.lit("]"),
-            )
-        ).to_series()  # fmt: skip
+        text = pl.concat_str(
+            pl.lit("["), _quoted(pl.col("id")), pl.lit(","), _quoted(pl.col("content")),
+            pl.lit(","), _quoted(pl.col("kind")), pl.lit("]"),
+        )  # fmt: skip
         hashed = hashlib.sha256(b"[[")
-        for begin in range(0, len(texts), 65_536):
-            part = texts[begin : begin + 65_536].str.join(",").item()
+        for begin in range(0, ordered.height, HASHED_AT_ONCE):
+            part = ordered[begin : begin + HASHED_AT_ONCE].select(text.str.join(",")).item()
             hashed.update((("," if begin else "") + part).encode())
         hashed.update(b"]]")
         return hashed.hexdigest()
@@ -243,13 +244,12 @@ class ItemTable(Sequence[Item]):
             # Equal texts have no order of their own: the slow way says which stands first.
             slow = slow | (lists.list.n_unique() != lists.list.len()).to_numpy()
         texts = pl.Series([None], dtype=pl.String).new_from_index(0, len(self))
-        quick = pl.Series(~slow)
         for pattern in self.patterns:
             rows = pattern.rows[~slow[pattern.rows]]
             if len(rows):
                 texts[rows] = _asked_json(self.frame[rows], pattern)
         hashed = [text and hashlib.sha256(text.encode()).hexdigest() for text in texts]
-        for place in (~quick).arg_true():
+        for place in np.flatnonzero(slow).tolist():
             hashed[place] = content_of(self[place])
         return pl.Series("content", hashed, pl.String)
 
@@ -298,10 +298,10 @@ class ItemTable(Sequence[Item]):
                 found.append((place, problem))
         return found
 
-    def unlisted(self, images: Container[str]) -> dict[int, str]:
+    def unlisted(self, images: pl.Series) -> dict[int, str]:
         """Items with an image that is not among those given: their places, and the first such."""
         distinct = self.frame["images"].explode().unique()
-        missing = [name for name in distinct if name not in images]
+        missing = distinct.filter(~distinct.is_in(images.implode())).to_list()
         if not missing:
             return {}
         odd = pl.col("images").list.eval(pl.element().filter(pl.element().is_in(missing)))

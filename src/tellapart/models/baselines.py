@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
 
 import numpy as np
 
@@ -145,21 +145,23 @@ class _Words:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._numbers: dict[str, int] = {}
-        self._known = {text: self._learnt(text) for text in texts}
-
-    def _learnt(self, text: str) -> list[int]:
-        return [self._numbers.setdefault(word, len(self._numbers)) for word in tokens(text)]
+        self._known = {
+            text: array(
+                "i", (self._numbers.setdefault(w, len(self._numbers)) for w in tokens(text))
+            )
+            for text in texts
+        }
 
     def of(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """The words of some texts one after another, and where each text begins."""
         numbers = [
             self._known[text]
             if text in self._known
-            else [self._numbers.get(word, UNKNOWN) for word in tokens(text)]
+            else array("i", [self._numbers.get(word, UNKNOWN) for word in tokens(text)])
             for text in texts
         ]
         starts = np.concatenate([[0], np.cumsum([len(one) for one in numbers])])
-        words = np.fromiter(chain.from_iterable(numbers), np.int64, int(starts[-1]))
+        words = np.frombuffer(b"".join(numbers), np.int32).astype(np.int64)
         return words, starts.astype(np.int64)
 
 

@@ -192,7 +192,7 @@ def save_verified(record: StudyRecord, out: Path, *, overwrite: bool = False) ->
         citation=before.card.citation,
         verified=f"by {len(_people(record))} people: {stages}",
     )
-    verified = make_benchmark(card, before.root, items, before.images.values())
+    verified = make_benchmark(card, before.root, items, before.images)
     return save_benchmark(verified, out, overwrite=overwrite)
 
 

@@ -23,13 +23,13 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import (
-    IMAGE_COLUMNS,
     Benchmark,
     Card,
     load_benchmark,
     make_benchmark,
     write_benchmark,
 )
+from tellapart.benchmark.images import IMAGE_COLUMNS, ImageTable
 from tellapart.corpus.world.lexicon import COUNTS, SIZES
 from tellapart.corpus.world.painter import StorybookPainter
 from tellapart.corpus.world.scene import Scene, Thing
@@ -37,6 +37,7 @@ from tellapart.corpus.world.world import arrange
 from tellapart.errors import BadImage, BadInput
 from tellapart.files import read_json, read_table, require_columns, whole_folder, write_json
 from tellapart.items import Grid, Image, Item, Origin
+from tellapart.parquet import typed
 from tellapart.pictures import Picture
 from tellapart.study.keys import new_token, write_keys
 from tellapart.study.plan import (
@@ -168,7 +169,7 @@ def _load_pairs(folder: Path) -> Benchmark:
         raise BadInput("captions are not lists", where=str(folder / PAIRS), allowed="lists of text")
     images = read_table(folder / "images.parquet")
     require_columns(images, list(IMAGE_COLUMNS), folder / "images.parquet")
-    known = [Image(*row) for row in images.select(list(IMAGE_COLUMNS)).iter_rows()]
+    known = ImageTable(typed(images, IMAGE_COLUMNS, folder / "images.parquet"))
     items = [_pair_item(row) for row in pairs.select(COLUMNS).iter_rows(named=True)]
     card = Card("pairs", about="pairs of images of which people pick a caption", measures=())
     return make_benchmark(card, folder, items, known)
@@ -190,12 +191,12 @@ def pin_pictures(benchmark: Benchmark) -> Benchmark:
     """The same benchmark, each of whose pictures carries the hash of its bytes."""
     with ThreadPoolExecutor(THREADS) as threads:
         pinned = threads.map(_pinned, map(benchmark.picture, benchmark.images))
-        return replace(benchmark, images={image.id: image for image in pinned})
+        return replace(benchmark, images=ImageTable.of(pinned))
 
 
 def missing_pictures(benchmark: Benchmark) -> int:
     """How many of a study's pictures were missing when it was made."""
-    return sum(image.sha256 is None for image in benchmark.images.values())
+    return benchmark.images.frame["sha256"].null_count()
 
 
 def _pinned(picture: Picture) -> Image:

@@ -102,7 +102,7 @@ def refine(
     items = [item for item in whole.items if item.id in kept]
     made = {**whole.card.made, "refined_of": whole.sha256, "refined": summary.to_json()}
     card = replace(whole.card, name=options.name or f"{whole.name}-refined", made=made)
-    part = make_benchmark(card, whole.root, items, whole.images.values())
+    part = make_benchmark(card, whole.root, items, whole.images)
     with whole_folder(Path(out), overwrite=options.overwrite) as partial:
         write_benchmark(part, partial)
         _write(partial, outcomes, summary)

@@ -74,7 +74,7 @@ def subset(
     }
     made = {**whole.card.made, "subset_of": whole.sha256, "subset": choice}
     card = replace(whole.card, name=name or f"{whole.name}-subset", made=made)
-    part = make_benchmark(card, whole.root, items, whole.images.values())
+    part = make_benchmark(card, whole.root, items, whole.images)
     return save_benchmark(part, Path(out), overwrite=overwrite)
 
 

@@ -95,7 +95,7 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
             f"its images connect it to {connected[place]!r}"
         ),
     )
-    for place, image in items.unlisted(benchmark.images).items():
+    for place, image in items.unlisted(benchmark.images.ids).items():
         missing = BadInput(f"item {items.ids[place]} uses image {image}, which is not listed")
         problems.setdefault(place, missing)
     again = items.ids.value_counts(sort=True)
@@ -109,8 +109,9 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
 
 def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
     problems: list[BadInput] = []
-    for done, image in enumerate(benchmark.images.values(), 1):
-        picture = benchmark.picture(image.id)
+    for done, image_id in enumerate(benchmark.images, 1):
+        picture = benchmark.picture(image_id)
+        image = picture.image
         try:
             picture.open()
             if image.sha256 and picture.stored_sha256() != image.sha256:

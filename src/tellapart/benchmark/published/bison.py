@@ -9,7 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tellapart.benchmark.columns import notes_text
+import polars as pl
+
+from tellapart.benchmark.columns import ITEM_COLUMNS
 from tellapart.benchmark.published.fields import (
     SourceRow,
     json_object,
@@ -65,32 +67,43 @@ def _add_columns(collector: ItemCollector, file: Path, data: Any) -> bool:
     first, second = (plain_columns([pair[k] for pair in pairs], CANDIDATE) for k in (0, 1))
     if not first or not second:
         return False
-    images = list(zip(first["image_id"], second["image_id"], strict=True))
-    true = rows["true_image_id"]
-    if not all(
-        one != two and right in (one, two) for (one, two), right in zip(images, true, strict=True)
-    ):
-        return False
-    captions = [" ".join(caption.split()) for caption in rows["caption"]]
     caption_ids = [row.get("caption_id") for row in data]
-    if {type(value) for value in caption_ids} - {int, type(None)}:
+    if set(map(type, caption_ids)) - {int, type(None)}:
         return False
-    notes = [{} if value is None else {"caption_id": str(value)} for value in caption_ids]
+    one, two, right = pl.col("one"), pl.col("two"), pl.col("right")
+    captions = list(map(" ".join, map(str.split, rows["caption"])))
+    frame = pl.DataFrame(
+        {
+            "source_id": rows["bison_id"],
+            "one": first["image_id"],
+            "two": second["image_id"],
+            "right": rows["true_image_id"],
+            "caption": captions,
+            "note": pl.Series([v if v is None else str(v) for v in caption_ids], dtype=pl.String),
+        }
+    )
+    if not frame.select(((one != two) & ((right == one) | (right == two))).all()).item():
+        return False
+    truths = pl.Series([[[0, 0]], [[1, 0]]], dtype=ITEM_COLUMNS["true_cells"])
+    noted = pl.concat_str(pl.lit('{"caption_id": "'), "note", pl.lit('"}'))
     added = collector.extend(
         file,
         "bison",
-        list(map(str, rows["bison_id"])),
-        images=[(str(one), str(two)) for one, two in images],
-        captions=[(caption,) for caption in captions],
-        true=[((int(right == two), 0),) for (_, two), right in zip(images, true, strict=True)],
-        notes=list(map(notes_text, notes)),
+        frame.select(
+            pl.col("source_id").cast(pl.String),
+            images=pl.concat_list(one.cast(pl.String), two.cast(pl.String)),
+            captions=pl.concat_list("caption"),
+            true_cells=truths.gather(frame.select((right == two).cast(pl.UInt32)).to_series()),
+            notes=noted.fill_null("{}"),
+        ),
     )
     if added:
         collector.facts[COLLAPSED] += sum(map(str.__ne__, captions, rows["caption"]))
-        for side in (first, second):
-            names = zip(reversed(side["image_id"]), reversed(side["image_filename"]), strict=True)
-            for image, name in dict(names).items():  # of several names the first one counts
-                collector.image(file, name, str(image))
+        names: dict[int, str] = {}
+        for side in (second, first):  # of several names of an image the first one counts
+            names |= zip(reversed(side["image_id"]), reversed(side["image_filename"]), strict=True)
+        for image, name in names.items():
+            collector.image(file, name, str(image))
     return added
 
 

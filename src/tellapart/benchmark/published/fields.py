@@ -174,19 +174,20 @@ def json_object(file: Path, form: str) -> dict[str, Any]:
 def plain_columns(rows: object, types: Mapping[str, type]) -> dict[str, list[Any]] | None:
     """The values under some keys, a list each, if all rows have all of them in just these types.
 
-    Texts are not blank and numbers not negative. None where any row needs a closer look: going
-    through `SourceRow`s takes several times as long, and says what is wrong with which one.
+    Texts are not blank, and numbers are of 0 or more and fit into 64 bits. None where any row needs
+    a closer look: going through `SourceRow`s takes several times as long, and says what is wrong
+    with which one.
     """
-    if not isinstance(rows, list) or {type(row) for row in rows} != {dict}:
+    if not isinstance(rows, list) or set(map(type, rows)) != {dict}:
         return None
-    columns = {key: [row.get(key) for row in rows] for key in types}
+    columns: dict[str, list[Any]] = {}
     for key, kind in types.items():
-        values = columns[key]
-        if {type(value) for value in values} != {kind}:
+        values = columns[key] = [row.get(key) for row in rows]
+        if set(map(type, values)) != {kind}:
             return None
-        if kind is str and not (all(map(str.strip, values)) and can_be_written("".join(values))):
+        if kind is str and not (all(map(str.strip, values)) and can_be_written(*values)):
             return None
-        if kind is int and min(values) < 0:
+        if kind is int and not (min(values) >= 0 and max(values) < 2**63):
             return None
     return columns
 

@@ -8,14 +8,11 @@ among its package's entry points.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +21,8 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
-from tellapart.benchmark.columns import notes_text, slot_fields
+from tellapart.benchmark.columns import frame_of, item_frame, notes_text, plain_frame, slot_fields
+from tellapart.benchmark.images import ImageTable
 from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, file_sha256, hub_files
 from tellapart.benchmark.published.fields import SourceRow, kind_of
 from tellapart.benchmark.published.options import GetOptions
@@ -34,7 +32,7 @@ from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.files import can_be_written, suffix
-from tellapart.items import Cell, Grid, Image, Item, Origin, Slot, check_item
+from tellapart.items import Grid, Item, Origin, Slot, check_item, no_garbage_collection
 from tellapart.text.english import alike
 from tellapart.types import Progress, silent
 
@@ -82,12 +80,13 @@ class ItemCollector:
         self.problems = Problems(skip=options.skip_bad)
         self.facts: dict[str, Any] = {}
         self.verified = ""
-        self.images: dict[str, Image] = {}
+        self._uris: dict[str, str] = {}
+        self._sha256: dict[str, str] = {}
         self._rows: list[tuple[Any, ...]] = []
+        self._frames: list[pl.DataFrame] = []
         self._ids: set[str] = set()
         self._found: set[str] = set()
-        self._folders: dict[Path, Path] = {}
-        self._listings: dict[Path, dict[str, str]] = {}
+        self._listings: dict[Path, tuple[Path, dict[str, str]]] = {}
         self.root = self._folder(files[0])
 
     def each(
@@ -115,12 +114,12 @@ class ItemCollector:
         """
         part = f"#crop={crop}" if crop else ""
         image_id = (image_id or file_name) + part
-        if image_id in self.images:
+        if image_id in self._uris:
             return image_id
         path = self._path(file_name, image_id.partition("#")[0], source)
         if path is not None:
             self._found.add(image_id)
-        self.images[image_id] = Image(image_id, (path or file_name) + part)
+        self._uris[image_id] = (path or file_name) + part
         return image_id
 
     def coco(self, row: SourceRow, file_name: str) -> str:
@@ -163,28 +162,36 @@ class ItemCollector:
     def _stored_image(self, data: bytes, row: SourceRow, column: str) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
         image_id = sha256[:16]
-        if image_id not in self.images:
+        if image_id not in self._uris:
             place = f"column={quote(column, safe='')}&row={row.number}"
-            uri = f"{self._relative(row.file)}#{place}"
-            self.images[image_id] = Image(image_id, uri, sha256)
+            self._uris[image_id] = f"{self._relative(row.file)}#{place}"
+            self._sha256[image_id] = sha256
             self._found.add(image_id)
         return image_id
 
+    @property
+    def images(self) -> ImageTable:
+        """The images that were named so far."""
+        hashes = list(map(self._sha256.get, self._uris))
+        return ImageTable.of_columns(list(self._uris), list(self._uris.values()), hashes)
+
     def _folder(self, file: Path) -> Path:
         """The folder of the pictures that a file names."""
-        if file not in self._folders:
-            self._folders[file] = picture_folder(file, ReadOptions(images=self.options.images))
-        return self._folders[file]
+        return picture_folder(file, ReadOptions(images=self.options.images))
+
+    def _listing(self, file: Path) -> tuple[Path, dict[str, str]]:
+        """The folder of the pictures that a file names, and where they lie in it."""
+        if file not in self._listings:
+            folder = self._folder(file)
+            known = (one for one in self._listings.values() if one[0] == folder)
+            self._listings[file] = next(known, None) or (folder, _pictures(folder))
+        return self._listings[file]
 
     def _path(self, file_name: str, image_id: str, file: Path) -> str | None:
         """Where a picture lies, relative to `root`; None where it was not found."""
         if "://" in file_name:
             return None
-        folder = self._folder(file)
-        if folder not in self._listings:
-            inside = listing(folder).items()
-            self._listings[folder] = {n: path for n, path in inside if suffix(Path(n)) not in DATA}
-        listed = self._listings[folder]
+        folder, listed = self._listing(file)
         path = find(file_name, image_id, listed) if listed else None
         if path is None and "." not in file_name.rpartition("/")[2]:
             names = (file_name + ending for ending in ENDINGS)
@@ -225,25 +232,18 @@ class ItemCollector:
              self.options.seed if shuffled else None, notes_text(notes))
         )  # fmt: skip
 
-    def extend(
-        self,
-        source: Path,
-        kind: str,
-        ids: list[str],
-        *,
-        images: Sequence[tuple[str, ...]],
-        captions: Sequence[tuple[str, ...]],
-        true: Sequence[tuple[Cell, ...]],
-        notes: Sequence[str],
-    ) -> bool:
-        """Many items at once, none of which needs a closer look; False where an id recurs."""
-        item_ids = [f"{self.name}:{one}" for one in ids]
-        if len(set(item_ids)) < len(ids) or not self._ids.isdisjoint(item_ids):
+    def extend(self, source: Path, kind: str, rows: pl.DataFrame) -> bool:
+        """Many items at once, none of which needs a closer look; False where an id recurs.
+
+        `rows` has the columns `source_id`, `images`, `captions`, `true_cells` and `notes`.
+        """
+        ids = f"{self.name}:" + rows["source_id"]
+        if ids.n_unique() < len(ids) or not self._ids.isdisjoint(ids):
             return False
-        self._ids.update(item_ids)
-        none = repeat(None)
-        self._rows += zip(item_ids, repeat(kind), images, captions, true, none, none,
-                          repeat(source.name), ids, none, notes)  # fmt: skip
+        self._ids.update(ids)
+        self._gather()
+        plain = rows.with_columns(ids.alias("id"), kind=pl.lit(kind), source=pl.lit(source.name))
+        self._frames.append(plain)
         return True
 
     def add_choice(
@@ -314,7 +314,7 @@ class ItemCollector:
             return items, counts
         self.problems.settle()
         if len(items) and not len(whole):
-            example = self.images[items[0].images[0]].uri
+            example = self._uris[items[0].images[0]]
             raise BadInput(
                 f"none of the {len(items):,} items has all of its images",
                 where=str(self.root),
@@ -324,15 +324,23 @@ class ItemCollector:
             )
         return whole, {**counts, "left_out_without_images": len(items) - len(whole)}
 
-    def _table(self) -> ItemTable:
-        """All items, without their contents and groups."""
+    def _gather(self) -> None:
+        """The items that were added one by one as columns."""
         names = ("id", "kind", "images", "captions", "true_cells", "original", "slot",
                  "source", "source_id", "seed", "notes")  # fmt: skip
-        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(names)
-        rows = dict(zip(names, columns, strict=True))
-        self._rows.clear()
-        made_by = [f"tellapart get {self.name}"] * len(rows["id"])
-        return ItemTable.of_columns({**rows, "made_by": made_by})
+        if self._rows:
+            self._frames.append(
+                plain_frame(dict(zip(names, zip(*self._rows, strict=True), strict=True)))
+            )
+            self._rows.clear()
+
+    def _table(self) -> ItemTable:
+        """All items, without their contents and groups."""
+        self._gather()
+        made_by = pl.lit(f"tellapart get {self.name}")
+        frames = [item_frame(frame.with_columns(made_by=made_by)) for frame in self._frames]
+        self._frames.clear()
+        return ItemTable(pl.concat(frames or [frame_of(())], rechunk=True))
 
     def _flagged(self) -> tuple[ItemTable, dict[str, str]]:
         """The items, with a note on each that asks what an earlier one asks; id by id of that."""
@@ -376,20 +384,15 @@ def import_benchmark(
         citation=importer.citation,
         verified=collector.verified or importer.verified,
     )
-    images = collector.images.values()
-    return make_benchmark(card, collector.root, items, images, problems=collector.problems)
+    return make_benchmark(
+        card, collector.root, items, collector.images, problems=collector.problems
+    )
 
 
-@contextlib.contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Do without Python's search for cycles while millions of small objects are made."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def _pictures(folder: Path) -> dict[str, str]:
+    """Where each file that may be a picture lies in a folder."""
+    inside = listing(folder).items()
+    return {name: path for name, path in inside if suffix(Path(name)) not in DATA}
 
 
 def _file_facts(path: Path, importer: Importer) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from tellapart import seeds
+from tellapart.items import no_garbage_collection
 from tellapart.mine.negatives.checks import Original, problem_with
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import (
@@ -28,7 +29,6 @@ from tellapart.mine.negatives.rules.context import (
     WordLists,
     lists_for,
     read_images,
-    without_collecting,
 )
 from tellapart.mine.negatives.rules.objects import add_object, replace_object, swap_object
 from tellapart.mine.negatives.rules.relations import replace_relation
@@ -53,7 +53,7 @@ def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
     result = NegativeSet([], about=lists.about)
     ids = task.corpus.captions["id"].to_list()
     done = 0
-    with without_collecting():
+    with no_garbage_collection():
         for image, captions in read_images(task.corpus, task.parses):
             readings = [(parse, reading) for _, parse, reading in captions]
             facts = facts_of(readings, task.corpus.objects(image), lists.nouns.denotes)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -14,6 +12,7 @@ import polars as pl
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
+from tellapart.items import no_garbage_collection
 from tellapart.mine.categories import categories_for
 from tellapart.mine.negatives.claims import ImageFacts, Shows
 from tellapart.mine.negatives.negative import (
@@ -181,7 +180,7 @@ def lists_for(task: NegativesTask) -> WordLists:
 def learn(corpus: Corpus, parses: Parses) -> WordLists:
     """The word lists of a corpus."""
     counts = CorpusCounts()
-    with without_collecting():
+    with no_garbage_collection():
         for image, captions in read_images(corpus, parses):
             count_image(counts, [caption[1:] for caption in captions], corpus.objects(image))
     sorts = {
@@ -209,15 +208,3 @@ def _in_order(parses: Parses, rows: list[int]) -> Parses:
     moved = np.arange(starts[-1]) + np.repeat(columns.starts[order] - starts[:-1], lengths)
     named = {name: getattr(columns, name)[moved] for name in (*PLACES, *CODED)}
     return Parses([parses.texts[row] for row in rows], replace(columns, starts=starts, **named))
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Nothing here makes cycles, and looking for them among a corpus's words takes its time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
