@@ -260,9 +260,6 @@ class ItemTable(Sequence[Item]):
         others (Winoground pairs, BISON's neighbours); statistics resample whole clusters. Two
         parts of one picture (`7#crop=0,0,64,48` and another) share it.
         """
-        from scipy.sparse import coo_matrix
-        from scipy.sparse.csgraph import connected_components
-
         sizes = self.shape[0]
         names = self.frame["images"].explode().str.split("#crop=").list.get(0)
         distinct, code = _codes(names)
@@ -272,14 +269,8 @@ class ItemTable(Sequence[Item]):
         inner = np.ones(len(code), bool)
         inner[starts] = False
         right = np.flatnonzero(inner)
-        links = coo_matrix(
-            (np.ones(len(right), np.int8), (code[right - 1], code[right])),
-            shape=(len(distinct), len(distinct)),
-        )
-        label = connected_components(links, directed=False)[1]
-        # Names are sorted, so the first name of a label is its smallest.
-        smallest = np.unique(label, return_index=True)[1]
-        return pl.Series("group", pl.Series(distinct)[smallest[label[first]]])
+        label = _components(code[right - 1], code[right], len(distinct))
+        return pl.Series("group", pl.Series(distinct, dtype=pl.String)[label[first]])
 
     def grouped(self) -> ItemTable:
         """The same items, each in the group that its images put it in."""
@@ -393,6 +384,22 @@ def _codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
         distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64
     )
     return tuple(distinct), codes.to_numpy()
+
+
+def _components(one: Ints, other: Ints, number: int) -> Ints:
+    """The smallest of the numbers that each is connected to, by links between two of them each.
+
+    Of linked numbers the larger root is hung under the smaller, then each under its root, until
+    nothing is left to hang (Shiloach and Vishkin 1982).
+    """
+    root = np.arange(number)
+    while True:
+        low, high = np.sort((root[one], root[other]), axis=0)
+        if (low == high).all():
+            return root
+        np.minimum.at(root, high, low)
+        while (root[root] != root).any():
+            root = root[root]
 
 
 def _quoted(text: pl.Expr) -> pl.Expr:

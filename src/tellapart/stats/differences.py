@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr
+import scipy  # its parts are imported when first used: that takes longer than most commands
 
 from tellapart.stats.intervals import effective_size, expanded_tail, unchanging_interval
 from tellapart.types import Bools, Floats, Ints
@@ -156,7 +156,9 @@ def mcnemar_p(won: npt.NDArray[np.int_], lost: npt.NDArray[np.int_]) -> Floats:
     It takes units for independent, which items that share images are not: it is the naive test,
     shown beside `sign_flip_p`. For values between 0 and 1 it is the sign test.
     """
-    return np.asarray(np.minimum(1.0, 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)))
+    return np.asarray(
+        np.minimum(1.0, 2 * scipy.special.bdtr(np.minimum(won, lost), won + lost, 0.5))
+    )
 
 
 def holm(p: Floats) -> Floats:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri, stdtrit
+import scipy  # its parts are imported when first used: that takes longer than most commands
 
 from tellapart.types import Floats, Ints
 
@@ -81,13 +81,15 @@ def expanded_tail(clusters: int, level: float = 0.95) -> float:
     >>> round(expanded_tail(10**6), 4), round(expanded_tail(20), 4)
     (0.025, 0.0159)
     """
-    return float(ndtr(_stretch(clusters, level) * ndtri((1 - level) / 2)))
+    return float(
+        scipy.special.ndtr(_stretch(clusters, level) * scipy.special.ndtri((1 - level) / 2))
+    )
 
 
 def _stretch(clusters: int, level: float = 0.95) -> float:
     """How much wider than the normal an interval over few clusters must be: near 1 with many."""
     tail = (1 - level) / 2
-    student = stdtrit(clusters - 1, tail) / ndtri(tail)
+    student = scipy.special.stdtrit(clusters - 1, tail) / scipy.special.ndtri(tail)
     return float(np.sqrt(clusters / (clusters - 1)) * student)
 
 
@@ -99,7 +101,7 @@ def effective_size(counts: npt.NDArray[Any]) -> float:
 
 def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval (Wilson 1927); `n` may be an effective sample size."""
-    z = float(ndtri(1 - (1 - level) / 2))
+    z = float(scipy.special.ndtri(1 - (1 - level) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low = 0.0 if share == 0 else max(0.0, float(centre - half))
@@ -174,7 +176,7 @@ def _student_interval(mean: float, sums: Floats, counts: Floats, squares: Floats
     variances = np.maximum(variances, (squares / size - means**2) / size)
     for k in np.flatnonzero((clusters < 2) | np.isin(means, (0.0, 1.0))):
         low, high = wilson(float(means[k]), effective_size(counts[:, k]))
-        variances[k] = max(variances[k], ((high - low) / 2 / ndtri(0.975)) ** 2)
+        variances[k] = max(variances[k], ((high - low) / 2 / scipy.special.ndtri(0.975)) ** 2)
     # Clusters that reach into several strata: what these have in common.
     common = float((shares.sum(axis=1) ** 2).sum() - (shares**2).sum()) / strata**2
     own = variances / strata**2
@@ -189,7 +191,7 @@ def _student_interval(mean: float, sums: Floats, counts: Floats, squares: Floats
 def logit_interval(share: float, error: float, freedom: float) -> tuple[float, float]:
     """The interval of a share between 0 and 1 with a standard error, by t on the logit scale."""
     logit = np.log(share / (1 - share))
-    step = float(-stdtrit(freedom, 0.025)) * error / (share * (1 - share))
+    step = float(-scipy.special.stdtrit(freedom, 0.025)) * error / (share * (1 - share))
     low, high = 1 / (1 + np.exp(-(logit - step))), 1 / (1 + np.exp(-(logit + step)))
     return float(low), float(high)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, sqrt
 
-from scipy.special import ndtri
+import scipy  # its parts are imported when first used: that takes longer than most commands
 
 from tellapart.errors import BadInput
 from tellapart.types import Floats
@@ -89,15 +89,15 @@ def needed_before(
             f"a discordance of {discordance} does not go with a difference of {difference}",
             allowed="a share between the difference and 1",
         )
-    here = float(-ndtri(alpha / 2)) * sqrt(discordance)
-    there = float(ndtri(power)) * sqrt(discordance - difference**2)
+    here = float(-scipy.special.ndtri(alpha / 2)) * sqrt(discordance)
+    there = float(scipy.special.ndtri(power)) * sqrt(discordance - difference**2)
     effect = 1 + (cluster_size - 1) * correlation
     units = ((here + there) / difference) ** 2 * effect
     return Needed(ceil(units), ceil(units / cluster_size))
 
 
 def _z(alpha: float, power: float) -> float:
-    return float(ndtri(power) - ndtri(alpha / 2))
+    return float(scipy.special.ndtri(power) - scipy.special.ndtri(alpha / 2))
 
 
 def _check(difference: float, alpha: float, power: float) -> None:

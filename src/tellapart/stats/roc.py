@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+import scipy  # its parts are imported when first used: that takes longer than most commands
 
 from tellapart.stats.intervals import (
     Interval,
@@ -140,7 +140,7 @@ class AucDifference:
         """Student's t, within -1 and 1; without an error as where nothing varies."""
         if self.error == 0:
             return unchanging_interval(self.difference, self.size, level)
-        step = float(stdtrit(self.freedom, (1 + level) / 2)) * self.error
+        step = float(scipy.special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
         return max(-1.0, self.difference - step), min(1.0, self.difference + step)
 
     @property
@@ -148,7 +148,7 @@ class AucDifference:
         """Two-sided, Student's t; without an error that of as many coins that fall alike."""
         if self.error == 0:
             return 1.0 if self.difference == 0 else float(min(1.0, 2 * 0.5**self.size))
-        return float(2 * stdtr(self.freedom, -abs(self.difference) / self.error))
+        return float(2 * scipy.special.stdtr(self.freedom, -abs(self.difference) / self.error))
 
 
 def auc_difference(
