@@ -39,8 +39,8 @@ class Image:
     """A reference to a picture; it is opened only when someone needs its pixels.
 
     `uri` is a path (relative to the folder of the corpus or benchmark), or a path to a Parquet
-    file with `#column=NAME&row=N` behind it for bytes inside a table, or a path with
-    `#crop=LEFT,TOP,WIDTH,HEIGHT` (pixels) behind it for a part of a picture.
+    file with `#column=NAME&row=N` behind it for bytes inside a table (and `&place=K` in a column of
+    lists), or a path with `#crop=LEFT,TOP,WIDTH,HEIGHT` (pixels) behind it for a part of a picture.
     """
 
     id: str

@@ -40,6 +40,9 @@ class Help:
 Seed = Annotated[int, Help("The seed of all randomness.")]
 Overwrite = Annotated[bool, Help("Replace what already exists.", last=True)]
 SkipBad = Annotated[bool, Help("Leave out what cannot be used, and list it.", last=True)]
+CopyImages = Annotated[
+    bool, Help("Copy the pictures into the benchmark's folder, so that it can be moved.")
+]
 Cache = Annotated[
     Path | None, Help("Folder of the cache (default: TELLAPART_CACHE, else ~/.cache/tellapart).")
 ]

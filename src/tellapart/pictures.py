@@ -195,6 +195,9 @@ def _bytes_in_table(path: Path, fragment: str, image_id: str) -> bytes:
     column, row = wanted["column"][0], int(wanted["row"][0])
     block = _block(path, column, row // BLOCK)
     value = block[row % BLOCK] if row % BLOCK < len(block) else None
+    if isinstance(value, list):  # all pictures of an item
+        place = int(wanted.get("place", ["0"])[0])
+        value = value[place] if place < len(value) else None
     if isinstance(value, dict):  # how Hugging Face datasets store images
         value = value.get("bytes")
     if not isinstance(value, bytes):

@@ -1,8 +1,9 @@
 """A benchmark: a folder with a card, items and references to images.
 
 `benchmark.json` is the card, `items.parquet` the items, `images.parquet` the images (path or
-URI, sha256 and size where known). The card's `items_sha256` is a hash of what the items say,
-not of the file's bytes, so that it survives another Parquet writer.
+URI, sha256 and size where known). A benchmark that was exported has its items, with the pictures,
+in `data/test.parquet` instead, and is read all the same. The card's `items_sha256` is a hash of
+what the items say, not of the file's bytes, so that it survives another Parquet writer.
 """
 
 from __future__ import annotations
@@ -31,11 +32,16 @@ from tellapart.files import (
     write_parquet,
 )
 from tellapart.items import Image, Item, check_item
-from tellapart.parquet import typed
+from tellapart.parquet import read_slices, schema_of, try_parquet, typed, whole_parquet
 from tellapart.pictures import Picture
 from tellapart.seeds import digest
 
 SCHEMA = "tellapart-benchmark-1"
+AT_ONCE = 4096
+"""How many items of an export are read at a time; their pictures are left alone."""
+
+EXPORTED = "data/test.parquet"
+"""Where an exported benchmark has its items; the column `image_ids` is `images` there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +243,14 @@ def load_benchmark(where: Path | str) -> Benchmark:
             allowed=f"schema {SCHEMA}",
             todo="build or import the benchmark again",
         )
-    frame = _read_table(folder, "items", ITEM_COLUMNS, FILLED).select(list(ITEM_COLUMNS))
-    items = ItemTable(frame, folder / "items.parquet")
+    exported = not (folder / "items.parquet").exists() and (folder / EXPORTED).is_file()
+    path = folder / (EXPORTED if exported else "items.parquet")
+    table = _exported_items(path) if exported else _read_table(path, ITEM_COLUMNS, FILLED)
+    items = ItemTable(table.select(list(ITEM_COLUMNS)), path)
     items.check_form()
     fields = fields_of(card, CARD_KINDS, folder / "benchmark.json", needed=NEEDED)
     sha256 = fields.pop("items_sha256")
-    images = ImageTable(_read_table(folder, "images", IMAGE_COLUMNS, ("id", "uri")))
+    images = ImageTable(_read_table(folder / "images.parquet", IMAGE_COLUMNS, ("id", "uri")))
     benchmark = Benchmark(Card(**fields), folder, items, images)
     if benchmark.sha256 != sha256:
         raise BadInput(
@@ -254,12 +262,19 @@ def load_benchmark(where: Path | str) -> Benchmark:
     return benchmark
 
 
-def _read_table(
-    folder: Path, name: str, columns: Mapping[str, Any], filled: Collection[str]
-) -> pl.DataFrame:
-    path = folder / f"{name}.parquet"
+def _exported_items(path: Path) -> pl.DataFrame:
+    """The items of an export, without the pictures beside them."""
+    names = {"image_ids" if name == "images" else name: name for name in ITEM_COLUMNS}
+    try_parquet(path, path, list(names), AT_ONCE)
+    with whole_parquet(path):
+        require_columns(pl.DataFrame(schema=schema_of(path)), list(names), path)
+    table = pl.concat(read_slices(path, path, list(names), AT_ONCE)).rename(names)
+    return typed(table, ITEM_COLUMNS, path, filled=FILLED)
+
+
+def _read_table(path: Path, columns: Mapping[str, Any], filled: Collection[str]) -> pl.DataFrame:
     if not path.exists():
-        raise BadInput(f"{folder.name} lacks its {path.name}", where=str(folder))
+        raise BadInput(f"{path.parent.name} lacks its {path.name}", where=str(path.parent))
     table = read_table(path)
     require_columns(table, list(columns), path)
     return typed(table, columns, path, filled=filled)

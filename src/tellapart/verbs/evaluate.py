@@ -44,6 +44,9 @@ class EvaluateOptions:
 
     measures: tuple[str, ...] | None = None
     limit: Annotated[int | None, Help("Only a random sample of this many items.")] = None
+    images: Annotated[
+        Path | None, Help("Folder that holds the pictures, wherever the benchmark was made.")
+    ] = None
     seed: Seed = 0
     batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
     trials: Annotated[int, Help("Choosers: how often each question is asked.")] = 1
@@ -95,6 +98,7 @@ def evaluate(
 
     In Python a model may also be an object with the methods of one.
     """
+    from tellapart.benchmark.image_files import pictures_in
     from tellapart.measures.scores import asks_of
     from tellapart.models.names import load
     from tellapart.score.engine import sample
@@ -105,7 +109,7 @@ def evaluate(
     wanted = _listed(models)
     for name in wanted:
         _check_name(name)
-    benchmarks = [open_benchmark(one) for one in _listed(on)]
+    benchmarks = [pictures_in(open_benchmark(one), options.images) for one in _listed(on)]
     tasks = [
         ScoreTask(
             benchmark,

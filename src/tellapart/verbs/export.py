@@ -1,13 +1,16 @@
 """The verb `export`: a folder that the Hugging Face hub and Croissant readers understand.
 
 `data/test.parquet` holds one row an item with its pictures inside (as `datasets` stores images),
-`README.md` is the dataset card, `croissant.json` the Croissant 1.0 description (JSON-LD).
+`README.md` is the dataset card, which tells `datasets` what is a picture, `croissant.json` the
+Croissant 1.0 description (JSON-LD). With `benchmark.json` and `images.parquet` beside them, every
+verb reads the folder as the benchmark that it was.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
+import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.benchmark.images import ImageTable
+    from tellapart.items import Image
 
 DATA = "data/test.parquet"
 FIELDS = {
@@ -64,35 +69,82 @@ def export(
 
     In Python: a picture that is missing is an error unless `look` is False.
     """
+    from tellapart.benchmark.benchmark import card_json
     from tellapart.files import whole_folder, write_json, write_parquet, write_text
 
     bench = open_benchmark(benchmark)
     with whole_folder(Path(out), overwrite=overwrite) as folder:
-        write_parquet(folder / DATA, _table(bench, look))
+        table, images = _table(bench, look, folder)
+        write_parquet(folder / DATA, table)
+        write_parquet(folder / "images.parquet", images.frame)
+        write_json(folder / "benchmark.json", card_json(bench))
         data = (folder / DATA).read_bytes()
         write_json(folder / "croissant.json", croissant(bench, hashlib.sha256(data).hexdigest()))
-        write_text(folder / "README.md", dataset_card(bench))
+        write_text(folder / "README.md", dataset_card(bench, table.schema))
     return Path(out)
 
 
-def _table(bench: Benchmark, look: bool) -> pl.DataFrame:
+def _table(bench: Benchmark, look: bool, folder: Path) -> tuple[pl.DataFrame, ImageTable]:
+    """The items with their pictures, and where each image is in the folder."""
     import polars as pl
+
+    from tellapart.benchmark.images import ImageTable
 
     table = bench.items.frame.rename({"images": "image_ids"})
     if not look:
-        return table
-    pictures = [[_stored(bench, image) for image in item.images] for item in bench.items]
+        return table, bench.images.moved(bench.root, folder)
+    stored = {image: _stored(bench, image) for image in bench.images}
+    pictures = [[stored[image] for image in item] for item in table["image_ids"]]
     kind = pl.List(pl.Struct({"bytes": pl.Binary, "path": pl.String}))
-    return table.with_columns(pl.Series("images", pictures, dtype=kind))
+    places: dict[str, Image] = {}
+    for row, item in enumerate(table["image_ids"]):
+        for place, name in enumerate(item):
+            uri = f"{DATA}#column=images&row={row}&place={place}"
+            sha256 = hashlib.sha256(stored[name]["bytes"]).hexdigest()
+            places.setdefault(name, replace(bench.images[name], uri=uri, sha256=sha256))
+    listed = ImageTable.of(places[name] for name in bench.images)
+    return table.with_columns(pl.Series("images", pictures, dtype=kind)), listed
 
 
 def _stored(bench: Benchmark, image: str) -> dict[str, Any]:
+    """A picture as `datasets` stores it: its file, or, of a part of a picture, that part alone."""
+    from tellapart.benchmark.image_files import ending_of
+    from tellapart.pictures import crop_box, split_uri
+
     picture = bench.picture(image)
     try:
-        return {"bytes": picture.read(), "path": picture.path.name}
+        if crop_box(split_uri(picture.image.uri)[1]) is None:
+            data = picture.read()
+        else:
+            part = io.BytesIO()
+            picture.open().save(part, "PNG")
+            data = part.getvalue()
     except BadImage as error:
         error.todo = "put the picture there, or export without pictures: --no-look"
         raise
+    return {"bytes": data, "path": f"{image}.{ending_of(data)}"}
+
+
+VALUES = {"String": "string", "Int32": "int32", "Int64": "int64", "Boolean": "bool"}
+
+
+def _feature(kind: Any, name: str) -> dict[str, Any]:
+    """The type of a column, as a dataset card says it (`{"list": "image"}`)."""
+    import polars as pl
+
+    if isinstance(kind, pl.List):
+        inner = _feature(kind.inner, name)
+        return {"list": inner.get("dtype") or inner.get("struct") or inner}
+    if name == "images":
+        return {"dtype": "image"}
+    if isinstance(kind, pl.Struct):
+        return {"struct": _features(kind.to_schema())}
+    return {"dtype": VALUES[str(kind)]}
+
+
+def _features(schema: Any) -> list[dict[str, Any]]:
+    """All columns with their types, as a dataset card lists them."""
+    return [{"name": name, **_feature(kind, name)} for name, kind in schema.items()]
 
 
 def croissant(bench: Benchmark, data_sha256: str) -> dict[str, Any]:
@@ -140,25 +192,22 @@ def croissant(bench: Benchmark, data_sha256: str) -> dict[str, Any]:
     }
 
 
-def dataset_card(bench: Benchmark) -> str:
-    """The hub's README: its head in YAML (JSON strings are YAML strings), then the facts."""
+def dataset_card(bench: Benchmark, schema: Any) -> str:
+    """The hub's README: its head in YAML, then the facts."""
+    import yaml
+
     from tellapart.benchmark.benchmark import card_json
 
     facts = card_json(bench)
     counts = facts["counts"]
-    head = [
-        "---",
-        f"pretty_name: {json.dumps(bench.name)}",
-        f"license: {json.dumps(bench.card.licence or 'unknown')}",
-        "task_categories:",
-        "- zero-shot-image-classification",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        "  - split: test",
-        f"    path: {DATA}",
-        "---",
-    ]
+    head = {
+        "pretty_name": bench.name,
+        "license": bench.card.licence or "unknown",
+        "task_categories": ["zero-shot-image-classification"],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": DATA}]}],
+        "dataset_info": {"features": _features(schema)},
+    }
+    written = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000)
     body = [
         f"# {bench.name}",
         "",
@@ -172,7 +221,7 @@ def dataset_card(bench: Benchmark) -> str:
         "",
         f"Not for training. Canary: `{facts['canary']}`",
     ]
-    return "\n".join([*head, "", *body]) + "\n"
+    return f"---\n{written}---\n\n" + "\n".join(body) + "\n"
 
 
 VERB = Verb(

@@ -42,15 +42,17 @@ def get(
     (`hf:owner/name`); left out, they are downloaded where their address is known. `out` left out
     is a folder of the benchmark's name under `TELLAPART_HOME`.
     """
-    from tellapart.benchmark.benchmark import save_benchmark
     from tellapart.benchmark.homes import home
+    from tellapart.benchmark.image_files import save_portable
     from tellapart.benchmark.published.importer import Importer, import_benchmark, source_files
 
     importer: Importer = importers.get(name)
     sources = [files] if isinstance(files, Path | str) else files
     benchmark = import_benchmark(importer, source_files(importer, sources, progress), options)
     where = Path(out) if out is not None else home() / benchmark.name
-    return save_benchmark(benchmark, where, overwrite=options.overwrite)
+    return save_portable(
+        benchmark, where, overwrite=options.overwrite, copy_images=options.copy_images
+    )
 
 
 def _notes(benchmark: Benchmark) -> list[str]:

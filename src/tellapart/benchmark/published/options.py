@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tellapart.options import Help, Overwrite, Seed, SkipBad
+from tellapart.options import CopyImages, Help, Overwrite, Seed, SkipBad
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class GetOptions:
             repeat=True,
         ),
     ] = PairColumns()
+    copy_images: CopyImages = False
     seed: Seed = 0
     name: Annotated[str, Help("The benchmark's name (default: its source's).")] = ""
     skip_bad: SkipBad = False

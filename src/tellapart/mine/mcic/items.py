@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from tellapart import seeds
-from tellapart.benchmark.benchmark import Card, make_benchmark, write_benchmark
+from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, write_benchmark
+from tellapart.benchmark.image_files import with_copies
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.files import write_parquet, write_text
@@ -129,30 +130,41 @@ def mcic_item(image: str, captions: Sequence[str], place: int, origin: Origin) -
 
 
 def write_splits(
-    splits: Sequence[McicSplit], card: Card, trials: Sequence[Trial], corpus: Corpus, folder: Path
+    splits: Sequence[McicSplit],
+    card: Card,
+    trials: Sequence[Trial],
+    corpus: Corpus,
+    folder: Path,
+    *,
+    copy_images: bool = False,
 ) -> None:
     """Write all items as one benchmark, and each split as one of its own in a folder inside.
 
-    The card gets the statistics of the splits.
+    The card gets the statistics of the splits. Copies of pictures lie with the whole.
     """
     for split in splits:
         split.check_some(card.name)
     statistics = {split.name or "all": split.for_card() for split in splits}
     card = replace(card, made={**card.made, "statistics": statistics})
-    _write_one(splits, card, corpus, folder)
+    items = [one.item for split in splits for one in split.items]
+    images = (corpus.image(image_id) for image_id in corpus.images["id"])
+    whole = make_benchmark(card, corpus.root, items, images)
+    if copy_images:
+        whole = with_copies(whole, folder)
+    _write_one(splits, whole, folder)
     for split in splits:
         if split.name:
             own = {"split": split.name, "statistics": {split.name: statistics[split.name]}}
             named = replace(card, name=f"{card.name}-{split.name}", made={**card.made, **own})
-            _write_one([split], named, corpus, folder / split.name)
+            own_items = [one.item for one in split.items]
+            part = make_benchmark(named, whole.root, own_items, whole.images.values())
+            _write_one([split], part, folder / split.name)
     if trials:
         write_text(folder / "tuning.svg", draw_curves(trials))
 
 
-def _write_one(splits: Sequence[McicSplit], card: Card, corpus: Corpus, folder: Path) -> None:
-    items = [one.item for split in splits for one in split.items]
-    images = (corpus.image(image_id) for image_id in corpus.images["id"])
+def _write_one(splits: Sequence[McicSplit], benchmark: Benchmark, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    write_benchmark(make_benchmark(card, corpus.root, items, images), folder)
+    write_benchmark(benchmark, folder)
     rows = [row for split in splits for row in split.decoys()]
     write_parquet(folder / "decoys.parquet", pl.DataFrame(rows, schema=DECOY_COLUMNS, orient="row"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput
-from tellapart.options import Help, Overwrite, Seed, SkipBad
+from tellapart.options import CopyImages, Help, Overwrite, Seed, SkipBad
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, benchmark_json, benchmark_text, open_corpus, skipped_notes
 
@@ -43,6 +43,7 @@ class BuildOptions:
     ] = None
     image_column: Annotated[str, Help("Tables: the column of images.", last=True)] = "image"
     caption_column: Annotated[str, Help("Tables: the column of captions.", last=True)] = "caption"
+    copy_images: CopyImages = False
     skip_bad: SkipBad = False
     overwrite: Overwrite = False
 
@@ -127,14 +128,21 @@ def builder_card(
 
 
 def save_items(
-    card: Card, corpus: Corpus, items: Iterable[Item], out: Path | str, *, overwrite: bool
+    card: Card,
+    corpus: Corpus,
+    items: Iterable[Item],
+    out: Path | str,
+    *,
+    overwrite: bool,
+    copy_images: bool = False,
 ) -> Benchmark:
     """Write items with their card as a benchmark."""
-    from tellapart.benchmark.benchmark import make_benchmark, save_benchmark
+    from tellapart.benchmark.benchmark import make_benchmark
+    from tellapart.benchmark.image_files import save_portable
 
     images = (corpus.image(image_id) for image_id in corpus.images["id"])
     benchmark = make_benchmark(card, corpus.root, items, images)
-    return save_benchmark(benchmark, Path(out), overwrite=overwrite)
+    return save_portable(benchmark, Path(out), overwrite=overwrite, copy_images=copy_images)
 
 
 def builder_verb(

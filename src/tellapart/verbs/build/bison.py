@@ -131,7 +131,9 @@ def bison(
     }
     items = [one.item(captions, source.name, options.seed) for one in asked]
     card = builder_card("bison", source, options, how)
-    return save_items(card, source, items, out, overwrite=options.overwrite)
+    return save_items(
+        card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
+    )
 
 
 def _chooser(
@@ -187,7 +189,7 @@ def _write_for_study(
     card = builder_card("bison", corpus, options, {"pairs": "to annotate", **how})
     facts = {"corpus": corpus.name, "seed": options.seed, "how": how}
     with whole_folder(out, overwrite=options.overwrite) as partial:
-        save_items(card, corpus, items, partial, overwrite=True)
+        save_items(card, corpus, items, partial, overwrite=True, copy_images=options.copy_images)
         write_pairs(partial, options.name or "bison", rows, facts)
     return load_benchmark(out)
 

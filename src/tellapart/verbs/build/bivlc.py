@@ -60,6 +60,7 @@ def bivlc(
 ) -> Benchmark:
     """Two images and two captions that differ by a detail, asked both ways."""
     from tellapart.benchmark.benchmark import load_benchmark, make_benchmark, write_benchmark
+    from tellapart.benchmark.image_files import with_copies
     from tellapart.corpus.world.painter import SIDE, png_bytes
     from tellapart.corpus.world.world import painter_of
     from tellapart.files import whole_folder
@@ -84,7 +85,8 @@ def bivlc(
             builder_card("bivlc", source, options, how, MEASURES),
             verified="by construction: each caption is true of its own scene alone",
         )
-        write_benchmark(make_benchmark(card, source.root, items, images.values()), partial)
+        made = make_benchmark(card, source.root, items, images.values())
+        write_benchmark(with_copies(made, partial) if options.copy_images else made, partial)
     return load_benchmark(out)
 
 

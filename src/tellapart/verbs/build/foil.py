@@ -59,7 +59,9 @@ def foil(
         "chance": chance(items),
     }
     card = builder_card("foil", source, options, how, MEASURES)
-    return save_items(card, source, items, out, overwrite=options.overwrite)
+    return save_items(
+        card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
+    )
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:

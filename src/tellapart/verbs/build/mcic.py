@@ -185,7 +185,9 @@ def _fair_sets(
         "central": central(items),
     }
     card = builder_card("mcic", corpus, options, how)
-    return save_items(card, corpus, items, out, overwrite=options.overwrite)
+    return save_items(
+        card, corpus, items, out, overwrite=options.overwrite, copy_images=options.copy_images
+    )
 
 
 def _by_score(
@@ -216,7 +218,7 @@ def _by_score(
     }
     card = builder_card("mcic", corpus, options, how)
     with whole_folder(Path(out), overwrite=options.overwrite) as partial:
-        write_splits(splits, card, tuned.trials, corpus, partial)
+        write_splits(splits, card, tuned.trials, corpus, partial, copy_images=options.copy_images)
     return load_benchmark(out)
 
 

@@ -71,7 +71,9 @@ def negatives(
         **result.about,
     }
     card = builder_card("negatives", source, options, how)
-    built = save_items(card, source, items, out, overwrite=options.overwrite)
+    built = save_items(
+        card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
+    )
     for name, table in result.beside.items():
         write_parquet(Path(out) / f"{name}.parquet", table)
     return built
