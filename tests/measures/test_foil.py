@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 from tests.conftest import benchmark_of
+from typer.testing import CliRunner
 
+from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.benchmark.table import ItemTable
+from tellapart.cli.main import app
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.measures.scores import asks_of
 from tellapart.score.answers import JudgedCells, crossfitted_thresholds, fitted_threshold
 from tellapart.score.cells import CellTable
-from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+from tellapart.score.run import Run, RunCard, answers_frame, load_run, scores_frame
 from tellapart.stats.roc import auc
+from tellapart.verbs.compare import compare
 from tellapart.verbs.measure import measure
 
 FOIL = ("T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy")
@@ -89,6 +93,73 @@ def test_t1_counts_true_captions_and_foils_apart():
     grids = {str(k): (10.0 + k, float(k)) for k in range(5)} | {"x": (0.5, 12.5)}
     got = values(foil_run(grids, {}))
     assert (got["T1"], got["T1-correct"], got["T1-foil"]) == (10 / 12, 5 / 6, 5 / 6)
+
+
+def classifier(threshold: float | None) -> Run:
+    """Nine of ten captions score above 0.5; true ones a little more often than foils."""
+    grids = {str(k): (0.9 - k / 1000, 0.8 - k / 1000) for k in range(8)}
+    run = foil_run(grids | {"x": (0.7, 0.3), "y": (0.95, 0.2)}, {})
+    return replace(run, card=replace(run.card, threshold=threshold))
+
+
+def by_name(run: Run, *names: str) -> dict[str, float]:
+    return {row.measure: row.value for row in measure(run, measures=names).rows}
+
+
+def test_a_classifier_decides_by_its_own_threshold_and_its_leaning_shows():
+    names = ("T1", "T1-correct", "T1-foil")
+    own = tuple(f"{name}@own" for name in names)
+    fitted = tuple(f"{name}@fitted" for name in names)
+    run = classifier(0.5)
+    assert by_name(run, *own) == dict(zip(own, (0.6, 1.0, 0.2), strict=True))
+    found = by_name(run, *names, *fitted)
+    assert [found[name] for name in names] == [0.6, 1.0, 0.2], "plain T1 is its own decision"
+    assert found["T1-correct@fitted"] == found["T1-foil@fitted"] == 0.9, "the leaning is hidden"
+
+
+def test_a_scorer_without_a_threshold_has_the_fitted_one_and_the_area():
+    run = classifier(None)
+    found = by_name(run, "T1", "T1@own", "T1-correct@own", "T1@fitted", "T1-AUC")
+    assert set(found) == {"T1", "T1@fitted", "T1-AUC"} and found["T1"] == found["T1@fitted"]
+    assert "T1@fitted" in str(measure(run, measures=["T1"])), "the table says which it is"
+    assert "T1@own" in str(measure(classifier(0.5), measures=["T1"]))
+
+
+def test_two_ways_of_deciding_are_not_compared_without_a_word():
+    names = ["first", "second"]
+    runs = [classifier(0.5), classifier(None)]
+    runs = [
+        replace(run, card=replace(run.card, model=name))
+        for run, name in zip(runs, names, strict=True)
+    ]
+    (remark,) = compare(runs, measures=["T1"]).remarks
+    assert "first: own, second: fitted" in remark and "T1@fitted" in remark
+    assert not compare(runs, measures=["T1@fitted"]).remarks
+
+
+def test_scores_from_elsewhere_may_bring_a_threshold(tmp_path):
+    run = classifier(None)
+    bench = tmp_path / "bench"
+    save_benchmark(run.benchmark, bench)
+    table = tmp_path / "scores.csv"
+    run.scores.drop("edit").write_csv(table)
+    words = [
+        "import",
+        bench,
+        table,
+        "--name",
+        "mine",
+        "--out",
+        tmp_path / "run",
+        "--threshold",
+        0.5,
+    ]
+    done = CliRunner().invoke(app, [*map(str, words), "--order", "shown"])
+    assert done.exit_code == 0, done.output
+    assert by_name(load_run(tmp_path / "run"), "T1-correct@own", "T1-foil@own") == {
+        "T1-correct@own": 1.0,
+        "T1-foil@own": 0.2,
+    }
 
 
 def test_a_threshold_says_true_as_often_as_captions_are_true():

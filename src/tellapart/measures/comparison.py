@@ -415,6 +415,13 @@ class _Comparer:
             if not self.units.kept(couple).any():
                 who = " and ".join(names[self.places[k]] for k in couple)
                 yield f"{who} share no unit of {self.measure.name} that counts"
+        ways = {names[place]: self.measure.decided_by(self.runs[place]) for place in self.places}
+        if len(set(ways.values())) > 1:
+            yield (
+                f"{self.measure.name} is decided in several ways "
+                f"({', '.join(f'{name}: {way}' for name, way in ways.items())}): "
+                f"{self.measure.name}@fitted compares like with like"
+            )
         if any(self._chances_differ(couple) for couple in self.couples):
             yield f"by {self.measure.name} chance is not the same for all models (see measure)"
         if by_kind and not self.measure.by_item:

@@ -1,12 +1,15 @@
 """FOIL's three tasks: is the caption right (T1), which word is wrong (T2), what should it be (T3).
 
-How a scorer comes to its answers (a threshold fitted on other images for T1, occlusion for T2,
-substitution for T3) is in `score/answers.py`; a chooser is asked outright.
+How a scorer comes to its answers (a threshold for T1, occlusion for T2, substitution for T3) is in
+`score/answers.py`; a chooser is asked outright. In the paper a classifier decides T1 by its own
+softmax, and that it leans to "correct" is the main finding (Blind: 86.20 on true captions, 25.04 on
+foils); a threshold that is fitted leans to neither side and hides it. `T1@own` is the first,
+`T1@fitted` the second; plain `T1` is the model's own decision where it makes one, else the fitted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +18,7 @@ import polars as pl
 from tellapart.measures.measure import Contrast, Measure, Outcomes, Resampling, answered
 from tellapart.measures.ties import TIE_VALUES, TieRule
 from tellapart.questions import Ask
-from tellapart.score.answers import judged_cells
+from tellapart.score.answers import Way, judged, judged_cells
 from tellapart.score.run import Run
 from tellapart.stats.intervals import Interval
 from tellapart.stats.roc import auc, auc_difference, placements, untied_placements
@@ -26,20 +29,35 @@ FOIL = "Shekhar et al. 2017, FOIL it!, section 4"
 
 @dataclass(frozen=True)
 class JudgeMeasure(Measure):
-    """T1: the share of captions rightly called true or foil, on all cells or on one sort."""
+    """T1: the share of captions rightly called true or foil, on all cells or on one sort.
+
+    `way` says whose decision counts: "own", "fitted", or empty for whichever the model has.
+    """
 
     name: str
     about: str
     only: bool | None = None
+    way: str = ""
     cites: str = FOIL
     asks: frozenset[Ask] = frozenset({Ask.JUDGE})
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """What the run said of each cell."""
-        table = answered(run, self.asks)
+        """What the run said of each cell; nothing where the model does not decide in this way."""
+        way = self.decided_by(run)
+        if not way:
+            return Outcomes.joined([])
+        table = answered(run, self.asks) if run.card.kind == "chooser" else judged(run, way)
         if self.only is not None:
             table = table.filter(pl.Series(_is_true(run, table) == self.only))
         return Outcomes.of_answers(table, ties)
+
+    def decided_by(self, run: Run) -> Way | None:
+        """A chooser and a model with a threshold decide for themselves; a scorer can be fitted."""
+        chooser = run.card.kind == "chooser"
+        own = chooser or run.card.threshold is not None
+        if self.way == "own" or (not self.way and own):
+            return "own" if own else None
+        return None if chooser else "fitted"
 
     @property
     def one_sided(self) -> bool:
@@ -167,6 +185,14 @@ def _tie_value(ties: TieRule) -> float | None:
 T1 = JudgeMeasure("T1", "share of captions rightly called true or foil")
 T1_CORRECT = JudgeMeasure("T1-correct", "T1 on the true captions alone", True)
 T1_FOIL = JudgeMeasure("T1-foil", "T1 on the foil captions alone", False)
+T1_OWN, T1_CORRECT_OWN, T1_FOIL_OWN, T1_FITTED, T1_CORRECT_FITTED, T1_FOIL_FITTED = (
+    replace(measure, name=f"{measure.name}@{way}", about=f"{measure.about}, {how}", way=way)
+    for way, how in (
+        ("own", "by the model's own decision"),
+        ("fitted", "by a threshold fitted on other images"),
+    )
+    for measure in (T1, T1_CORRECT, T1_FOIL)
+)
 T1_AUC = AucMeasure("T1-AUC", "chance that a true caption scores above a foil (no threshold)")
 T2_NOUNS = WordMeasure("T2-nouns", "foil word found among the caption's nouns", Ask.NOUN)
 T2_CONTENT = WordMeasure("T2-content", "foil word found among its content words", Ask.WORD)

@@ -166,6 +166,10 @@ class Measure(ABC):
         """Two runs compared in the measure's own way; None: unit by unit, as for all means."""
         return None
 
+    def decided_by(self, run: Run) -> str | None:
+        """Which of several ways a run's answers come about in, where the measure knows several."""
+        return None
+
     @property
     def one_sided(self) -> bool:
         """Whether always giving the same answer is perfect."""

@@ -49,6 +49,13 @@ class Estimate:
     failed: int
     tie_rule: TieRule
     method: str
+    decided_by: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The measure's name with the way in which the run's answers came about."""
+        own = "@" not in self.measure and self.decided_by
+        return f"{self.measure}@{self.decided_by}" if own else self.measure
 
     @property
     def too_few(self) -> bool:
@@ -120,6 +127,7 @@ class _Estimator:
             failed=int(outcomes.failed.sum()),
             tie_rule=self.ties,
             method=interval.method,
+            decided_by=self.measure.decided_by(self.run) or "",
         )
 
     def _mean(self, kind: str, kept: Outcomes, clusters: Ints) -> tuple[float, float, Interval]:
@@ -240,7 +248,7 @@ def _cells(row: Estimate) -> tuple[str, ...]:
         f"{100 * row.chance:.2f}",
     )  # fmt: skip
     counts = (row.ties, row.failed, row.n, row.clusters)
-    names = (row.benchmark, row.measure, row.kind, row.model)
+    names = (row.benchmark, row.shown, row.kind, row.model)
     return (*names, *numbers, *(f"{count:,}" for count in counts))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -192,7 +193,7 @@ class Oracle(NamedModel):
         if not 0 <= error <= 1:
             raise BadInput(f"error={error} is not a rate", allowed="0 to 1")
         self.error, self.seed = error, seed
-        self.facts = plain_info("oracle", error=error, seed=seed)
+        self.facts = replace(plain_info("oracle", error=error, seed=seed), threshold=0.5)
         self._scenes: dict[str, Scene] = {}
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:

@@ -353,7 +353,9 @@ def hf(
     if head == "caption":
         return FAMILIES[family](checkpoint, info, reduce)
     if head:
-        return (BlipMatching if head == "itm" else BlipContrast)(checkpoint, info)
+        if head == "itm":  # log-odds: its softmax says "match" above 0
+            return BlipMatching(checkpoint, replace(info, threshold=0.0))
+        return BlipContrast(checkpoint, info)
     return HFDualEncoder(family, checkpoint, info)
 
 

@@ -34,13 +34,18 @@ ModelKind = Literal["scorer", "chooser"]
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a run records of a model, so that the same answers can be had again."""
+    """What a run records of a model, so that the same answers can be had again.
+
+    `threshold` is of a model that decides for itself, as a classifier does: it calls a caption true
+    whose score lies above (0.5 for a probability, 0 for log-odds). None for one that only orders.
+    """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     weights: str = ""
     preprocessing: str = ""
     dtype: str = "float64"
+    threshold: float | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -11,7 +11,8 @@ Scorers and choosers end in the same columns, which measures, comparisons and re
 - `failed`: there is no answer, which counts as wrong; `chance`: of a random pick to be right.
 
 A scorer's answer follows from its cells: the option that scores highest; for T1 the side of a
-threshold; for T2 the word whose absence makes the caption fit best; for T3 the candidate that does.
+threshold (the model's own, or one that is fitted on other images); for T2 the word whose absence
+makes the caption fit best; for T3 the candidate that does.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -61,7 +62,7 @@ def answers(run: Run, ask: Ask) -> pl.DataFrame:
     if run.card.kind == "chooser":
         return _chosen(run, ask)
     if ask is Ask.JUDGE:
-        return _judged(run)
+        return judged(run, "fitted" if run.card.threshold is None else "own")
     if ask in (Ask.CAPTION, Ask.IMAGE):
         return _picked(run, ask)
     return _found_words(run, ask)
@@ -251,18 +252,28 @@ def crossfitted_thresholds(cells: JudgedCells) -> Floats:
     return thresholds
 
 
-def _judged(run: Run) -> pl.DataFrame:
+Way = Literal["own", "fitted"]
+"""Whose threshold decides T1: the model's own, or one that is fitted on other images."""
+
+
+@lru_cache(maxsize=16)
+def judged(run: Run, way: Way) -> pl.DataFrame:
+    """A scorer's answers to T1; by its own threshold only where it has one."""
     cells = judged_cells(run)
     failed = cells.failed
     if not len(failed):
         return pl.DataFrame(schema=ANSWER_TABLE)
     score = np.where(failed, 0.0, cells.score)
-    threshold = np.zeros(len(score)) if failed.all() else crossfitted_thresholds(cells)
+    if way == "own":
+        assert run.card.threshold is not None
+        threshold = np.full(len(score), run.card.threshold)
+    else:
+        threshold = np.zeros(len(score)) if failed.all() else crossfitted_thresholds(cells)
     tied = (score == threshold) & ~failed
     best = np.stack([score >= threshold, score <= threshold], axis=1) & ~failed[:, None]
     right = ((score > threshold) == cells.true) & ~tied & ~failed
-    # The threshold says "true" as often as captions are true, so guessing with it does so too.
-    often = float(cells.true.mean())
+    # A fitted threshold says "true" as often as captions are true, so guessing with it does so too.
+    often = float(cells.true.mean()) if way == "fitted" else 0.5
     return pl.DataFrame(
         {
             "item": cells.item,

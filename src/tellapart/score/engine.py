@@ -227,6 +227,7 @@ class _Engine:
             weights=facts.weights,
             preprocessing=facts.preprocessing,
             dtype=facts.dtype,
+            threshold=facts.threshold,
             seed=self.settings.seed,
             asks=tuple(sorted(task.asks)),
             scored_cells=kind == "scorer",

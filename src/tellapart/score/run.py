@@ -66,7 +66,8 @@ class RunCard:
     `scored_cells`: the answers follow from scores of cells, also where only the answers are known;
     the chance level of joint measures depends on it. `notes` is what the engine has to say:
     `smaller_batches` where memory was short, `below_precision` for the number of items that are
-    decided by less than a step of the model's dtype.
+    decided by less than a step of the model's dtype. `threshold` is the model's own: above it a
+    score says that the caption is true.
     """
 
     model: str
@@ -78,6 +79,7 @@ class RunCard:
     weights: str = ""
     preprocessing: str = ""
     dtype: str = ""
+    threshold: float | None = None
     seed: int = 0
     asks: tuple[str, ...] = ()
     scored_cells: bool = False

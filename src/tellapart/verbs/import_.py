@@ -42,6 +42,10 @@ def import_scores(
             choices=("shown", "source"),
         ),
     ] = "",
+    threshold: Annotated[
+        float | None,
+        Help("Scores above this say that a caption is true: a classifier's own decision (T1@own)."),
+    ] = None,
     skip_bad: SkipBad = False,
     overwrite: Overwrite = False,
 ) -> Run:
@@ -85,6 +89,7 @@ def import_scores(
         benchmark=benchmark.name,
         benchmark_sha256=benchmark.sha256,
         made_by=f"import of {path.name}",
+        threshold=threshold if scorer else None,
         scored_cells=scorer or scored_cells,
         versions=versions(),
         notes=skipped,
