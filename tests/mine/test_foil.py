@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tellapart.cli.main import app
+from tellapart.corpus.categories import coco_categories, read_categories
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
-from tellapart.mine.categories import coco_categories, read_categories
 from tellapart.mine.foil.foils import make_foils, pairs_for, read_pairs, split_pairs
 from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
 from tellapart.mine.foil.mentions import WORD

@@ -7,6 +7,7 @@ import pytest
 
 from tellapart.benchmark.published.foil import find_slot
 from tellapart.benchmark.published.options import PairColumns
+from tellapart.errors import BadInput
 from tellapart.questions import Ask, questions
 from tellapart.verbs.validate import validate
 
@@ -365,7 +366,8 @@ def test_foil_joins_an_original_and_its_foil(desk):
         "bus",
         "stop",
     ]
-    assert pair.true == {(0, 1 - slot.caption)} and pair.kind == "replace-object"
+    assert pair.true == {(0, 1 - slot.caption)} and pair.kind == "animal"
+    assert [i.kind for i in (alone, original)] == ["vehicle", "replace-object"]
     asked = {q.id: q for q in questions(pair, ALL)}
     assert len(asked[f"mend@0,{slot.caption}"].right) == 1
     assert asked[f"noun@0,{slot.caption}"].right == {0}
@@ -376,6 +378,31 @@ def test_foil_joins_an_original_and_its_foil(desk):
     assert benchmark.card.made["foils_without_original"] == 1
     assert benchmark.card.verified == "" and benchmark.card.measures[0] == "T1"
     assert validate(benchmark, look=False).good
+
+
+def test_nouns_of_foil_captions_are_those_that_spacy_finds(desk, monkeypatch):
+    pytest.importorskip("spacy", reason="spaCy is not installed")
+    rows = [
+        annotation(1, "A man with a dog looks at the red sky."),
+        annotation(1, "A man with a cat looks at the red sky.", ("dog", "cat")),
+    ]
+    file = desk.write("foilv1.0_test_2017.json", {"annotations": rows})
+
+    def nouns() -> tuple[list[str], str]:
+        (item,) = (benchmark := desk.get("foil", file)).items
+        caption = item.captions[item.slot.caption]
+        found = [caption[w.start : w.end] for w in item.slot.words if w.noun]
+        return found, benchmark.card.made["nouns_and_content_words_by"]
+
+    found, by = nouns()
+    assert found == ["man", "cat", "sky"] and "spaCy" in by
+
+    def missing() -> None:
+        raise BadInput("parsing needs the package 'spacy', which is not installed")
+
+    monkeypatch.setattr("tellapart.benchmark.published.foil.find_pipeline", missing)
+    found, by = nouns()
+    assert found == ["cat"] and "T2-nouns is asked of few" in by, "the card says what is missing"
 
 
 def test_foil_from_valse_keeps_the_votes(desk):

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 from tellapart.audits.findings import foil_rules
+from tellapart.corpus.categories import coco_categories
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.errors import TellapartError
-from tellapart.mine.categories import coco_categories
 from tellapart.mine.foil.foils import Foils, make_foils
 from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.verbs.build.foil import FoilOptions

@@ -8,6 +8,8 @@ import pytest
 
 from tellapart.benchmark.benchmark import card_json
 from tellapart.benchmark.published.options import GetOptions
+from tellapart.mine.foil.items import PAPER
+from tellapart.questions import Ask, questions
 from tellapart.verbs.get import get
 from tellapart.verbs.validate import validate
 
@@ -78,6 +80,11 @@ def test_foil_of_valse(fetched):
     assert len(benchmark.items) == 1_000 and benchmark.card.made["items_with_images"] == 108
     assert all("votes" in item.origin.notes and item.slot for item in benchmark.items)
     assert benchmark.card.made["foils_whose_word_was_not_found"] == 0
+    # Shekhar et al. 2017, Table 2: a chance of 23.25 among nouns and 15.87 among content words.
+    asked = [q for item in benchmark for q in questions(item, frozenset({Ask.NOUN}))]
+    assert len(asked) == 998
+    assert sum(1 / len(q.options) for q in asked) / len(asked) == pytest.approx(0.2868, abs=0.01)
+    assert {item.kind for item in benchmark} == set(PAPER)
     assert "943 of the 1,000" in benchmark.card.verified
     assert validate(benchmark, look=False).good
 

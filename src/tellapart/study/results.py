@@ -1,6 +1,6 @@
 """What people said, put together: the tasks with their judgements, the funnel, figures, agreement.
 
-Shekhar et al. 2017 (FOIL, section 4.4) give majority and unanimity; Ding et al. 2016 (MCIC, section
+Shekhar et al. 2017 (FOIL, section 4.1) give majority and unanimity; Ding et al. 2016 (MCIC, section
 4) also give at least one of three.
 """
 

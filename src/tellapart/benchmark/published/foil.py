@@ -1,23 +1,30 @@
 """FOIL-COCO: captions with one wrong word, as pairs with T1, T2 and T3 in one item.
 
 Shekhar et al. 2017, sections 3 and 4. Read from the authors' files or from VALSE's selection of
-1,000 test pairs with votes. T3 chooses among all target words of the files.
+1,000 test pairs with votes. T2 chooses among the nouns and content words that spaCy finds in the
+foil caption (the paper does not say how it found them), T3 among all target words of the files. An
+item's kind is the supercategory of its target, as in the paper's Table 3.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, list_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
 from tellapart.benchmark.published.valse import confirmed_words, votes_of
-from tellapart.errors import BadInput
-from tellapart.items import Grid, Slot
-from tellapart.text.content_words import LexiconTagger
+from tellapart.corpus.categories import coco_categories
+from tellapart.errors import BadInput, TellapartError
+from tellapart.items import Grid, Slot, Word
+from tellapart.store.cache import default_folder
+from tellapart.text.content_words import LexiconTagger, content_words
 from tellapart.text.english import plural
+from tellapart.text.parse import parse
+from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.text.tokens import spans
 
 FORM = (
@@ -26,6 +33,7 @@ FORM = (
     '"classes", "classes_foil", "mturk"}, ...}'
 )
 KIND = "replace-object"
+"""Where the target is none of COCO's words, or there is no foil."""
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
 )  # fmt: skip
@@ -55,8 +63,8 @@ def read(collector: ItemCollector) -> None:
         pairs += (_authors if "annotations" in data else _valse)(collector, file, data)
     foils = [pair for pair in pairs if pair.foil]
     targets = tuple(sorted({pair.target for pair in foils}))
-    tagger = LexiconTagger.of("target and foil words", {*targets, *(p.foil_word for p in foils)})
-    slots = [_slot(pair, targets, tagger) for pair in pairs]
+    words, found_by = _content_words(foils, {*targets, *(pair.foil_word for pair in foils)})
+    slots = [_slot(pair, targets, words) for pair in pairs]
     for pair, slot in zip(pairs, slots, strict=True):
         try:
             _add(collector, pair, slot)
@@ -68,7 +76,7 @@ def read(collector: ItemCollector) -> None:
         "originals_without_foil": len(pairs) - len(foils),
         "foils_whose_word_was_not_found": len(foils) - sum(slot is not None for slot in slots),
         "target_words": len(targets),
-        "nouns_and_content_words_by": tagger.name,
+        "nouns_and_content_words_by": found_by,
     }
     voted = [pair for pair in pairs if "votes" in pair.notes]
     if voted:
@@ -76,25 +84,53 @@ def read(collector: ItemCollector) -> None:
         collector.verified = confirmed_words(confirmed, len(voted))
 
 
-def _slot(pair: FoilPair, targets: tuple[str, ...], tagger: LexiconTagger) -> Slot | None:
+ContentWords = Mapping[str, tuple[Word, ...]]
+"""The content words of each foil caption."""
+
+
+def _content_words(foils: Sequence[FoilPair], nouns: set[str]) -> tuple[ContentWords, str]:
+    """By spaCy, and who says so; where it is not installed, only words of the pairs are nouns."""
+    texts = list(dict.fromkeys(pair.foil for pair in foils))
+    try:
+        pipeline = find_pipeline()
+    except TellapartError as problem:
+        tagger = LexiconTagger.of("target and foil words", nouns)
+        why = f"{tagger.name} alone, so that T2-nouns is asked of few: {problem.what}"
+        return {text: tagger.content_words(text) for text in texts}, why
+    parses = parse(texts, cache=default_folder())
+    words = (content_words(parsed) for parsed in parses)
+    return dict(zip(texts, words, strict=True)), pipeline.name
+
+
+def _slot(pair: FoilPair, targets: tuple[str, ...], words: ContentWords) -> Slot | None:
     """The slot of the foil word; None without a foil, or where its word was not found."""
     place = find_slot(pair.foil, pair.original, pair.foil_word) if pair.foil else None
     if place is None:
         return None
     start, end, in_plural = place
-    words = tagger.content_words(pair.foil)
-    return Slot(0, start, end, pair.target, pair.foil[start:end], in_plural, words, targets)
+    # The foil is one of the nouns, whatever the tagger takes it for.
+    others = [word for word in words[pair.foil] if word.end <= start or word.start >= end]
+    every = sorted([*others, Word(start, end, True)], key=lambda word: word.start)
+    foil = pair.foil[start:end]
+    return Slot(0, start, end, pair.target, foil, in_plural, tuple(every), targets)
 
 
 def _add(collector: ItemCollector, pair: FoilPair, slot: Slot | None) -> None:
     row, source_id, image, notes = pair.row, pair.source_id, pair.image, pair.notes
+    kind = _supercategories().get(pair.target.lower(), KIND)
     captions = [caption for caption in (pair.foil, pair.original) if caption]
     if len(captions) == 2:
-        collector.add_choice(row, source_id, image, captions, 1, kind=KIND, notes=notes, slot=slot)
+        collector.add_choice(row, source_id, image, captions, 1, kind=kind, notes=notes, slot=slot)
         return
     true = {(0, 0)} if pair.original else set()
     grid = Grid((image,), tuple(captions), frozenset(true), slot=slot)
-    collector.add(row, source_id, grid, kind=KIND, notes=notes)
+    collector.add(row, source_id, grid, kind=kind, notes=notes)
+
+
+@cache
+def _supercategories() -> dict[str, str]:
+    """The supercategory of each of COCO's words."""
+    return {name.word: name.supercategory for name in coco_categories().names}
 
 
 def _valse(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> list[FoilPair]:

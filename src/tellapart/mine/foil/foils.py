@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tellapart import seeds
+from tellapart.corpus.categories import Categories, categories_for
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import read_table, require_columns
-from tellapart.mine.categories import Categories, categories_for
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.mentions import (
     Binding,

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from tellapart.mine.categories import Categories
+from tellapart.corpus.categories import Categories
 from tellapart.text.english import plural
 from tellapart.text.parses import Parse, Parses, Token
 from tellapart.types import AnyInts, Bools

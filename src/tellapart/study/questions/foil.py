@@ -1,6 +1,6 @@
 """FOIL, T1 and T2: is the caption right, and if not, which word is wrong?
 
-Shekhar et al. 2017, section 4.4: people judge the caption first, then click the wrong word. Figures
+Shekhar et al. 2017, section 4.1: people judge the caption first, then click the wrong word. Figures
 are by majority and unanimity, for the wrong word among the foils that the same rule judges rightly.
 """
 
