@@ -14,7 +14,6 @@ from tellapart.corpus.categories import categories_for
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.items import no_garbage_collection
-from tellapart.corpus.categories import categories_for
 from tellapart.mine.negatives.claims import ImageFacts, Shows
 from tellapart.mine.negatives.negative import (
     Change,
