@@ -95,7 +95,9 @@ def test_the_measure_that_is_not_a_mean_is_measured_by_kind_and_compared():
     bench = benchmark_of([grid_item(k, 1, 2, {(0, 0)}, kind=kind) for k, kind in kinds.items()])
     good = likelihoods(bench, "good", {"a": 0.9, "b": 0.4, "c": 0.8, "d": 0.2})
     bad = likelihoods(bench, "bad", {"a": 0.5, "b": 0.1, "c": 0.8, "d": 0.05})
-    by_kind = {one.kind: one for one in ta.measure(good, measures=["likelihood"]).rows}
+    by_kind = {
+        one.kind: one for one in ta.measure(good, measures=["likelihood"], by_kind=True).rows
+    }
     x, y = (0.9 * 0.4) ** 0.5, (0.8 * 0.2) ** 0.5
     assert by_kind["micro"].value == pytest.approx((x * y) ** 0.5)
     assert [by_kind[k].value for k in ("x", "y")] == pytest.approx([x, y])

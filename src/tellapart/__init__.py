@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.get import get
     from tellapart.verbs.import_ import import_scores
     from tellapart.verbs.list_ import list_all
-    from tellapart.verbs.measure import measure
+    from tellapart.verbs.measure import measure, outcomes
     from tellapart.verbs.merge import merge
     from tellapart.verbs.refine import RefineOptions, refine
     from tellapart.verbs.report import report
@@ -117,6 +117,7 @@ _WHERE = {
     "load_run": "score.run",
     "measure": "verbs.measure",
     "merge": "verbs.merge",
+    "outcomes": "verbs.measure",
     "owner_link": "verbs.study.owner",
     "plan_study": "verbs.study.plan",
     "read_corpus": "corpus.reader",
@@ -182,6 +183,7 @@ __all__ = [
     "load_run",
     "measure",
     "merge",
+    "outcomes",
     "owner_link",
     "plan_study",
     "read_corpus",

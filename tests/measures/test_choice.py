@@ -125,7 +125,7 @@ def test_pitfall_15_micro_weighs_items_and_macro_weighs_kinds():
     items = [grid_item(f"a{k}", 2, 1, {(0, 0)}, kind="swap-object") for k in range(3)]
     items.append(grid_item("b", 2, 1, {(0, 0)}, kind="add-object"))
     run = run_of(benchmark_of(items), {f"a{k}": [[2], [1]] for k in range(3)} | {"b": [[1], [2]]})
-    got = {row.kind: row.value for row in measure(run).rows}
+    got = {row.kind: row.value for row in measure(run, by_kind=True).rows}
     assert got == {"micro": 0.75, "macro": 0.5, "swap-object": 1.0, "add-object": 0.0}
 
 

@@ -17,7 +17,8 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.measures.choice import ACCURACY, ChoiceMeasure
-from tellapart.measures.comparison import Comparison, labels
+from tellapart.measures.comparison import Comparison
+from tellapart.measures.contestants import labels
 from tellapart.measures.contrast import RandomDraws, contrasts, paired_units, reduced_contrasts
 from tellapart.measures.scores import estimates
 from tellapart.score.run import Run, save_run
@@ -77,7 +78,7 @@ def test_the_difference_is_that_of_the_measured_values_on_every_benchmark(benchm
         tmp_path / "runs",
     )
     for rule in ("wrong", "half"):
-        scores = measure(runs, ties=rule, resamples=10)
+        scores = measure(runs, ties=rule, by_kind=True, resamples=10)
         found = compare(runs, ties=rule, by_kind=True, resamples=50, permutations=50)
         assert {p.measure for p in found.pairs} == {r.measure for r in scores.rows}
         for pair in found.pairs:

@@ -50,7 +50,7 @@ def bivlc(tmp_path):
 
 
 def values(run, kind="micro"):
-    return {row.measure: row.value for row in measure(run).rows if row.kind == kind}
+    return {row.measure: row.value for row in measure(run, by_kind=True).rows if row.kind == kind}
 
 
 def test_outcomes_of_two_by_two_items_give_all_measures(bivlc, tmp_path):
@@ -97,7 +97,7 @@ def test_single_outcomes_give_micro_and_macro(tmp_path):
         "item,correct\n" + "".join(f"test:{k},{int(k < 3)}\n" for k in range(4))
     )
     run = ta.import_scores(bench, tmp_path / "o.csv", name="x", out=tmp_path / "x")
-    got = {row.kind: row.value for row in measure(run).rows}
+    got = {row.kind: row.value for row in measure(run, by_kind=True).rows}
     assert (got["micro"], got["macro"]) == (0.75, 0.5)
 
 

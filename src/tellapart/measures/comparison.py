@@ -5,7 +5,6 @@ Text with marks of significance, LaTeX, JSON, a table.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, groupby
@@ -15,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from tellapart.errors import BadInput
+from tellapart.measures.contestants import labels
 from tellapart.measures.contrast import (
     ROUNDING,
     Couple,
@@ -313,18 +313,6 @@ def compare_runs(
             todo="make them with: tellapart evaluate MODEL MODEL --on BENCH --out RUNS",
         )
     return Comparison(tuple(pairs), tuple(dict.fromkeys(remarks)))
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """The models' names; where a model is there twice, with the run's folder or a number."""
-    often = Counter(run.model for run in runs)
-    made: list[str] = []
-    for place, run in enumerate(runs, 1):
-        name = run.model
-        if often[name] > 1:
-            name += f" ({run.folder.name if run.folder else f'run {place}'})"
-        made.append(name if name not in made else f"{name} #{place}")
-    return made
 
 
 @dataclass(frozen=True)

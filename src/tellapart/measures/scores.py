@@ -12,6 +12,9 @@ import polars as pl
 
 from tellapart import registry, seeds
 from tellapart.benchmark.benchmark import load_benchmark
+from tellapart.errors import BadInput
+from tellapart.measures.contestants import is_reference, labels
+from tellapart.measures.item_columns import Breakdown, breakdown
 from tellapart.measures.measure import Measure, Outcomes, Resampling
 from tellapart.measures.ties import TieRule, check_rule
 from tellapart.questions import Ask
@@ -32,7 +35,8 @@ class Estimate:
     """A measured share (0 to 1) with its interval at 95% and what it stands on.
 
     `kind` is a kind of item, "micro" for all units alike, or "macro" for the mean of the kinds'
-    means. `n` counts units, `clusters` the groups of items that share images.
+    means; `by` names the column whose value stands in the place of the kind. `n` counts units,
+    `clusters` the groups of items that share images.
     """
 
     benchmark: str
@@ -50,6 +54,7 @@ class Estimate:
     tie_rule: TieRule
     method: str
     decided_by: str = ""
+    by: str = "kind"
 
     @property
     def shown(self) -> str:
@@ -73,25 +78,31 @@ def estimates(
     ties: TieRule = "wrong",
     *,
     by_kind: bool = True,
+    by: Breakdown | None = None,
+    label: str = "",
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
     """Micro average first, then macro and each kind where there are several kinds.
 
+    `by` puts the values of another column in the place of kinds; `label` is what the run is called.
     Empty where the measure does not apply to the run, or where its questions were never asked.
     """
     everything = measure.outcomes(run, ties)
     never_asked = not measure.asks <= set(run.card.asks) and bool(everything.failed.all())
     if not len(everything.item) or never_asked:
         return []
-    estimator = _Estimator(run, measure, ties, resamples, seed)
+    if by is None:
+        by = Breakdown("kind", *run.benchmark.items.kinds)
+    estimator = _Estimator(run, measure, ties, by, label or run.model, resamples, seed)
     made = [estimator.estimate("micro", everything)]
-    names, kind_of_item = run.benchmark.items.kinds
-    kind = kind_of_item[everything.item]
+    kind = by.code[everything.item]
     kinds = np.unique(kind)
     if by_kind and len(kinds) > 1:
-        made.append(estimator.estimate("macro", everything))
-        made += [estimator.estimate(names[k], everything.where(kind == k)) for k in kinds]
+        counted = np.isin(kind, [k for k in kinds if by.names[k] not in by.apart])
+        if counted.any():
+            made.append(estimator.estimate("macro", everything.where(counted)))
+        made += [estimator.estimate(by.names[k], everything.where(kind == k)) for k in kinds]
     return made
 
 
@@ -102,6 +113,8 @@ class _Estimator:
     run: Run
     measure: Measure
     ties: TieRule
+    by: Breakdown
+    label: str
     resamples: int
     seed: int
 
@@ -114,7 +127,7 @@ class _Estimator:
             value, chance, interval = self._mean(kind, kept, clusters)
         return Estimate(
             benchmark=self.run.benchmark.name,
-            model=self.run.model,
+            model=self.label,
             measure=self.measure.name,
             kind=kind,
             value=value,
@@ -128,12 +141,13 @@ class _Estimator:
             tie_rule=self.ties,
             method=interval.method,
             decided_by=self.measure.decided_by(self.run) or "",
+            by=self.by.column,
         )
 
     def _mean(self, kind: str, kept: Outcomes, clusters: Ints) -> tuple[float, float, Interval]:
         rng = seeds.rng(self.seed, "bootstrap", self.run.benchmark.sha256, self.measure.name, kind)
         if kind == "macro":
-            strata = _renumbered(self.run.benchmark.items.kinds[1][kept.item])
+            strata = _renumbered(self.by.code[kept.item])
             interval = self._macro_interval(kept.value, strata, clusters, rng)
             return self._macro(kept.value, strata), self._macro(kept.chance, strata), interval
         resampling = Resampling(clusters, rng, self.resamples, whole=kind == "micro")
@@ -220,7 +234,8 @@ class Scores:
 
     def to_text(self, guesses: Mapping[tuple[str, str, str], str] | None = None) -> str:
         """A table; `guesses` adds a column by (benchmark, measure, kind)."""
-        heads = ("benchmark", "measure", "kind", "model", "score", "95% interval", "chance",
+        by = next((row.by for row in self.rows), "kind")
+        heads = ("benchmark", "measure", by, "model", "score", "95% interval", "chance",
                  "ties", "failed", "n", "groups")  # fmt: skip
         lines = [heads, *(_cells(row) for row in self.rows)]
         if guesses is not None:
@@ -257,15 +272,29 @@ def measure_runs(
     *,
     measures: Sequence[str] | None = None,
     ties: str = "wrong",
-    by_kind: bool = True,
+    by: str = "",
+    own: pl.DataFrame | None = None,
     resamples: int = RESAMPLES,
 ) -> Scores:
-    """Measure runs, by the measures named or by each benchmark's own."""
+    """Measure runs, by the measures named or by each benchmark's own.
+
+    `by` is a column to break the scores down by, of the items or of the table `own`.
+    """
     rule = check_rule(ties)
     found: list[Estimate] = []
-    for run in runs:
+    known: dict[tuple[int, frozenset[Ask]], Breakdown] = {}
+    every = list(runs)
+    for run, label in zip(every, labels(every), strict=True):
         for one in measures_of(run, measures):
-            found += estimates(run, one, rule, by_kind=by_kind, resamples=resamples)
+            key = (id(run.benchmark.items), one.asks)
+            if by and key not in known:
+                known[key] = breakdown(run.benchmark, by, own, one.asks)
+            found += estimates(
+                run, one, rule, by_kind=bool(by), by=known.get(key), label=label,
+                resamples=resamples,
+            )  # fmt: skip
+    if known and not any(one.has_values for one in known.values()):
+        raise BadInput(f"no item of these runs has a value in the column {by}")
     return Scores(tuple(_ordered(found)))
 
 
@@ -286,13 +315,18 @@ def read_runs(
 
 
 def _ordered(found: Iterable[Estimate]) -> list[Estimate]:
-    """Models side by side: within a benchmark by measure, then kind, as they came."""
+    """Models side by side: within a benchmark by measure, then kind, as they came; lines last."""
     rows = list(found)
     places = {
         name: {value: k for k, value in enumerate(dict.fromkeys(getattr(r, name) for r in rows))}
         for name in ("benchmark", "measure", "kind", "model")
     }
-    return sorted(rows, key=lambda r: tuple(places[name][getattr(r, name)] for name in places))
+
+    def place(row: Estimate) -> tuple[int, ...]:
+        first, second, third, fourth = (places[n][getattr(row, n)] for n in places)
+        return first, second, third, int(is_reference(row.model)), fourth
+
+    return sorted(rows, key=place)
 
 
 def side_by_side(strict: Scores, halved: Scores) -> str:

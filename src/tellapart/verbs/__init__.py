@@ -51,7 +51,7 @@ VERBS = {
     "audit": "Find what can be guessed without looking, and what is odd about the items.",
     "evaluate": "Run models on benchmarks.",
     "import": "Make a run from answers that were computed elsewhere.",
-    "measure": "Measure runs: score, interval, chance level and ties, overall and by kind.",
+    "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",

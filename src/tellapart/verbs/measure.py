@@ -11,6 +11,8 @@ from tellapart.options import Help
 from tellapart.verbs import Verb
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tellapart.measures.scores import Scores
     from tellapart.score.run import Run
 
@@ -21,6 +23,15 @@ MeasureNames = Annotated[
 ]
 Ties = Annotated[str, Help("A tie counts as: wrong (strict), half, right, drop.")]
 On = Annotated[Path | str | None, Help("The runs' benchmark, if it has moved.")]
+
+
+By = Annotated[
+    str, Help("Also by a column: kind, family, target, pair, options, ... or one of --item-table.")
+]
+ItemTable = Annotated[
+    Path | str | None,
+    Help("Your own table, with a column item: its columns can be named by --by."),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,20 +48,62 @@ def measure(
     *,
     measures: MeasureNames = None,
     ties: Ties = "wrong",
-    by_kind: Annotated[bool, Help("Also each kind of item.")] = True,
+    by_kind: Annotated[bool, Help("Also each kind of item: --by kind.")] = False,
+    by: By = "",
+    item_table: ItemTable = None,
+    outcomes: Annotated[
+        Path | str | None,
+        Help("Also write every question's outcome: a .csv, .tsv, .jsonl or .parquet file."),
+    ] = None,
     on: On = None,
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000,
 ) -> Scores:
-    """Measure runs: score, interval, chance level and ties, overall and by kind.
+    """Measure runs: an overview, then score, interval, chance and ties by each measure.
 
     In Python: `ties` is `wrong` (strict, as the papers define it), `half` (the expectation under
-    random breaking), `right` or `drop`. Without `measures` each benchmark's own are taken.
+    random breaking), `right` or `drop`. Without `measures` each benchmark's own are taken. `by` is
+    a column of items, or of the table `item_table`; `ta.outcomes(runs)` gives the table that
+    `outcomes` writes.
     """
+    from tellapart.measures.outcome_table import outcome_table, write_outcomes
     from tellapart.measures.scores import measure_runs, read_runs
 
+    read = read_runs(runs, on)
+    own = _own(item_table)
+    if outcomes is not None:
+        write_outcomes(outcome_table(read, own, measures), Path(outcomes))
     return measure_runs(
-        read_runs(runs, on), measures=measures, ties=ties, by_kind=by_kind, resamples=resamples
+        read,
+        measures=measures,
+        ties=ties,
+        by=by or ("kind" if by_kind else ""),
+        own=own,
+        resamples=resamples,
     )
+
+
+def outcomes(
+    runs: Runs,
+    *,
+    measures: Sequence[str] | None = None,
+    item_table: Path | str | None = None,
+    on: Path | str | None = None,
+) -> pl.DataFrame:
+    """What runs made of every question: one row each, with what is known of its item.
+
+    For Python; on the command line it is `measure --outcomes FILE`.
+    """
+    from tellapart.measures.outcome_table import outcome_table
+    from tellapart.measures.scores import read_runs
+
+    return outcome_table(read_runs(runs, on), _own(item_table), measures)
+
+
+def _own(path: Path | str | None) -> pl.DataFrame | None:
+    from tellapart.files import read_table
+    from tellapart.measures.item_columns import own_table
+
+    return None if path is None else own_table(read_table(Path(path)))
 
 
 Key = tuple[str, str, str]

@@ -1,0 +1,52 @@
+"""Contestants: what runs are called, and which of them are only lines to hold others against."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tellapart.score.run import Run
+
+REFERENCES = ("chance", "chance-chooser", "constant", "constant-chooser", "blind")
+"""Models that never look: lines to hold others against, never contestants."""
+
+
+def is_reference(model: str) -> bool:
+    """Whether a model never looks at pictures, so that its score is a line and not a rank.
+
+    >>> is_reference("chance?seed=3"), is_reference("storybook")
+    (True, False)
+    """
+    return model.partition("?")[0].partition(" (")[0] in REFERENCES
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """What runs are called in every table: the model's string.
+
+    Where a model was run twice on a benchmark, the name in the runs' paths that sets them apart
+    stands behind it, or a number.
+    """
+    often = Counter((run.model, run.benchmark.sha256) for run in runs)
+    twice = {model for (model, _), number in often.items() if number > 1}
+    made = [run.model for run in runs]
+    for model in twice:
+        own = [k for k, run in enumerate(runs) if run.model == model]
+        for k, name in zip(own, _told_apart([runs[k] for k in own]), strict=True):
+            made[k] = f"{model} ({name})"
+    return made
+
+
+def _told_apart(runs: Sequence[Run]) -> list[str]:
+    """A name for each run of one model, different for all runs of one benchmark."""
+    paths = [run.folder.resolve().parts if run.folder else () for run in runs]
+    places = [run.benchmark.sha256 for run in runs]
+    for depth in range(1, min(map(len, paths)) + 1):
+        names = [path[-depth] for path in paths]
+        if len(set(zip(places, names, strict=True))) == len(runs):
+            return names
+    seen: Counter[str] = Counter()
+    numbered = []
+    for place in places:
+        seen[place] += 1
+        numbered.append(f"run {seen[place]}")
+    return numbered
