@@ -15,6 +15,11 @@ from tellapart.items import Image, Item, Origin
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
 from tests.plugins import forget_plugins, install_plugins
 
+# Workers share the cores: threads of theirs that wait for each other take the time of others. Set
+# where the workers are started from, so that they have it before they import anything.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # No test reads or fills the user's own cache, nor do the commands that tests start.
 os.environ["TELLAPART_CACHE"] = tempfile.mkdtemp(prefix="tellapart-test-cache-")
 

@@ -1,16 +1,23 @@
-"""The command line, as a person uses it: real processes, real files, real messages."""
+"""The command line, as a person uses it: real files, real messages, and processes of its own.
+
+Most commands are run within the tests' own process: alone they would spend their time on importing.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import io
 import json
 import os
 import subprocess
 import sys
+import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from typer.main import get_command
@@ -25,11 +32,32 @@ from tellapart.verbs import BUILDERS, STUDY, VERBS, module_of
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
 
 
-def tellapart(*words: object, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
+def process(*words: object, **env: str) -> subprocess.CompletedProcess:
+    """The program in a process of its own."""
     return subprocess.run(
-        [TELLAPART, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False,
+        [TELLAPART, *map(str, words)], capture_output=True, text=True, check=False,
         env={**os.environ, "COLUMNS": "200", **env}, timeout=120,
     )  # fmt: skip
+
+
+def tellapart(*words: object, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
+    """The program within this process, which has imported what most commands take longest over."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        chdir(cwd or Path.cwd()),
+        mock.patch.object(sys, "argv", ["tellapart", *map(str, words)]),
+        mock.patch.dict(os.environ, COLUMNS="200", **env),
+        warnings.catch_warnings(),
+        pytest.raises(SystemExit) as ended,
+    ):
+        warnings.simplefilter("default")
+        main.main()
+    code = ended.value.code
+    return subprocess.CompletedProcess(
+        words, code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
+    )
 
 
 def fails(*words: object) -> str:
@@ -48,20 +76,20 @@ def place(tmp_path_factory):
         ("build", "bison", folder / "world", folder / "bison", "--verifier", "oracle"),
         ("evaluate", "chance", "constant", "--on", folder / "bison", "--out", folder / "runs"),
     ):
-        done = tellapart(*words)
+        done = process(*words)
         assert done.returncode == 0, done.stderr
     return folder
 
 
 def test_the_verbs_read_as_a_story(place):
-    shown = tellapart("show", place / "bison", "--items", 1)
+    shown = process("show", place / "bison", "--items", 1)
     items = len(load_benchmark(place / "bison").items)
     assert items >= 30  # a target for each image, and one more for pairs that work both ways
     assert f"{items} items" in shown.stdout and "true of image" in shown.stdout
-    assert "good" in tellapart("validate", place / "bison").stdout
-    table = tellapart("measure", place / "runs").stdout
+    assert "good" in process("validate", place / "bison").stdout
+    table = process("measure", place / "runs").stdout
     assert "chance" in table and "constant" in table and "95% interval" in table
-    half = tellapart("measure", place / "runs", "--ties", "half", "--json")
+    half = process("measure", place / "runs", "--ties", "half", "--json")
     rows = {row["model"]: row for row in json.loads(half.stdout)}
     assert rows["constant"]["value"] == 0.5 and rows["constant"]["ties"] == items
 
@@ -155,7 +183,7 @@ def test_a_builder_of_a_plugin_is_a_command_too(tmp_path, place):
         "[tellapart.builders]\nupside-down = tellapart.verbs.build.bison:VERB\n"
     )
     words = ("build", "upside-down", place / "world", tmp_path / "out", "--items", "5")
-    done = tellapart(*words, PYTHONPATH=str(tmp_path))
+    done = process(*words, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "bison: 5 items" in done.stdout
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,8 @@ def run_job(out: str, benchmarks: list[str], delay: float, cache: str) -> None:
         Picks(delay=delay),
     ]
     options = ta.EvaluateOptions(batch_size=16, cache=Path(cache))
+    for part in ("benchmark.benchmark", "measures.scores", "score.engine", "score.job"):
+        import_module(f"tellapart.{part}")  # what is to be killed is the work
     print("ready", flush=True)
     ta.evaluate(models, benchmarks, out, options)
     print("done", flush=True)
