@@ -26,7 +26,7 @@ def crepe(number: int, caption: str = "A dog.", negative: str = "A cat.") -> dic
 def test_every_importer_says_what_it_is(name):
     importer = registry.importers.get(name)
     assert importer.name == name and importer.about and importer.endings
-    assert name == "pairs" or (importer.licence and importer.citation and importer.page)
+    assert name in ("pairs", "table") or (importer.licence and importer.citation and importer.page)
     assert registry.importers.describe(name) == importer.about
     for measure in importer.measures:
         registry.measures.get(measure)
@@ -36,7 +36,8 @@ def test_every_importer_says_what_it_is(name):
 def test_a_file_that_is_not_there_is_one_clear_error(desk, name):
     ending = registry.importers.get(name).endings[0]
     missing = desk.folder / f"{'add_att' if name == 'sugarcrepe' else 'nothing'}.{ending}"
-    assert desk.error(name, missing).startswith(f"there is no file {missing.name}")
+    columns = {"images_columns": ("a",), "captions_columns": ("b",)} if name == "table" else {}
+    assert desk.error(name, missing, **columns).startswith(f"there is no file {missing.name}")
 
 
 def test_the_card_names_files_hashes_and_options(desk):
@@ -163,7 +164,7 @@ def test_no_files_and_no_address_says_where_they_are(desk):
 
 
 def test_an_unknown_name_is_answered_with_near_ones(desk):
-    assert "did you mean sugarcrepe?" in desk.error("sugarcreep")
+    assert "did you mean sugarcrepe" in desk.error("sugarcreep")
 
 
 def test_bad_rows_stop_the_import_or_are_left_out_and_listed(desk):

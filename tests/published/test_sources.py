@@ -50,7 +50,8 @@ def test_bison(desk):
          '"image_candidates" of row 1 of "data" in b.json is the number 5'),
         (bison(image_candidates=[5]),
          '"image_candidates" 1 of row 1 of "data" in b.json is the number 5'),
-        (bison(image_candidates=[{"image_id": 12}] * 2), "two images of bison:7 are the same"),
+        (bison(image_candidates=[{"image_id": 12}] * 2),
+         "two images of bison:7 are the same: '12'"),
         (["x"], 'row 1 of "data" in b.json is a list'),
     ],
 )  # fmt: skip
@@ -101,7 +102,7 @@ def test_mcic(desk):
         (mcic("-"), 'line 1 of mc.txt has no "reference"'),
         (mcic(answer_3=" "), '"answer_3" of line 1 of mc.txt is empty'),
         (mcic(answer_1="-"), 'line 1 of mc.txt has no "answer_1"'),
-        (mcic(answer_1="caption = 0"), "two captions of mcic:5_0 are the same"),
+        (mcic(answer_1="caption = 0"), "two captions of mcic:5_0 are the same: 'caption = 0'"),
         ("hello", "line 1 of mc.txt has a part without a =: 'hello'"),
         (mcic() + "\n" + mcic(), "the id 'mcic:5_0' occurs twice"),
     ],
@@ -291,7 +292,10 @@ def test_a_box_outside_its_picture_is_an_error_of_that_image(desk):
         (aro(bbox_w=0), "the box of row 1 of r.json is 0 x 3 pixels"),
         (aro(bbox_x=-1), '"bbox_x" of row 1 of r.json is the number -1'),
         (aro(relation_name=None), 'row 1 of r.json has neither "relation_name" nor "attributes"'),
-        (aro(false_caption="the dog is on the mat"), "two captions of aro:relation/0 are the same"),
+        (
+            aro(false_caption="the dog is on the mat"),
+            "two captions of aro:relation/0 are the same: 'the dog is on the mat'",
+        ),
     ],
 )
 def test_aro_errors(desk, row, message):

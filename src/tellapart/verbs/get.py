@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def get(
     name: Annotated[
         str,
-        Help("aro, bison, bivlc, foil, mcic, pairs, sugarcrepe, valse, winoground, or a plugin."),
+        Help("A benchmark (see: tellapart list importers), or table for any file of your own."),
     ],
     files: Annotated[
         Sequence[Path | str] | Path | str,
@@ -40,14 +40,17 @@ def get(
 
     In Python: `files` are files, folders that hold them, or a dataset on the Hugging Face hub
     (`hf:owner/name`); left out, they are downloaded where their address is known. `out` left out
-    is a folder of the benchmark's name under `TELLAPART_HOME`.
+    is a folder of the benchmark's name under `TELLAPART_HOME`. A file in its place is read.
     """
     from tellapart.benchmark.homes import home
     from tellapart.benchmark.image_files import save_portable
-    from tellapart.benchmark.published.importer import Importer, import_benchmark, source_files
+    from tellapart.benchmark.published.download import source_files
+    from tellapart.benchmark.published.importer import Importer, import_benchmark
 
     importer: Importer = importers.get(name)
     sources = [files] if isinstance(files, Path | str) else files
+    if not sources and out is not None and Path(out).is_file():
+        sources, out = [out], None  # `get table FILE`: what is a file cannot be the folder
     benchmark = import_benchmark(importer, source_files(importer, sources, progress), options)
     where = Path(out) if out is not None else home() / benchmark.name
     return save_portable(

@@ -1,4 +1,4 @@
-"""Published files, fetched once: from an address or from the Hugging Face hub.
+"""The files of a source: those that are given, in folders, or fetched once from where they are.
 
 A file from an address is resumed, checked by its hash, and there whole or not at all.
 """
@@ -10,13 +10,19 @@ import http.client
 import os
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tellapart.errors import TellapartError
+from tellapart.errors import BadInput, TellapartError
+from tellapart.files import suffix
 from tellapart.store.cache import SIZE_GB, default_folder, make_room, mark_used
 from tellapart.types import Progress, silent
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.published.importer import Importer
 
 CHUNK = 1 << 18
 TIMEOUT = 30.0
@@ -125,13 +131,15 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def hub_files(name: str) -> list[Path]:
+def hub_files(name: str, endings: Sequence[str] = ("parquet",)) -> list[Path]:
     """The Parquet files of a dataset, such as `hf:imirandam/BiVLC`; kept in `HF_HOME`.
 
+    Of a source that has none, the files with the endings that it has (SugarCrepe++: JSON).
     What must be agreed to on the hub (Winoground) must have been, and `HF_HUB_OFFLINE` is obeyed.
     """
     repository = name.removeprefix(HUB)
-    by_hand = f"download its .parquet files and give them with --from (see {_page(repository)})"
+    ending = "parquet" if "parquet" in endings else endings[0]
+    by_hand = f"download its .{ending} files and give them with --from (see {_page(repository)})"
     try:
         hub = import_module("huggingface_hub")
     except ImportError:
@@ -142,18 +150,64 @@ def hub_files(name: str) -> list[Path]:
         ) from None
     try:
         folder = Path(
-            hub.snapshot_download(repository, repo_type="dataset", allow_patterns="*.parquet")
+            hub.snapshot_download(repository, repo_type="dataset", allow_patterns=f"*.{ending}")
         )
     except Exception as error:  # the hub's own errors are many, and change
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise TellapartError(
             f"{name} cannot be fetched: {reason}", where=_page(repository), todo=by_hand
         ) from None
-    files = sorted(folder.rglob("*.parquet"))
+    files = sorted(folder.rglob(f"*.{ending}"))
     if not files:
-        raise TellapartError(f"{name} has no Parquet files", where=_page(repository), todo=by_hand)
+        what = "Parquet" if ending == "parquet" else f".{ending}"
+        raise TellapartError(f"{name} has no {what} files", where=_page(repository), todo=by_hand)
     return files
 
 
 def _page(repository: str) -> str:
     return f"https://huggingface.co/datasets/{repository}"
+
+
+def _fitting_below(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """The files in all folders inside that can be read, hidden ones apart."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and suffix(path) in endings
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def source_files(
+    importer: Importer, given: Sequence[Path | str], progress: Progress = silent
+) -> list[Path]:
+    """The files to read: those given, those in folders or on the hub, or what can be fetched."""
+    if not given and importer.sources:
+        return [fetch(source, progress) for source in importer.sources]
+    endings = ", ".join(f".{ending}" for ending in importer.endings)
+    if not given:
+        raise BadInput(
+            f"which files is {importer.name} to be read from?",
+            allowed=f"{endings}, each also with .gz",
+            todo="name them with --from" + (f"; they are at {importer.page}" * bool(importer.page)),
+        )
+    files: list[Path] = []
+    for one in given:
+        if str(one).startswith(HUB):
+            files += hub_files(str(one), importer.endings)
+        elif Path(one).is_dir():
+            inside = sorted(p for p in Path(one).iterdir() if p.is_file())
+            fitting = [path for path in inside if suffix(path) in importer.endings]
+            # Hugging Face keeps a dataset's tables in a folder inside.
+            fitting = fitting or _fitting_below(Path(one), importer.endings)
+            if not fitting:
+                raise BadInput(
+                    f"{Path(one).name} holds no file of {importer.name}",
+                    where=str(one),
+                    allowed=endings,
+                )
+            files += fitting
+        else:
+            files.append(Path(one))
+    return files

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tellapart.benchmark.published.fields import SourceRow, entry_rows, json_object, list_rows
 from tellapart.benchmark.published.importer import Importer, ItemCollector
-from tellapart.benchmark.published.valse import confirmed_words, votes_of
+from tellapart.benchmark.published.votes import VALSE, confirmed_words
 from tellapart.corpus.categories import coco_categories
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Grid, Slot, Word
@@ -137,7 +137,7 @@ def _valse(collector: ItemCollector, file: Path, data: Mapping[str, object]) -> 
     pairs: list[FoilPair] = []
 
     def add(collector: ItemCollector, row: SourceRow) -> None:
-        notes = votes_of(row)
+        notes = VALSE.notes(row)
         image = collector.coco(row, row.text("image_file"))
         caption, foil = row.text("caption"), row.text("foil")
         target, foil_word = row.text("classes"), row.text("classes_foil")

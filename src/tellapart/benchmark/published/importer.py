@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.benchmark.columns import frame_of, item_frame, notes_text, plain_frame, slot_fields
 from tellapart.benchmark.images import ImageTable
-from tellapart.benchmark.published.download import HUB, PublishedFile, fetch, file_sha256, hub_files
+from tellapart.benchmark.published.download import PublishedFile, file_sha256
 from tellapart.benchmark.published.fields import SourceRow, kind_of
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.benchmark.source_order import NOTE, order_note
@@ -32,9 +33,8 @@ from tellapart.corpus.coco import coco_id, find, listing
 from tellapart.corpus.reader import ReadOptions, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.files import can_be_written, suffix
-from tellapart.items import Grid, Item, Origin, Slot, check_item, no_garbage_collection
+from tellapart.items import Cell, Grid, Item, Origin, Slot, check_item, no_garbage_collection
 from tellapart.text.english import alike
-from tellapart.types import Progress, silent
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 """What a picture's name may end in where the source leaves its ending off."""
@@ -72,7 +72,7 @@ class ItemCollector:
     """Collects the items and images of one import; what is wrong is noted with its row.
 
     `root` is the folder that the images' paths are relative to. An importer may put `facts` into
-    the card, and say in `verified` more than its own line does.
+    the card, and say in `verified` and `measures` more than its own lines do.
     """
 
     def __init__(self, name: str, files: Sequence[Path], options: GetOptions) -> None:
@@ -80,6 +80,7 @@ class ItemCollector:
         self.problems = Problems(skip=options.skip_bad)
         self.facts: dict[str, Any] = {}
         self.verified = ""
+        self.measures: tuple[str, ...] = ()
         self._uris: dict[str, str] = {}
         self._sha256: dict[str, str] = {}
         self._rows: list[tuple[Any, ...]] = []
@@ -134,11 +135,24 @@ class ItemCollector:
         `coco` says that a file under one of COCO's usual names is COCO's picture; `unnamed` is what
         to call a picture of which the cell only has what Python prints for it.
         """
-        value = row.get(column)
+        return self.image_in(row, row.get(column), column, coco=coco, unnamed=unnamed)
+
+    def image_in(
+        self,
+        row: SourceRow,
+        value: Any,
+        column: str,
+        *,
+        coco: bool = False,
+        unnamed: str = "",
+        crop: str = "",
+        place: int = 0,
+    ) -> str:
+        """The id of the image that a row has as a value; `place` is its place in a list."""
         if isinstance(value, dict):
             value = value.get("bytes") or value.get("path")
         if isinstance(value, bytes):
-            return self._stored_image(value, row, column)
+            return self._stored_image(value, row, column, place)
         if not isinstance(value, str) or not value.strip():
             raise BadInput(
                 f'"{column}" of {row.title} is {"empty" if not value else kind_of(value)}',
@@ -148,7 +162,7 @@ class ItemCollector:
             raise row.wrong(column, f"no Unicode text: {value!a:.60}", "a path that UTF-8 can hold")
         if value.startswith(PRINTED):
             return self._printed_image(row, column, unnamed)
-        return self.coco(row, value) if coco else self.image(row.file, value)
+        return self.image(row.file, value, (coco_id(value) or "") if coco else "", crop)
 
     def _printed_image(self, row: SourceRow, column: str, unnamed: str) -> str:
         """A picture that was lost when the table was written."""
@@ -159,12 +173,13 @@ class ItemCollector:
         self.facts["images_only_printed"] = self.facts.get("images_only_printed", 0) + 1
         return self.image(row.file, f"{unnamed}.jpg", unnamed)
 
-    def _stored_image(self, data: bytes, row: SourceRow, column: str) -> str:
+    def _stored_image(self, data: bytes, row: SourceRow, column: str, place: int) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
         image_id = sha256[:16]
         if image_id not in self._uris:
-            place = f"column={quote(column, safe='')}&row={row.number}"
-            self._uris[image_id] = f"{self._relative(row.file)}#{place}"
+            cell = f"column={quote(column, safe='')}&row={row.number}"
+            cell += f"&place={place}" if place else ""
+            self._uris[image_id] = f"{self._relative(row.file)}#{cell}"
             self._sha256[image_id] = sha256
             self._found.add(image_id)
         return image_id
@@ -189,9 +204,10 @@ class ItemCollector:
 
     def _path(self, file_name: str, image_id: str, file: Path) -> str | None:
         """Where a picture lies, relative to `root`; None where it was not found."""
-        if "://" in file_name:
-            return None
         folder, listed = self._listing(file)
+        if "://" in file_name:  # downloaded under the last part of its address, if at all
+            last = listed.get(file_name.rpartition("/")[2])
+            return last if last is None or folder == self.root else self._relative(folder / last)
         path = find(file_name, image_id, listed) if listed else None
         if path is None and "." not in file_name.rpartition("/")[2]:
             names = (file_name + ending for ending in ENDINGS)
@@ -212,9 +228,10 @@ class ItemCollector:
         """One item as it is; raises where it cannot be asked."""
         item_id = f"{self.name}:{source_id}"
         for options, noun in ((grid.images, "images"), (grid.captions, "captions")):
-            if len(set(options)) < len(options):
+            counts = Counter(option.strip() for option in options)
+            if len(counts) < len(options):
                 raise BadInput(
-                    f"two {noun} of {item_id} are the same",
+                    f"two {noun} of {item_id} are the same: {counts.most_common(1)[0][0]!r}",
                     allowed=f"{noun} that differ, as there is nothing to tell apart otherwise",
                 )
         if item_id in self._ids:
@@ -283,6 +300,31 @@ class ItemCollector:
         grid = Grid.square(images, captions, across, down, original=original)
         order = order_note(down, images=across)
         self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), **order})
+
+    def add_grid(
+        self,
+        row: SourceRow,
+        source_id: str,
+        images: Sequence[str],
+        captions: Sequence[str],
+        true: Iterable[Cell],
+        *,
+        kind: str,
+        notes: Mapping[str, str],
+        original: bool,
+    ) -> None:
+        """Any grid; `true` are cells in the source's order, the first of them the `original`."""
+        across = self._order(source_id, "images", len(images))
+        down = self._order(source_id, "captions", len(captions))
+        cells = [(across.index(i), down.index(j)) for i, j in sorted(true)]
+        grid = Grid(
+            tuple(images[k] for k in across),
+            tuple(captions[k] for k in down),
+            frozenset(cells),
+            cells[0] if original and cells else None,
+        )
+        order = order_note(down, images=across if len(images) > 1 else ())
+        self.add(row, source_id, grid, kind=kind, notes={**notes, **order})
 
     def _order(self, source_id: str, what: str, number: int) -> list[int]:
         """The source's places in the order in which an item has them: shuffled by the seed."""
@@ -372,7 +414,7 @@ def import_benchmark(
     card = Card(
         name=options.name or importer.name,
         about=importer.about,
-        measures=importer.measures,
+        measures=collector.measures or importer.measures,
         made={
             "by": f"tellapart get {importer.name}",
             "files": [_file_facts(file, importer) for file in files],
@@ -401,35 +443,3 @@ def _file_facts(path: Path, importer: Importer) -> dict[str, Any]:
         return facts
     published = {source.sha256 for source in importer.sources}
     return {**facts, "as_published": facts["sha256"] in published}
-
-
-def source_files(
-    importer: Importer, given: Sequence[Path | str], progress: Progress = silent
-) -> list[Path]:
-    """The files to read: those given, those in folders or on the hub, or what can be fetched."""
-    if not given and importer.sources:
-        return [fetch(source, progress) for source in importer.sources]
-    endings = ", ".join(f".{ending}" for ending in importer.endings)
-    if not given:
-        raise BadInput(
-            f"which files is {importer.name} to be read from?",
-            allowed=f"{endings}, each also with .gz",
-            todo="name them with --from" + (f"; they are at {importer.page}" * bool(importer.page)),
-        )
-    files: list[Path] = []
-    for one in given:
-        if str(one).startswith(HUB):
-            files += hub_files(str(one))
-        elif Path(one).is_dir():
-            inside = sorted(p for p in Path(one).iterdir() if p.is_file())
-            fitting = [path for path in inside if suffix(path) in importer.endings]
-            if not fitting:
-                raise BadInput(
-                    f"{Path(one).name} holds no file of {importer.name}",
-                    where=str(one),
-                    allowed=endings,
-                )
-            files += fitting
-        else:
-            files.append(Path(one))
-    return files

@@ -48,6 +48,25 @@ class GetOptions:
             repeat=True,
         ),
     ] = PairColumns()
+    layout: Annotated[Path | None, Help("table: a YAML file that says what the columns hold.")] = (
+        None
+    )
+    images_columns: Annotated[
+        tuple[str, ...], Help("table: the columns of images, separated by commas.")
+    ] = ()
+    captions_columns: Annotated[
+        tuple[str, ...], Help("table: the columns of captions, separated by commas.")
+    ] = ()
+    true: Annotated[
+        str,
+        Help(
+            "table: what is true: first, diagonal, cells such as 0:0,0:1 (image:caption), a column "
+            "with the place of the true caption, or a column a cell that says yes or no: a,b;c,d.",
+            metavar="RULE",
+        ),
+    ] = ""
+    kind_column: Annotated[str, Help("table: the column of kinds.")] = ""
+    id_column: Annotated[str, Help("table: the column of ids.")] = ""
     copy_images: CopyImages = False
     seed: Seed = 0
     name: Annotated[str, Help("The benchmark's name (default: its source's).")] = ""

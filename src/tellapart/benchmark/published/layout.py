@@ -1,0 +1,267 @@
+"""Layouts: how the rows of somebody's files become items, said in a few lines of YAML.
+
+A layout names the columns of images and captions and says which pairs are true; with it any table
+is a benchmark, without code. A column is named by its path (`mturk.caption`, `1.POS.0`; numbers are
+places in lists), `a|b` is the first of two that is there, `a?` one that may be missing. Text with
+braces is filled in: `{type}/{id}.jpg`; `{@file}`, `{@folder}`, `{@number}` and `{@key}` say where
+the row stands.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tellapart.benchmark.published.fields import SourceRow, kind_of
+from tellapart.benchmark.published.votes import Votes
+from tellapart.corpus.reader import name_of
+from tellapart.errors import BadInput, UnknownName
+from tellapart.files import read_text
+
+BRACES = re.compile(r"\{([^{}]+)\}")
+CELLS = re.compile(r"\d+:\d+(\s*,\s*\d+:\d+)*")
+RULES = ("first", "diagonal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How files are read, and what is to be said of them.
+
+    `rows` is the key under which a JSON file has its rows, `deep` says that they lie further down;
+    `together` rows are one item, `by_place` columns are called by their numbers. `true` is a rule
+    (`first` caption or image, `diagonal`), cells (`0:0, 0:1`, image and caption), or columns: one
+    that holds the place, letter or text of the true option, or one a cell that says yes or no, a
+    row of them for each image (`a,b;c,d`). `each` are layouts that differ in some points, one item
+    of a row for each of which it has the column `has`. `where` keeps the rows with these values.
+    """
+
+    name: str = "table"
+    about: str = ""
+    page: str = ""
+    source: str = ""
+    licence: str = "unknown"
+    citation: str = ""
+    verified: str = ""
+    endings: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    chance: Mapping[str, float | str] = field(default_factory=dict)
+    rows: str = ""
+    deep: bool = False
+    together: int = 1
+    by_place: bool = False
+    where: Mapping[str, str] = field(default_factory=dict)
+    has: str = ""
+    each: tuple[Layout, ...] = ()
+    images: tuple[str, ...] = ()
+    captions: tuple[str, ...] = ()
+    true: str = ""
+    counts_from: int = 0
+    original: bool | None = None
+    coco: bool = False
+    box: tuple[str, ...] = ()
+    first_of_lists: bool = False
+    id: str = ""
+    kind: str = ""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    kind_flags: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    votes: Votes | None = None
+
+    def check(self, where: str) -> None:
+        """Raise where the layout cannot be meant."""
+        for part in self.each or (self,):
+            for name in ("images", "captions"):
+                if not getattr(part, name):
+                    raise BadInput(
+                        f"which columns hold the {name}?",
+                        where=where,
+                        allowed=f"--{name}-columns A,B, or `{name}: [A, B]` in a layout",
+                    )
+            if part.box and len(part.box) != 4:
+                raise BadInput(
+                    f"a box of {len(part.box)} columns", where=where, allowed="x, y, width, height"
+                )
+        if self.together < 1:
+            raise BadInput(f"together: {self.together}", where=where, allowed="1 or more")
+
+    def columns(self) -> list[str]:
+        """The columns of a table that are read, those that must be there and those that may."""
+        found: dict[str, None] = {}
+        for part in (self, *self.each):
+            truth = [] if part.true in RULES or CELLS.fullmatch(part.true) else part.truth_columns()
+            texts: Iterable[str] = (
+                *part.images, *part.captions, *part.box, *part.notes, *part.where,
+                *part.kind_flags, part.has, part.id or "", *(c for row in truth for c in row),
+            )  # fmt: skip
+            for text in (*texts, *BRACES.findall(part.kind)):
+                for name in BRACES.findall(text) or [text]:
+                    for one in name.split("|"):
+                        plain = one.removesuffix("?").removesuffix(":folder")
+                        found |= {plain: None, plain.partition(".")[0]: None}
+            if part.votes:
+                found[part.votes.column] = None
+        return [name for name in found if name and not name.startswith("@")]
+
+    def truth_columns(self) -> list[list[str]]:
+        """The columns that say what is true, a list for each image."""
+        rows = [row.split(",") for row in self.true.split(";")]
+        return [[name.strip() for name in row if name.strip()] for row in rows]
+
+
+def layout_of(data: Any, where: str, base: Layout | None = None) -> Layout:
+    """The layout that a YAML file holds; what is wrong with it is named."""
+    if not isinstance(data, dict):
+        raise BadInput(f"a layout is {kind_of(data)}", where=where, allowed="keys and values")
+    known = {one.name for one in fields(Layout)}
+    values: dict[str, Any] = {}
+    for given, value in data.items():
+        key = "true" if given is True else given  # YAML takes the word for a truth value
+        if key not in known:
+            error = UnknownName("key of a layout", str(key), known)
+            error.where = where
+            raise error
+        values[key] = _value(key, value, where)
+    each = values.pop("each", None)
+    layout = replace(base or Layout(), **values)
+    if each is None:
+        return layout
+    return replace(layout, each=tuple(layout_of(one, where, layout) for one in each))
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    listed = value if isinstance(value, list) else [value]
+    plain = all(isinstance(one, str | int) and not isinstance(one, bool) for one in listed)
+    return tuple(map(str, listed)) if plain else None
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) or type(value) is int else None
+
+
+def _pairs(value: Any) -> dict[str, Any] | None:
+    return {str(k): one for k, one in value.items()} if isinstance(value, dict) else None
+
+
+def _votes(value: Any) -> Votes | None:
+    known = {one.name for one in fields(Votes)}
+    return Votes(**value) if isinstance(value, dict) and known >= set(value) else None
+
+
+SORTS: tuple[tuple[tuple[str, ...], Callable[[Any], Any], str], ...] = (
+    (("endings", "measures", "images", "captions", "box", "notes"), _texts, "text, or a list"),
+    (("chance", "where", "kinds", "kind_flags"), _pairs, "keys with values"),
+    (("deep", "by_place", "coco", "original", "first_of_lists"),
+     lambda value: value if isinstance(value, bool) else None, "true or false"),
+    (("together", "counts_from"),
+     lambda value: value if type(value) is int and value >= 0 else None, "a whole number"),
+    (("each",), lambda value: value if isinstance(value, list) else None, "a list of layouts"),
+    (("votes",), _votes, "column, caption, foil, other, enough"),
+)  # fmt: skip
+"""The keys of a layout that are no plain text, how they are read, and what they may be."""
+
+
+def _value(key: str, value: Any, where: str) -> Any:
+    """A value of a layout in the type that it must have."""
+    sort = next((one for one in SORTS if key in one[0]), ((), _text, "text"))
+    found = sort[1](value)
+    if found is None:
+        raise BadInput(f'"{key}" of a layout is {kind_of(value)}', where=where, allowed=sort[2])
+    return found
+
+
+def read_layout(path: Path) -> Layout:
+    """The layout in a YAML file."""
+    import yaml
+
+    try:
+        data = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        reason = str(error).replace("\n", " ")
+        raise BadInput(f"{path.name} is not YAML: {reason}", where=str(path)) from None
+    layout = layout_of(data, str(path), Layout(name=name_of(path)))
+    layout.check(str(path))
+    return layout
+
+
+# Values of a row
+
+
+def found(row: SourceRow, path: str) -> Any:
+    """What a row has under a path; None where that is not there."""
+    for name in path.split("|"):
+        value = _at(row, name.removesuffix("?"))
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def _at(row: SourceRow, path: str) -> Any:
+    if path.startswith("@"):
+        where = {"@file": name_of(row.file), "@folder": row.file.absolute().parent.name,
+                 "@number": row.number, "@key": row.key}  # fmt: skip
+        return where.get(path)
+    if path in row.values:
+        return row.values[path]
+    value: Any = row.values
+    for part in path.split("."):
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def needed(row: SourceRow, path: str) -> Any:
+    """What a row must have under a path."""
+    value = found(row, path)
+    if value is None:
+        if _at(row, path) == "":
+            raise row.wrong(path, "empty", "text")
+        known = ", ".join(map(str, row.values)) or "none"
+        raise BadInput(f'{row.title} has no "{path}"', allowed=f"its keys are: {known}")
+    return value
+
+
+def filled(row: SourceRow, text: str) -> str:
+    """A text with what the row has put into its braces."""
+
+    def part(match: re.Match[str]) -> str:
+        name = match.group(1)
+        folder = name.endswith(":folder")
+        path = name.removesuffix(":folder")
+        value = found(row, path) if path.endswith("?") else needed(row, path)
+        if isinstance(value, dict | list | bytes):
+            raise row.wrong(path, kind_of(value), "text or a number")
+        written = "" if value is None else str(value)
+        return written.partition("/")[0] if folder and "/" in written else written
+
+    return BRACES.sub(part, text)
+
+
+def listed(row: SourceRow, expression: str, *, first: bool) -> list[Any]:
+    """What an expression stands for in a row: a value, or all of a list (or its first)."""
+    if BRACES.search(expression):
+        return [filled(row, expression)]
+    value = found(row, expression) if expression.endswith("?") else needed(row, expression)
+    if value is None:
+        return []
+    if isinstance(value, str) and re.fullmatch(r"\s*\[.*\]\s*", value, re.DOTALL):
+        value = _python_list(value)
+    if isinstance(value, list):
+        return value[:1] if first else value
+    return [value]
+
+
+def _python_list(text: str) -> Any:
+    """A list that was written into a table of text as Python prints it."""
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+    return value if isinstance(value, list) else text

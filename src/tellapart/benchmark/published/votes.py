@@ -1,0 +1,38 @@
+"""Votes of people on a pair of captions, as VALSE publishes them, and what they confirm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tellapart.benchmark.published.fields import SourceRow
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Where a row has its votes, and how many for the caption alone are enough."""
+
+    column: str = "mturk"
+    caption: str = "caption"
+    foil: str = "foil"
+    other: str = "other"
+    enough: int = 2
+
+    def notes(self, row: SourceRow) -> dict[str, str]:
+        """What people said of a pair (the caption alone fits, or the foil too), as notes."""
+        votes = row.inner(self.column)
+        caption, foil = votes.whole(self.caption), votes.whole(self.foil)
+        other = votes.whole(self.other) if votes.has(self.other) else 0
+        confirmed = "yes" if caption >= self.enough else "no"
+        return {"votes": f"caption {caption}, foil {foil}, other {other}", "confirmed": confirmed}
+
+
+VALSE = Votes()
+"""At least two of three must have chosen the caption and not the foil (section 4.4)."""
+
+
+def confirmed_words(confirmed: int, total: int) -> str:
+    """How the card says who verified."""
+    return (
+        f"by people: three voted on each pair, and for {confirmed:,} of the {total:,} in the files "
+        "two or more chose the caption and not the foil"
+    )
