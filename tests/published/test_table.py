@@ -102,7 +102,9 @@ def test_places_that_count_from_one_are_said_in_a_layout(desk):
     layout = desk.write("mine.yaml", text.replace("[yes, no]", '["yes", "no"]'))
     file = write(desk, "t.json", [{**ROWS[0], "answer": 2}])
     bench = desk.get("table", file, layout=layout)
-    assert as_in_source(bench.items[0])[2] == {(0, 1)} and bench.name == "table"
+    assert as_in_source(bench.items[0])[2] == {(0, 1)}
+    assert (bench.name, bench.card.licence) == ("mine", "mine")
+    assert bench.items[0].id == "mine:t/1" and bench.card.made["by"] == "tellapart get table"
 
 
 def test_yes_no_questions_are_judged(desk):

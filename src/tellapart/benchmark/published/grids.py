@@ -385,6 +385,10 @@ def read_table_of(collector: ItemCollector) -> None:
     }
     layout = replace(layout, **{name: value for name, value in by_hand.items() if value})
     layout.check(str(options.layout or "the options of `tellapart get table`"))
+    if not layout.about:
+        named = f"images in {', '.join(layout.images)}, captions in {', '.join(layout.captions)}"
+        layout = replace(layout, about=f"a table: {named}")
+    collector.name, collector.described = layout.name, importer_of(layout)
     GridReader(collector, layout, Counter(), set()).read()
 
 

@@ -72,7 +72,8 @@ class ItemCollector:
     """Collects the items and images of one import; what is wrong is noted with its row.
 
     `root` is the folder that the images' paths are relative to. An importer may put `facts` into
-    the card, and say in `verified` and `measures` more than its own lines do.
+    the card, and say in `verified` and `measures` more than its own lines do; what a user's own
+    layout says of its source stands in `described`.
     """
 
     def __init__(self, name: str, files: Sequence[Path], options: GetOptions) -> None:
@@ -81,6 +82,7 @@ class ItemCollector:
         self.facts: dict[str, Any] = {}
         self.verified = ""
         self.measures: tuple[str, ...] = ()
+        self.described: Importer | None = None
         self._uris: dict[str, str] = {}
         self._sha256: dict[str, str] = {}
         self._rows: list[tuple[Any, ...]] = []
@@ -411,10 +413,11 @@ def import_benchmark(
     with no_garbage_collection():  # rows have no cycles, and looking for some takes a third longer
         importer.read(collector)
         items, counts = collector.kept()
+    source = collector.described or importer
     card = Card(
-        name=options.name or importer.name,
-        about=importer.about,
-        measures=collector.measures or importer.measures,
+        name=options.name or source.name,
+        about=source.about,
+        measures=collector.measures or source.measures,
         made={
             "by": f"tellapart get {importer.name}",
             "files": [_file_facts(file, importer) for file in files],
@@ -422,9 +425,9 @@ def import_benchmark(
             **counts,
             "options": options.for_card(),
         },
-        licence=importer.licence,
-        citation=importer.citation,
-        verified=collector.verified or importer.verified,
+        licence=source.licence,
+        citation=source.citation,
+        verified=collector.verified or source.verified,
     )
     return make_benchmark(
         card, collector.root, items, collector.images, problems=collector.problems
