@@ -21,6 +21,7 @@ from tellapart.audits.guessers import capital_first, edge_space, final_stop
 from tellapart.audits.regression import CAPTIONS, IMAGES, contrasts
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.benchmark.table import ItemTable, Pattern
+from tellapart.corpus.coco import plain_id
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, UnknownName
@@ -30,7 +31,6 @@ from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
 
 EXAMPLES = 3
-COCO = re.compile(r"(?:COCO_)?(?:train|val|test)\d{4}_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +181,6 @@ def _unverified(benchmark: Benchmark) -> Finding:
 
 
 # Overlap: images that are also in another corpus or benchmark.
-
-
-def plain_id(image_id: str) -> str:
-    """An image's id without folder, ending, split name and leading zeros.
-
-    COCO numbers its images through over all splits, so `COCO_val2014_000000000139.jpg`,
-    `000000000139.jpg` and `139` are one image.
-
-    >>> plain_id("val2014/COCO_val2014_000000000139.jpg"), plain_id("139"), plain_id("a/dog_01.png")
-    ('139', '139', 'dog_01')
-    """
-    name = re.sub(r"\.(jpe?g|png|webp|gif|bmp|tiff?)$", "", image_id.rpartition("/")[2], flags=re.I)
-    name = COCO.sub("", name)
-    return (name.lstrip("0") or "0") if name.isdecimal() else name
 
 
 def open_other(where: Path | str) -> Corpus | Benchmark:

@@ -21,6 +21,8 @@ USUAL_PREFIXES = ("", "COCO_val2014_", "COCO_train2014_")
 LONGEST_ID = 18
 """Digits of an image id; COCO's have six."""
 COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg", re.IGNORECASE)
+SPLIT_PREFIX = re.compile(r"(?:COCO_)?(?:train|val|test)\d{4}_")
+PICTURE_SUFFIX = re.compile(r"\.(jpe?g|png|webp|gif|bmp|tiff?)$", re.IGNORECASE)
 LARGEST_SIDE = 2**31 - 1
 OBJECT_FORMS = (
     'COCO instances, {"images": [...], "annotations": [...], "categories": [...]}; '
@@ -228,6 +230,20 @@ def coco_id(file_name: str) -> str | None:
     """
     match = COCO_NAME.fullmatch(file_name.rpartition("/")[2])
     return str(int(match.group(1))) if match else None
+
+
+def plain_id(image_id: str) -> str:
+    """An image's id without folder, ending, split name and leading zeros.
+
+    COCO numbers its images through over all splits, so `COCO_val2014_000000000139.jpg`,
+    `000000000139.jpg` and `139` are one image.
+
+    >>> plain_id("val2014/COCO_val2014_000000000139.jpg"), plain_id("139"), plain_id("a/dog_01.png")
+    ('139', '139', 'dog_01')
+    """
+    name = PICTURE_SUFFIX.sub("", image_id.rpartition("/")[2])
+    name = SPLIT_PREFIX.sub("", name)
+    return (name.lstrip("0") or "0") if name.isdecimal() else name
 
 
 def usual_names(file_name: str, image_id: str) -> Iterable[str]:

@@ -90,12 +90,13 @@ class Trigrams:
     windows around it. Counts are sorted arrays of keys rather than dicts: looking a million keys up
     is one call.
 
-    `word` are the words of texts one after the other, text k at starts[k] to starts[k + 1].
+    `word` are the words of texts one after the other, text k at starts[k] to starts[k + 1]. With
+    `between` a word is predicted from the one before it and the one behind it instead.
     """
 
-    def __init__(self, word: AnyInts, starts: AnyInts) -> None:
-        padded, predicted = _padded(np.minimum(word, MOST_WORDS - 1), starts)
-        before, last, now = padded[predicted - 2], padded[predicted - 1], padded[predicted]
+    def __init__(self, word: AnyInts, starts: AnyInts, *, between: bool = False) -> None:
+        self._between = between
+        before, last, now = self._windows(np.minimum(word, MOST_WORDS - 1), starts).T
         nothing = np.zeros(len(now), np.int64)
         self._orders = (
             _Counts(nothing, now),
@@ -121,15 +122,26 @@ class Trigrams:
 
     def mean_log_probabilities(self, word: AnyInts, starts: AnyInts) -> Floats:
         """The mean over the words of each text, its end included, as `NGramModel` has it."""
-        padded, predicted = _padded(np.minimum(word, UNKNOWN), starts)
-        windows = np.stack([padded[predicted - 2], padded[predicted - 1], padded[predicted]], 1)
-        lengths = np.diff(starts)
-        text = np.concatenate(
-            [np.repeat(np.arange(len(lengths)), lengths), np.arange(len(lengths))]
-        )
-        sums = np.bincount(text, self.log_probabilities(windows), len(lengths))
-        means: Floats = sums / (lengths + 1)
+        text, logs = self.text_log_probabilities(word, starts)
+        number = len(starts) - 1
+        means: Floats = np.bincount(text, logs, number) / np.bincount(text, minlength=number)
         return means
+
+    def text_log_probabilities(self, word: AnyInts, starts: AnyInts) -> tuple[AnyInts, Floats]:
+        """The text and the logarithm of each word that is predicted, in no order of texts."""
+        lengths = np.diff(starts)
+        text = np.repeat(np.arange(len(lengths)), lengths)
+        if not self._between:
+            text = np.concatenate([text, np.arange(len(lengths))])
+        return text, self.log_probabilities(self._windows(np.minimum(word, UNKNOWN), starts))
+
+    def _windows(self, word: AnyInts, starts: AnyInts) -> AnyInts:
+        """The two words that each is predicted from, and the word itself, shape (n, 3)."""
+        padded, place = _padded(word, starts)
+        if self._between:
+            place = place[: len(word)]
+            return np.stack([padded[place - 1], padded[place + 1], padded[place]], 1)
+        return np.stack([padded[place - 2], padded[place - 1], padded[place]], 1)
 
 
 def _padded(word: AnyInts, starts: AnyInts) -> tuple[AnyInts, AnyInts]:
