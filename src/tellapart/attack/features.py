@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from scipy.sparse import csr_matrix
 from tellapart.attack.choices import Choices
 from tellapart.attack.statistics import LONGEST, NEARBY, PairCounts, WordCodes, WordStatistics
 from tellapart.text.tfidf import tfidf
-from tellapart.types import Floats, Ints
+from tellapart.types import AnyInts, Floats, Ints
 
 N_GRAMS = "n-grams"
 TOGETHER = "words that go together"
@@ -22,6 +23,7 @@ LIKENESS = "likeness to the other options"
 WORDS = "words"
 ENCODER = "sentence encoder"
 LANGUAGE_MODEL = "language model"
+OTHER_MARKS = re.compile(r"[^\w .,]")
 FAMILIES = (
     N_GRAMS, TOGETHER, FREQUENCY, LENGTH, MARKS, LIKENESS, WORDS, ENCODER, LANGUAGE_MODEL,
 )  # fmt: skip
@@ -92,7 +94,9 @@ def _merged(columns: Sequence[Sequence[Column]]) -> tuple[Floats, tuple[str, ...
 def _counted(codes: WordCodes, statistics: WordStatistics, fold: int) -> list[Column]:
     """Features of texts from counts of other images' captions."""
     columns: list[Column] = []
-    for name, model in zip(("after two words", "between two"), statistics.models(fold), strict=True):
+    for name, model in zip(
+        ("after two words", "between two"), statistics.models(fold), strict=True
+    ):
         text, logs = model.text_log_probabilities(codes.word, codes.starts)
         columns += _reduced(f"{name}: log-probability", N_GRAMS, text, logs, len(codes))
     ordered = {
@@ -109,8 +113,8 @@ def _counted(codes: WordCodes, statistics: WordStatistics, fold: int) -> list[Co
         columns += _paired(name, TOGETHER, codes, counts, range(1, LONGEST), fold, ordered=False)
     frequency = statistics.frequency(fold)[codes.word]
     columns += _reduced("log-frequency", FREQUENCY, codes.text, frequency, len(codes))
-    unknown = codes.word == len(statistics.source.vocabulary)
-    columns.append(("unknown words", FREQUENCY, np.bincount(codes.text, unknown, len(codes))))
+    unknown = (codes.word == len(statistics.source.vocabulary)).astype(float)
+    columns.append(("unknown words", FREQUENCY, _sums(codes.text, unknown, len(codes))))
     return columns
 
 
@@ -126,17 +130,15 @@ def _paired(
 ) -> list[Column]:
     texts, logs = [np.zeros(0, np.int64)], [np.zeros(0)]
     for text, first, second in codes.pairs(gaps):
-        if not ordered:
-            apart = first != second
-            text, first, second = text[apart], first[apart], second[apart]
-        texts.append(text)
-        logs.append(counts.surprise(first, second, fold))
+        apart = np.full(len(text), True) if ordered else first != second
+        texts.append(text[apart])
+        logs.append(counts.surprise(first[apart], second[apart], fold))
     return _reduced(name, family, np.concatenate(texts), np.concatenate(logs), len(codes))
 
 
-def _reduced(name: str, family: str, text: Ints, values: Floats, number: int) -> list[Column]:
+def _reduced(name: str, family: str, text: AnyInts, values: Floats, number: int) -> list[Column]:
     """Sum, mean and the least of some values by text; 0 where there are none."""
-    sums = np.bincount(text, values, number)
+    sums = _sums(text, values, number)
     times = np.bincount(text, minlength=number)
     order = np.argsort(text, kind="stable")
     least = np.zeros(number)
@@ -151,6 +153,11 @@ def _reduced(name: str, family: str, text: Ints, values: Floats, number: int) ->
     ]
 
 
+def _sums(text: AnyInts, values: Floats, number: int) -> Floats:
+    sums: Floats = np.bincount(text, values, number).astype(float)
+    return sums
+
+
 def _form(choices: Choices) -> list[Column]:
     """Length, marks and capitals of each option, as its text is stored."""
     texts = choices.texts
@@ -159,7 +166,7 @@ def _form(choices: Choices) -> list[Column]:
         ("words", LENGTH, [len(text.split()) for text in texts]),
         ("final stop", MARKS, [text.rstrip().endswith(".") for text in texts]),
         ("commas", MARKS, [text.count(",") for text in texts]),
-        ("other marks", MARKS, [sum(not c.isalnum() and c not in " .," for c in text) for text in texts]),
+        ("other marks", MARKS, [len(OTHER_MARKS.findall(text)) for text in texts]),
         ("capitals", MARKS, [sum(c.isupper() for c in text) for text in texts]),
         ("first letter is a capital", MARKS, [text[:1].isupper() for text in texts]),
         ("white space at its ends", MARKS, [text != text.strip() for text in texts]),
@@ -171,9 +178,7 @@ def _form(choices: Choices) -> list[Column]:
     ]
 
 
-def _likeness(
-    choices: Choices, codes: WordCodes, statistics: WordStatistics
-) -> list[list[Column]]:
+def _likeness(choices: Choices, codes: WordCodes, statistics: WordStatistics) -> list[list[Column]]:
     """How near each option is to the others, and what its own words and theirs have in common.
 
     Of two options each is as near to the other, so that only the words that they do not share can
@@ -195,9 +200,9 @@ def _likeness(
     others.data -= 1
     total = np.asarray(others.sum(axis=1)).ravel()
     words = np.maximum(np.diff(present.indptr), 1)
-    own = words - np.diff(others.tocsr().indptr)
+    others = others.tocsr()
     others.eliminate_zeros()
-    own = words - np.diff(others.tocsr().indptr)
+    own = words - np.diff(others.indptr)
     count = (choices.sizes - 1)[choices.choice]
     return [
         [

@@ -7,7 +7,6 @@ another corpus or benchmark, and FOIL's own two rules held against a corpus.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,0 +1,226 @@
+"""Fair parts of candidates: what is kept tells nothing to a model that does not look.
+
+Candidates are pairs of a true text and a false one. One that puts `cat` where `dog` is true is
+matched with one that puts `dog` where `cat` is true, in a place where attackers find the two words
+as likely: a twin, of which the opposite is true. Attackers are fitted on what is kept, and it is
+matched again by all that they have said, for several rounds. This is matching on the propensity
+score (Rosenbaum & Rubin 1983): given what attackers make of a text, either word is true as often.
+Scores come from models that were fitted on other groups of images (cross-fitted), with statistics
+of the whole source and of its halves, so that what is kept does not hang on the luck of counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from tellapart import seeds
+from tellapart.attack.choices import Choices
+from tellapart.attack.features import Features
+from tellapart.attack.logit import Design, fit
+from tellapart.attack.trees import fit_trees, tree_input, trees_installed
+from tellapart.types import Bools, Floats, Ints, Progress, silent
+
+ROUNDS = 3
+CALIPER = 0.3
+"""How far apart the log-odds of twins may be, by each attacker of each round."""
+NEIGHBOURS = 24
+PASSES = 4
+FOLDS = 5
+BETWEEN_PAIRS = (
+    "log-frequency, sum",
+    "characters",
+    "words",
+    "after two words: log-probability, sum",
+)
+"""What else must be opposite where twins are of different words: by these a pair can be known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs to choose from, each a choice of two options, the right one first.
+
+    `source` is the caption that each is made from, of which one is kept at most. `edit` are the two
+    words (or what else is exchanged), whichever is true; `forward` says which of them it is.
+    Candidates of one `edit` are of one kind.
+    """
+
+    choices: Choices
+    source: Ints
+    edit: Ints
+    forward: Bools
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FairPart:
+    """Which candidates are kept; what attackers got of those of each round."""
+
+    kept: Bools
+    rounds: tuple[dict[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FairRecipe:
+    """How a fair part is chosen."""
+
+    rounds: int = ROUNDS
+    caliper: float = CALIPER
+    seed: int = 0
+    between_edits: bool = True
+    lean: float = 0.0
+
+
+def fair_part(
+    candidates: Candidates,
+    features: Sequence[Features],
+    recipe: FairRecipe,
+    progress: Progress = silent,
+) -> FairPart:
+    """Choose candidates that attackers cannot tell; `features` are by several statistics."""
+    kept = one_of_each(candidates, recipe.seed)
+    scores = np.zeros((len(candidates), 0))
+    told: list[dict[str, float]] = []
+    steps = recipe.rounds * len(features)
+    for number in range(recipe.rounds):
+        for place, own in enumerate(features):
+            seed = seeds.number(recipe.seed, "fair", number, place) % 2**31
+            margins = attackers_margins(candidates.choices, own, kept, seed)
+            scores = np.concatenate([scores, margins], axis=1)
+            progress("fair pairs", number * len(features) + place + 1, steps)
+        told.append(
+            {"kept": int(kept.sum()), "attackers": _right(scores[kept, -margins.shape[1] :])}
+        )
+        kept = matched(candidates, scores, features[0], recipe)
+    return FairPart(kept, tuple(told))
+
+
+def _right(margins: Floats) -> float:
+    """The share of pairs that the better attacker gets right, ties halved."""
+    if not len(margins):
+        return 0.5
+    return float(((np.sign(margins) + 1) / 2).mean(axis=0).max())
+
+
+def one_of_each(candidates: Candidates, seed: int) -> Bools:
+    """One candidate of each source, at random."""
+    lots = seeds.rng(seed, "fair", "first").random(len(candidates))
+    return _first_of_source(candidates.source, np.argsort(lots))
+
+
+def _first_of_source(source: Ints, order: Ints) -> Bools:
+    _, first = np.unique(source[order], return_index=True)
+    chosen = np.zeros(len(source), bool)
+    chosen[order[first]] = True
+    return chosen
+
+
+def attackers_margins(choices: Choices, features: Features, use: Bools, seed: int) -> Floats:
+    """How far each candidate's true text is ahead, by a logit and trees: log-odds, a column each.
+
+    Models are fitted on those in use, and applied to all candidates of other groups.
+    """
+    fold = choices.folds(seed, FOLDS)
+    design = Design.of(features, choices, None)
+    table = tree_input(features, choices) if trees_installed() else None
+    margins = np.zeros((len(choices), 1 if table is None else 2))
+    for number in range(FOLDS):
+        here, fitted_on = fold == number, use & (fold != number)
+        rows = here[choices.choice]
+        if not fitted_on.any() or not here.any():
+            continue
+        own = fit(design, choices, fitted_on).scores(design, choices, rows)
+        margins[here, 0] = own[::2] - own[1::2]
+        if table is not None:
+            model = fit_trees(table, choices, fitted_on, seed)
+            own = model.decision_function(table[rows])
+            margins[here, 1] = (own[::2] - own[1::2]) / 2
+    return margins
+
+
+def matched(
+    candidates: Candidates, scores: Floats, features: Features, recipe: FairRecipe
+) -> Bools:
+    """Twins: of one edit, with the opposite true, and log-odds that nobody can tell apart.
+
+    What has no twin of its own edit is matched within its kind: with a candidate whose log-odds,
+    frequencies and lengths are the opposite, so that what speaks for the truth in one speaks
+    against it in the other.
+    """
+    way = np.where(candidates.forward, 1.0, -1.0)
+    kept = np.zeros(len(candidates), bool)
+    used = np.zeros(int(candidates.source.max(initial=-1)) + 1, bool)
+    scaled = (scores + recipe.lean) / recipe.caliper
+    lots = seeds.rng(recipe.seed, "fair", "lots").random(len(candidates))
+    _match(candidates, candidates.edit, way, scaled * way[:, None], lots, kept, used)
+    if recipe.between_edits:
+        coin = np.where(lots < 0.5, 1.0, -1.0)
+        form = _form(candidates.choices, features)
+        both = np.concatenate([scaled, form], axis=1) * coin[:, None]
+        _match(candidates, candidates.choices.kind, coin, both, lots, kept, used)
+    return kept
+
+
+def _form(choices: Choices, features: Features) -> Floats:
+    """Differences that pairs can be known by, in units of half their spread."""
+    columns = [features.names.index(name) for name in BETWEEN_PAIRS]
+    values = features.dense[:, columns]
+    gaps = values[::2] - values[1::2]
+    spread = gaps.std(axis=0)
+    scaled: Floats = gaps / np.where(spread > 0, spread, 1.0) * 2
+    return scaled
+
+
+def _match(
+    candidates: Candidates,
+    within: Ints,
+    side: Floats,
+    places: Floats,
+    lots: Floats,
+    kept: Bools,
+    used: Bools,
+) -> None:
+    """Mark twins: pairs of both sides whose places differ by less than 1, the nearest first."""
+    for _ in range(PASSES):
+        free = ~used[candidates.source]
+        edges = _edges(within, side, places, free)
+        if not len(edges[0]):
+            return
+        distance, first, second = edges
+        order = np.lexsort((lots[second], lots[first], distance))
+        found = 0
+        source = candidates.source
+        for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True):
+            if not used[source[a]] and not used[source[b]] and source[a] != source[b]:
+                used[source[a]] = used[source[b]] = kept[a] = kept[b] = True
+                found += 1
+        if not found:
+            return
+
+
+def _edges(within: Ints, side: Floats, places: Floats, free: Bools) -> tuple[Floats, Ints, Ints]:
+    """The nearest neighbours across sides: distance (at most 1), and both places."""
+    rows = np.flatnonzero(free)
+    rows = rows[np.argsort(within[rows], kind="stable")]
+    bounds = np.flatnonzero(np.r_[True, within[rows][1:] != within[rows][:-1], True])
+    parts: list[tuple[Floats, Ints, Ints]] = []
+    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        own = rows[begin:end]
+        one, other = own[side[own] > 0], own[side[own] < 0]
+        if not len(one) or not len(other):
+            continue
+        near, which = cKDTree(places[other]).query(
+            places[one], k=min(NEIGHBOURS, len(other)), p=np.inf, distance_upper_bound=1.0
+        )
+        near, which = near.reshape(len(one), -1), which.reshape(len(one), -1)
+        row, column = np.nonzero(np.isfinite(near))
+        parts.append((near[row, column], one[row], other[which[row, column]]))
+    if not parts:
+        return np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    distance, first, second = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return distance, first, second
