@@ -145,7 +145,10 @@ def test_choices_follow_the_grid() -> None:
                 origin=Origin("test"),
             ),
             Item.built(
-                "t", Grid.image_choice(("x", "y"), "which?", (0, 1)), kind="i", origin=Origin("t")
+                "t",
+                Grid.image_choice(("x", "y"), ("which?",), (0, 1)),
+                kind="i",
+                origin=Origin("t"),
             ),
         ]
     )
