@@ -49,6 +49,17 @@ class Picture:
         """The file that holds the picture (or the table that does)."""
         return Path(os.path.normpath(self.root / split_uri(self.image.uri)[0]))
 
+    @property
+    def place(self) -> str:
+        """Where the picture is to be found: its file, or its address elsewhere."""
+        uri = split_uri(self.image.uri)[0]
+        return uri if "://" in uri else str(self.path)
+
+    def is_there(self) -> bool:
+        """Whether its file is on this machine; whether it is whole is not looked at."""
+        # os.path, unlike Path, says no to a name that no disk could hold.
+        return "://" not in self.place and os.path.isfile(self.path)  # noqa: PTH113
+
     def read(self) -> bytes:
         """The picture's bytes as they are stored."""
         uri, fragment = split_uri(self.image.uri)

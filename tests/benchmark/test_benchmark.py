@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -101,6 +102,19 @@ def test_validate_finds_nothing_wrong_with_what_was_built(benchmarks):
     for benchmark in benchmarks.values():
         verdict = ta.validate(benchmark)
         assert verdict.good, str(verdict)
+
+
+def test_validate_sums_up_and_looks_for_pictures_where_it_is_told(world, tmp_path):
+    bench = ta.build("mcic", world, tmp_path / "mcic", ta.BuildOptions(seed=1))
+    moved = replace(bench, root=tmp_path / "elsewhere" / "mcic")
+    verdict = ta.validate(moved)
+    (sort,) = verdict.sorts
+    assert len(verdict.problems) == len(bench.images) == sort.times > 50
+    text = str(verdict)
+    assert f"problem, {sort.times} times:" in text and len(text.splitlines()) < 10
+    assert f"... and {sort.times - 3} more" in text and "to do:" in text
+    assert ta.validate(moved, images=world.root / "images").good
+    assert ta.validate(moved, look=False).good
 
 
 def test_validate_names_missing_changed_and_truncated_pictures(world, tmp_path):

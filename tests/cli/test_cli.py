@@ -253,7 +253,7 @@ def test_skip_bad_carries_on_and_lists_what_was_skipped(tmp_path):
     table = tmp_path / "pictures.csv"
     rows = "".join(f"{k}.jpg,A {w} on the grass.\n" for k, w in enumerate(["dog", "cat", "cow"]))
     table.write_text("image,caption\n" + rows + "d.jpg,\n")
-    done = tellapart("build", "bison", table, tmp_path / "out", "--skip-bad")
+    done = tellapart("build", "bison", table, tmp_path / "out", "--skip-bad", "--no-look")
     assert done.returncode == 0, done.stderr
     assert "skipped: caption" in done.stderr
     assert "3 images" in done.stdout
@@ -262,7 +262,9 @@ def test_skip_bad_carries_on_and_lists_what_was_skipped(tmp_path):
 def test_a_missing_picture_is_named(place, tmp_path):
     table = tmp_path / "pictures.csv"
     table.write_text("image,caption\na.jpg,A red dog.\nb.jpg,A blue cat.\n")
-    assert tellapart("build", "bison", table, tmp_path / "bison").returncode == 0
+    said = fails("build", "bison", table, tmp_path / "bison")
+    assert "none of the 2 pictures of pictures is there" in said and "--no-look" in said
+    assert tellapart("build", "bison", table, tmp_path / "bison", "--no-look").returncode == 0
     said = fails("evaluate", "oracle", "--on", tmp_path / "bison", "--out", tmp_path / "runs")
     assert "is missing" in said and ".jpg" in said and "to do:" in said
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").rglob("run.json"))

@@ -33,7 +33,7 @@ def corpus_file(folder, rows, name="captions.csv"):
     path = folder / name
     table = pl.DataFrame(rows, schema=["image", "caption"], orient="row")
     table.write_csv(path)
-    return path
+    return ta.read_corpus(path)  # read here: there are no pictures
 
 
 def random_rows(images, per_image, seed):

@@ -93,11 +93,27 @@ def captions_file(tmp_path, rows):
     return path
 
 
+ALONE = ta.BuildOptions(look=False)
+"""Captions alone: there are no pictures."""
+
+
+def test_a_build_whose_pictures_are_all_missing_is_an_error(tmp_path):
+    rows = [(f"{a}.jpg", f"A {a} on the grass.") for a in ("dog", "cat", "horse", "sheep", "bird")]
+    path = captions_file(tmp_path, rows)
+    for what in ("bison", "mcic", "negatives"):
+        with pytest.raises(BadInput, match="none of the 5 pictures of captions is there") as caught:
+            ta.build(what, path, tmp_path / what)
+        assert "bird.jpg" in caught.value.where or "dog.jpg" in caught.value.where
+        assert "--images" in caught.value.todo and not (tmp_path / what).exists()
+    (tmp_path / "horse.jpg").write_bytes(b"one is there")
+    assert len(ta.build("mcic", path, tmp_path / "mcic").items) == 5
+
+
 def test_pitfall_19_builders_work_on_any_captions_and_say_that_nobody_verified(tmp_path):
     animals = ["dog", "cat", "horse", "sheep", "bird", "cow"]
     path = captions_file(tmp_path, [(f"{a}.jpg", f"A {a} on the grass.") for a in animals])
-    pairs = ta.build("bison", path, tmp_path / "bison")
-    mcic = ta.build("mcic", path, tmp_path / "mcic")
+    pairs = ta.build("bison", path, tmp_path / "bison", ALONE)
+    mcic = ta.build("mcic", path, tmp_path / "mcic", ALONE)
     assert len(pairs.items) == 10 and len(mcic.items) == 6
     assert (
         pairs.card.verified == "" and "nobody verified" in ta.validate(pairs, look=False).remarks[0]
@@ -108,15 +124,15 @@ def test_too_small_a_corpus_ends_in_a_clear_reason(tmp_path):
     path = captions_file(tmp_path, [("a.jpg", "A dog.")])
     for what in ("bison", "mcic"):
         with pytest.raises(BadInput, match=f"no item came out for {what}"):
-            ta.build(what, path, tmp_path / what)
+            ta.build(what, path, tmp_path / what, ALONE)
 
 
 def test_foil_needs_objects_and_bivlc_needs_scenes(tmp_path):
     path = captions_file(tmp_path, [("a.jpg", "A dog."), ("b.jpg", "A cat.")])
     with pytest.raises(BadInput, match="has no list of objects"):
-        ta.build("foil", path, tmp_path / "foil")
+        ta.build("foil", path, tmp_path / "foil", ALONE)
     with pytest.raises(BadInput, match=r"missing|no scene"):
-        ta.build("bivlc", path, tmp_path / "bivlc")
+        ta.build("bivlc", path, tmp_path / "bivlc", ALONE)
     assert not (tmp_path / "bivlc").exists()
 
 

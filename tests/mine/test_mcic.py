@@ -662,7 +662,7 @@ def test_the_command_prints_the_table_and_leaves_the_card(tmp_path):
 
     path = tmp_path / "captions.csv"
     path.write_text("image,caption\n" + "".join(f"{i},{t}\n" for i, t in zoo(30)))
-    given = ["build", "mcic", str(path), str(tmp_path / "out"), "--vectors", "tf-idf"]
+    given = ["build", "mcic", str(path), str(tmp_path / "out"), "--vectors", "tf-idf", "--no-look"]
     done = CliRunner().invoke(app, [*given, "--lambda", "0.2,0.6", "--split", "a:0.5,b:0.5"])
     assert done.exit_code == 0, done.output
     assert "truth is the most central option" in done.output and "mcic: " in done.output

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadImage, BadInput
@@ -13,6 +15,46 @@ from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
+
+
+NAMED = re.compile(r"\b(item|image|group|id) ('[^']*'|\S+)|\b\d+\b")
+"""What tells two problems of one sort apart."""
+SHOWN = 3
+"""How many problems of a sort are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSort:
+    """Problems that differ only in what they are about: how many, and the first few."""
+
+    times: int
+    examples: tuple[str, ...]
+    todo: str
+
+    def __str__(self) -> str:
+        if self.times == 1:
+            lines = [f"problem: {self.examples[0]}"]
+        else:
+            lines = [f"problem, {self.times:,} times:"]
+            lines += [f"  {example}" for example in self.examples]
+        if self.times > len(self.examples):
+            lines.append(f"  ... and {self.times - len(self.examples):,} more")
+        return "\n".join([*lines, f"  to do:   {self.todo}"] if self.todo else lines)
+
+
+def sorted_problems(problems: Sequence[BadInput]) -> tuple[ProblemSort, ...]:
+    """Problems put together by what they say, the commonest first."""
+    alike: dict[str, list[BadInput]] = {}
+    for problem in problems:
+        alike.setdefault(NAMED.sub(r"\1 ...", problem.what), []).append(problem)
+    ordered = sorted(alike.values(), key=lambda some: -len(some))
+    return tuple(ProblemSort(len(s), tuple(map(_line, s[:SHOWN])), s[0].todo) for s in ordered)
+
+
+def _line(problem: BadInput) -> str:
+    where = f" ({problem.where})" if problem.where else ""
+    allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""
+    return f"{problem.what}{where}{allowed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +68,11 @@ class Validation:
     remarks: tuple[str, ...]
 
     @property
+    def sorts(self) -> tuple[ProblemSort, ...]:
+        """The problems, summed up."""
+        return sorted_problems(self.problems)
+
+    @property
     def good(self) -> bool:
         """Nothing must be mended."""
         return not self.problems
@@ -37,6 +84,7 @@ class Validation:
             "good": self.good,
             "items": self.items,
             "images": self.images,
+            "sorts_of_problem": [asdict(sort) for sort in self.sorts],
             "problems": [problem.parts() for problem in self.problems],
             "remarks": list(self.remarks),
         }
@@ -44,19 +92,23 @@ class Validation:
     def __str__(self) -> str:
         lines = [f"{self.benchmark}: {self.items:,} items, {self.images:,} images"]
         lines += [f"remark: {remark}" for remark in self.remarks]
-        lines += [f"problem: {problem}" for problem in self.problems]
-        lines += ["good" if self.good else f"{len(self.problems):,} problems"]
+        lines += map(str, self.sorts)
+        several = f" of {len(self.sorts)} sorts" if len(self.sorts) > 1 else ""
+        lines += ["good" if self.good else f"{len(self.problems):,} problems{several}"]
         return "\n".join(lines)
 
 
 def validate(
     benchmark: BenchmarkSource,
     *,
-    look: Annotated[bool, Help("Also open every picture.", alias="--images/--no-images")] = True,
+    look: Annotated[bool, Help("Also open every picture.", alias=" /--no-images")] = True,
+    images: Annotated[Path | None, Help("Folder that holds the pictures, if they moved.")] = None,
     progress: Progress = silent,
 ) -> Validation:
     """Check that a benchmark is whole and that its pictures can be read."""
-    whole = open_benchmark(benchmark)
+    from tellapart.benchmark.image_files import pictures_in
+
+    whole = pictures_in(open_benchmark(benchmark), images)
     problems = _item_problems(whole)
     if look:
         problems += _image_problems(whole, progress)

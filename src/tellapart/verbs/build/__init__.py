@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import signature
 from pathlib import Path
@@ -28,7 +28,8 @@ class BuildOptions:
 
     `verifier` is a model that says whether a caption is true of an image (a score above 0.5):
     `oracle` for the built-in world. Without one the benchmark is marked as not verified.
-    `images` and what follows says how a corpus is read that is given as a path.
+    `images` and what follows says how a corpus is read that is given as a path; with `look` it is
+    an error if none of its pictures is there.
     """
 
     name: Annotated[str, Help("The benchmark's name (default: the builder's).")] = ""
@@ -38,6 +39,7 @@ class BuildOptions:
         str, Help("A model that checks captions, such as oracle (built-in world).")
     ] = ""
     images: Annotated[Path | None, Help("Folder that holds the pictures.", last=True)] = None
+    look: Annotated[bool, Help("Stop if none of the corpus's pictures is there.", last=True)] = True
     objects: Annotated[
         Path | None, Help("File that says which objects each image shows.", last=True)
     ] = None
@@ -98,7 +100,24 @@ def source_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOp
     if options.items is not None and options.items < 1:
         raise BadInput(f"items: {options.items}", allowed="1 or more")
     check_free(Path(out), overwrite=options.overwrite)
-    return open_corpus(corpus, ReadOptions(**{name: getattr(options, name) for name in READING}))
+    source = open_corpus(corpus, ReadOptions(**{name: getattr(options, name) for name in READING}))
+    if options.look and source is not corpus:  # one that was made in Python is known to its maker
+        _check_pictures(source)
+    return source
+
+
+def _check_pictures(corpus: Corpus) -> None:
+    """Raise where no picture is there: nobody can be asked about the items."""
+    if not len(corpus) or any(picture.is_there() for picture in corpus):
+        return
+    first = next(iter(corpus))
+    raise BadInput(
+        f"none of the {len(corpus):,} pictures of {corpus.name} is there",
+        where=f"such as {first.place}",
+        allowed="a corpus with pictures",
+        todo="name the folder that holds them with --images, or build from captions alone with "
+        "--no-look (look=False) and give the pictures later",
+    )
 
 
 def builder_card(
@@ -107,9 +126,15 @@ def builder_card(
     options: BuildOptions,
     how: Mapping[str, Any],
     measures: tuple[str, ...] = ("accuracy",),
+    *,
+    items: Sequence[Item] = (),
 ) -> Card:
-    """The card of a benchmark that was built from a corpus; `how` are the builder's own facts."""
+    """The card of a benchmark that was built from a corpus; `how` are the builder's own facts.
+
+    With the `items` it also says how near their wrong options are.
+    """
     from tellapart.benchmark.benchmark import Card
+    from tellapart.mine.verdict import nearness
 
     return Card(
         name=options.name or builder,
@@ -121,6 +146,7 @@ def builder_card(
             "corpus_about": dict(corpus.about),
             "seed": options.seed,
             **how,
+            "nearness": nearness(corpus, items, options.seed) if items else {},
         },
         verified=f"by the model {options.verifier}" if options.verifier else "",
         skipped=corpus.skipped,
@@ -145,15 +171,22 @@ def save_items(
     return save_portable(benchmark, Path(out), overwrite=overwrite, copy_images=copy_images)
 
 
+def closing(benchmark: Benchmark) -> str:
+    """What was written where, and the verdict on it."""
+    from tellapart.mine.verdict import verdict
+
+    return "\n".join([benchmark_text(benchmark), *(f"  {line}" for line in verdict(benchmark))])
+
+
 def builder_verb(
     function: Callable[..., Benchmark],
     example: str,
     tables: Callable[[Mapping[str, Any]], Iterable[str]] = lambda made: (),
 ) -> Verb:
-    """A builder as a verb: it prints tables of what the card says, and what was written where."""
+    """A builder as a verb: it prints tables of what the card says, and the verdict on it."""
 
     def text(benchmark: Benchmark) -> str:
-        return "\n\n".join([*tables(benchmark.card.made), benchmark_text(benchmark)])
+        return "\n\n".join([*tables(benchmark.card.made), closing(benchmark)])
 
     def notes(benchmark: Benchmark) -> list[str]:
         return skipped_notes(benchmark.card.skipped)

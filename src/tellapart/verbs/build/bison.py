@@ -130,7 +130,7 @@ def bison(
         "statistics": bison_statistics(captions, asked, parser, options.seed, progress),
     }
     items = [one.item(captions, source.name, options.seed) for one in asked]
-    card = builder_card("bison", source, options, how)
+    card = builder_card("bison", source, options, how, items=items)
     return save_items(
         card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
     )
@@ -186,7 +186,8 @@ def _write_for_study(
 
     rows = study_rows(pairs, captions)
     items = [study_item(row, corpus.name, options.seed) for row in rows]
-    card = builder_card("bison", corpus, options, {"pairs": "to annotate", **how})
+    how = {"pairs": "to annotate", **how}
+    card = builder_card("bison", corpus, options, how, items=items)
     facts = {"corpus": corpus.name, "seed": options.seed, "how": how}
     with whole_folder(out, overwrite=options.overwrite) as partial:
         save_items(card, corpus, items, partial, overwrite=True, copy_images=options.copy_images)

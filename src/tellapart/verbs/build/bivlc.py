@@ -82,7 +82,7 @@ def bivlc(
             items.append(_item(source, image_id, name, miss, options.seed))
         how = {"kinds": list(kinds), "images": "drawn from the edited scenes"}
         card = replace(
-            builder_card("bivlc", source, options, how, MEASURES),
+            builder_card("bivlc", source, options, how, MEASURES, items=items),
             verified="by construction: each caption is true of its own scene alone",
         )
         made = make_benchmark(card, source.root, items, images.values())

@@ -58,7 +58,7 @@ def foil(
         "by_supercategory": counts(foils, items),
         "chance": chance(items),
     }
-    card = builder_card("foil", source, options, how, MEASURES)
+    card = builder_card("foil", source, options, how, MEASURES, items=items)
     return save_items(
         card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
     )

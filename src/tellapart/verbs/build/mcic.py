@@ -184,7 +184,7 @@ def _fair_sets(
         "options": "sets of five near captions of five images, asked once for each image",
         "central": central(items),
     }
-    card = builder_card("mcic", corpus, options, how)
+    card = builder_card("mcic", corpus, options, how, items=items)
     return save_items(
         card, corpus, items, out, overwrite=options.overwrite, copy_images=options.copy_images
     )
@@ -216,7 +216,8 @@ def _by_score(
         "guards": asdict(options.guards()),
         "splits": options.split,
     }
-    card = builder_card("mcic", corpus, options, how)
+    items = [one.item for split in splits for one in split.items]
+    card = builder_card("mcic", corpus, options, how, items=items)
     with whole_folder(Path(out), overwrite=options.overwrite) as partial:
         write_splits(splits, card, tuned.trials, corpus, partial, copy_images=options.copy_images)
     return load_benchmark(out)

@@ -14,6 +14,7 @@ from tellapart.verbs.build import (
     OutArgument,
     builder_card,
     builder_verb,
+    closing,
     save_items,
     source_corpus,
 )
@@ -70,7 +71,7 @@ def negatives(
         "refused": result.refusals(),
         **result.about,
     }
-    card = builder_card("negatives", source, options, how)
+    card = builder_card("negatives", source, options, how, items=items)
     built = save_items(
         card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
     )
@@ -91,7 +92,7 @@ def _text(benchmark: Benchmark) -> str:
         reasons = sorted(refused.get(kind, {}).items(), key=lambda pair: -pair[1])
         listed = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
         rows.append((kind, f"{counts.get(kind, 0):,}", listed))
-    return f"{aligned(rows, {0, 2})}\n{benchmark}  ->  {benchmark.root}"
+    return f"{aligned(rows, {0, 2})}\n\n{closing(benchmark)}"
 
 
 VERB = replace(

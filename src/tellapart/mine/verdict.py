@@ -1,0 +1,155 @@
+"""The verdict on a benchmark that was built: are decoys near, can it be guessed, who checked it?
+
+Near is what two captions of one image of the same corpus are to each other; far is what captions of
+two random images are. Cosines are of tf-idf, whatever the builder compared by, so that builders can
+be put side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.corpus.corpus import Corpus
+from tellapart.items import Item
+from tellapart.text.tfidf import tfidf
+
+PAIRS = 2_000
+"""At most this many pairs of texts are compared, at random."""
+NEAR, FAR = 0.5, 0.2
+"""From random captions (0) to captions of one image (1): decoys above are near, below far."""
+CLEARLY = 0.02
+"""So far above chance must a guess be to be worth a warning."""
+TextPair = tuple[str, str]
+
+REMEDIES = {
+    "mcic": "--options fair-sets asks the same captions of each of their images",
+    "negatives": "tellapart refine keeps negatives that text does not give away; --lists-from a "
+    "larger corpus gives rules more to choose from",
+    "foil": "--hardest with a model picks foils that text does not give away",
+}
+"""What to do where a builder's items can be guessed."""
+
+STUDIES = {"bison": "--ask which-image", "mcic": "--as mcic", "foil": "--as foil"}
+"""How people are asked about a builder's items."""
+
+
+def nearness(corpus: Corpus, items: Sequence[Item], seed: int) -> dict[str, Any]:
+    """Mean cosines for the card: of wrong options with right ones, and what to hold them against.
+
+    Empty where nothing can be compared. `same_image` is None where images have one caption each.
+    """
+    rng = seeds.rng(seed, "verdict")
+    by_image = corpus.texts_by_image
+    decoys = list(_decoys(_drawn(items, rng), by_image))
+    images = _drawn(list(by_image), rng)
+    if not decoys or len(images) < 2:
+        return {}
+    whole = len(items[0].captions) == 1
+    own = [halves for name in images if (halves := _halves(by_image[name], whole))]
+    other = [_text(by_image[name], whole) for name in images]
+    pairs = {"decoys": decoys, "same_image": own, "random": _neighbours(other)}
+    texts = [text for some in pairs.values() for pair in some for text in pair]
+    vectors = tfidf(texts)
+    cosines = np.asarray(vectors[::2].multiply(vectors[1::2]).sum(axis=1)).ravel()
+    parts = np.split(cosines, np.cumsum([len(some) for some in pairs.values()])[:-1])
+    means = [round(float(part.mean()), 3) if len(part) else None for part in parts]
+    return {"by": "cosine of tf-idf", **dict(zip(pairs, means, strict=True))}
+
+
+def _drawn(some: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    """At most `PAIRS` of them, in a random order."""
+    return [some[k] for k in rng.permutation(len(some))[:PAIRS].tolist()]
+
+
+def _decoys(items: Sequence[Item], by_image: Mapping[str, Sequence[str]]) -> Iterator[TextPair]:
+    """A right option of each item with a wrong one; images stand for all of their captions."""
+    for item in items:
+        for i, j in sorted(item.true):
+            wrong = [k for k in range(len(item.captions)) if (i, k) not in item.true]
+            others = [k for k in range(len(item.images)) if (k, j) not in item.true]
+            if wrong:
+                yield item.captions[j], item.captions[wrong[0]]
+                break
+            known = [by_image.get(item.images[k], ()) for k in (i, *others[:1])]
+            if others and all(known):
+                yield _text(known[0], True), _text(known[1], True)
+                break
+
+
+def _text(captions: Sequence[str], whole: bool) -> str:
+    return " ".join(captions) if whole else captions[0]
+
+
+def _halves(captions: Sequence[str], whole: bool) -> TextPair | None:
+    """Two captions of an image, or all of them in two halves; None where there is one."""
+    if len(captions) < 2:
+        return None
+    half = len(captions) // 2 if whole else 1
+    return _text(captions[:half], whole), _text(captions[half:], whole)
+
+
+def _neighbours(texts: Sequence[str]) -> list[TextPair]:
+    """Each with the next: they stand in a random order."""
+    return list(pairwise(texts))
+
+
+def verdict(benchmark: Benchmark) -> list[str]:
+    """The lines that close a build, each with what to do about it."""
+    builder = str(benchmark.card.made.get("by", "")).rpartition(" ")[2]
+    lines = [
+        *_near_lines(benchmark.card.made.get("nearness") or {}),
+        *_guess_lines(benchmark, builder),
+        *_picture_lines(benchmark),
+    ]
+    verified = benchmark.card.verified or (
+        "by nobody; people can do it with: tellapart study create "
+        f"{benchmark.root} STUDY {STUDIES.get(builder, '--ask choose-caption')}"
+    )
+    return [*lines, f"verified: {verified}"]
+
+
+def _near_lines(near: Mapping[str, Any]) -> Iterator[str]:
+    if not near:
+        return
+    decoys, same, random = near["decoys"], near["same_image"], near["random"]
+    told = f"cosine {decoys:.2f}; captions of two random images {random:.2f}"
+    if same is None or same <= random:
+        yield f"decoys: {told}"
+        return
+    place = (decoys - random) / (same - random)
+    word = "near" if place >= NEAR else "far" if place < FAR else "neither near nor far"
+    advice = "" if place >= NEAR else "; more photographs would bring nearer ones"
+    yield f"decoys are {word}: {told}, of one image {same:.2f}{advice}"
+
+
+def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
+    """What text alone gives away, where somebody has measured it."""
+    card = benchmark.card
+    known = getattr(card, "text_alone", None) or card.made.get("text_alone")
+    if not known:
+        yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
+        return
+    value, low, high, chance = (float(known[name]) for name in ("value", "low", "high", "chance"))
+    interval = f"{100 * low:.1f} - {100 * high:.1f}"
+    told = f"{100 * value:.1f}% ({interval}, chance {100 * chance:.1f}%) by {known['attacker']}"
+    if low > chance + CLEARLY:
+        remedy = REMEDIES.get(builder, "tellapart audit says by what")
+        yield f"guessable from the text alone: {told}; {remedy}"
+    else:
+        yield f"hardly guessable from the text alone: {told}"
+
+
+def _picture_lines(benchmark: Benchmark) -> Iterator[str]:
+    images = list(benchmark.images)
+    missing = sum(not benchmark.picture(name).is_there() for name in images)
+    if missing:
+        yield (
+            f"pictures: {missing:,} of {len(images):,} are not there; name their folder with "
+            "--images when it is evaluated"
+        )
