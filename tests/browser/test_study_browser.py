@@ -137,12 +137,10 @@ def serve(tmp_path: Path, sources: dict[str, Benchmark]) -> Iterator[Callable[..
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         source = more.pop("source", None) or sources[SOURCES[ask]]
-        write_study(
-            source,
-            tmp_path / ask,
-            StudySetup((Stage(ask, ask, at_most=20, **more),), training=training),
-        )
-        running.append(Served(tmp_path / ask, port))
+        folder = tmp_path / more.pop("name", ask)
+        setup = StudySetup((Stage(ask, ask, at_most=20, **more),), training=training)
+        write_study(source, folder, setup)
+        running.append(Served(folder, port))
         return running[-1]
 
     yield start
@@ -289,6 +287,31 @@ def test_a_phone_shows_the_task_without_sideways_scrolling(browser, serve):
             page.locator("label.option").first.locator(".words").tap()
             send.tap()
             until(lambda served=served: served.answers().height == 1)
+
+
+def test_next_is_in_view_on_a_small_screen_with_five_captions(browser, serve, benchmarks):
+    mcic = benchmarks["mcic"]
+    long = "with a good many more words than most captions have, so that it fills two whole lines"
+    items = [
+        Item.imported(
+            "test", str(k), images=item.images, true=item.true, kind="mcic",
+            captions=tuple(f"{caption.rstrip('.')} {long}." for caption in item.captions),
+            origin=Origin("test"),
+        )
+        for k, item in enumerate(mcic.items)
+    ]  # fmt: skip
+    wordy = make_benchmark(Card("wordy", measures=()), mcic.root, items, mcic.images.values())
+    for source in (mcic, wordy):
+        served = serve("best-of-five", source=source, name=source.name)
+        with opened(browser) as page:
+            begin(page, served)
+            box = page.get_by_role("button", name="Next").bounding_box()
+            assert page.locator(".option").count() == 5
+            assert box["y"] >= 0 and box["y"] + box["height"] <= DESKTOP["height"]
+            assert page.evaluate("scrollY") == 0
+            if source is mcic:
+                last = page.locator(".option").last.bounding_box()
+                assert last["y"] + last["height"] <= box["y"], "all captions are in view, too"
 
 
 def test_pictures_enlarge_and_escape_closes_them(browser, serve):
@@ -508,6 +531,13 @@ def test_the_owner_sees_progress_and_people_and_can_exclude_and_invite(browser, 
         page.get_by_role("button", name="Exclude").wait_for()
         assert page.url == f"{served.url}/owner"
         assert "1 of" in page.locator("#stages").inner_text()
+        judged = served.answers()["item"][0]
+        item = served.study.content.items.by_id[judged]
+        row = page.locator("#items tbody tr").first
+        assert judged in row.inner_text() and item.captions[0] in row.inner_text()
+        picture = row.locator("img").first
+        until(lambda: picture.evaluate("image => image.naturalWidth") > 0)
+        assert row.locator("img").count() == len(item.images)
         assert serious(page) == []
         page.get_by_role("button", name="Exclude").click()
         page.get_by_role("button", name="Take back in").wait_for()

@@ -21,6 +21,10 @@ from tellapart.study.plan import (
     read_plan,
     write_plan,
 )
+from tellapart.verbs.study.create import CreateStudyOptions, create_study
+from tellapart.verbs.study.invite import invite_people
+from tellapart.verbs.study.owner import owner_link
+from tellapart.verbs.study.serve import serve_study
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=60)
 PLAN = StudyPlan("abc", "mine", (Stage("ask", "which-image"),))
@@ -99,6 +103,35 @@ def test_every_recipe_can_be_carried_out(name):
     recipe = find_recipe(name)
     check_plan(StudyPlan("x", "x", recipe.stages, once=recipe.once), name)
     assert recipe.about
+
+
+@pytest.mark.parametrize("name", ["foil", "mcic", "bivlc-baseline"])
+def test_recipes_that_publish_figures_have_checks_and_gold(name, benchmarks, tmp_path):
+    source = benchmarks[name.partition("-")[0]]
+    plain = create_study(source, tmp_path / "plain", CreateStudyOptions(recipe=name))
+    assert all(stage.checks > 0 and not stage.gold for stage in plain.plan.stages)
+    assert any("--gold-from" in note for note in plain.notes())
+    options = CreateStudyOptions(recipe=name, gold_from=source)
+    made = create_study(source, tmp_path / "gold", options)
+    assert all(stage.gold > 0 for stage in made.plan.stages) and not made.notes()
+    none = CreateStudyOptions(recipe=name, checks="0")
+    assert not create_study(source, tmp_path / "none", none).plan.stages[0].checks
+
+
+def test_links_have_the_address_where_the_study_was_served(bench, tmp_path):
+    folder = tmp_path / "study"
+    create_study(bench, folder, CreateStudyOptions(ask="which-image"))
+    before = invite_people(folder).links[0].link
+    assert before.startswith("http://127.0.0.1:8000/#")
+
+    def stop(served):
+        raise KeyboardInterrupt
+
+    serve_study(folder, port=0, public_url="https://study.example.org/", ready=stop)
+    assert invite_people(folder).links[0].link.startswith("https://study.example.org/#")
+    assert owner_link(folder).link.startswith("https://study.example.org/owner#")
+    given = invite_people(folder, public_url="https://other.example.org").links[0].link
+    assert given.startswith("https://other.example.org/#")
 
 
 def test_options_change_a_recipe_for_all_stages_or_for_each(bench, tmp_path):

@@ -206,11 +206,20 @@ def _from_toml(sort: type[T], values: dict[str, Any], where: str) -> T:
 
 @dataclass(frozen=True, slots=True)
 class StudyRecipe:
-    """A study's stages; `once` is what nobody sees twice (see `StudyPlan`)."""
+    """A study's stages; `once` is what nobody sees twice (see `StudyPlan`).
+
+    Recipes whose figures are published as those of people have attention checks, and `gold` items
+    in this share as soon as a benchmark to take them from is named.
+    """
 
     about: str
     stages: tuple[Stage, ...]
     once: str = "item"
+    gold: float = 0.0
+
+
+CHECKED = 0.05
+"""The usual share of attention checks, and of gold items."""
 
 
 RECIPES = {
@@ -223,7 +232,8 @@ RECIPES = {
     ),
     "foil": StudyRecipe(
         "right or wrong, and which word, by three people (Shekhar et al. 2017, section 4)",
-        (Stage("judge", "foil", judgements=3),),
+        (Stage("judge", "foil", judgements=3, checks=CHECKED),),
+        gold=CHECKED,
     ),
     "bivlc": StudyRecipe(
         "the best of four pictures, some twice, then what is ambiguous (Miranda et al. 2024, 3.1)",
@@ -234,12 +244,14 @@ RECIPES = {
     ),
     "bivlc-baseline": StudyRecipe(
         "each of an item's four queries by one person (Miranda et al. 2024, section 4)",
-        (Stage("choose", "choose-both-ways", judgements=1),),
+        (Stage("choose", "choose-both-ways", judgements=1, checks=CHECKED),),
         once="question",
+        gold=CHECKED,
     ),
     "mcic": StudyRecipe(
         "the best of five captions by three people, six items each (Ding et al. 2016, 3.4)",
-        (Stage("best", "best-of-five", judgements=3, at_most=6),),
+        (Stage("best", "best-of-five", judgements=3, at_most=6, checks=0.1),),
+        gold=CHECKED,
     ),
 }
 

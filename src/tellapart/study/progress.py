@@ -118,6 +118,17 @@ def reopen_item(conn: Connection, study: OpenStudy, task: int) -> dict[str, Any]
     return _item_json(conn.execute(mine).one())
 
 
+def picture_of(conn: Connection, study: OpenStudy, task: int, place: int) -> str:
+    """The id of an item's picture, by its place among them."""
+    row = conn.execute(
+        _ROW.where(t.stage.c.study_id == study.plan.id, _T.role == "item", _T.id == task)
+    ).first()
+    images = json.loads(row.matter)["images"] if row is not None else []
+    if place >= len(images):
+        raise UnknownName("picture", f"{task}-{place}", [])
+    return str(images[place])
+
+
 def _item_json(row: Any) -> dict[str, Any]:
     matter = json.loads(row.matter)
     names = ("state", "wanted", "given", "held", "kept", "chosen")
@@ -126,6 +137,8 @@ def _item_json(row: Any) -> dict[str, Any]:
         "stage": row.name,
         "item": matter["item"],
         "question": matter["question"],
+        "pictures": len(matter["images"]),
+        "captions": matter["captions"],
         **{name: getattr(row, name) for name in names},
     }
 

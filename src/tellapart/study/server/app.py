@@ -209,12 +209,12 @@ def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = la
     Requests are not logged: their addresses belong to people.
     """
     listening = _listen(where)
-    ready()
     config = uvicorn.Config(
         make_app(study, where.url), access_log=False, log_level="warning", server_header=False,
         timeout_keep_alive=30, limit_concurrency=AT_ONCE, h11_max_incomplete_event_size=16_384,
     )  # fmt: skip
     try:
+        ready()
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass  # how a server is stopped

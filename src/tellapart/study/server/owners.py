@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from tellapart.study import people, sessions
 from tellapart.study.agreement import COHEN
 from tellapart.study.export import flat_table, judgement_table
-from tellapart.study.progress import crew, look_at_items, read_status, reopen_item
+from tellapart.study.progress import crew, look_at_items, picture_of, read_status, reopen_item
 from tellapart.study.results import agreements, read_record
 from tellapart.study.server.calls import Body, Here, Nothing, Server, TokenBody, json_response
 from tellapart.study.store.database import Job
@@ -25,6 +25,7 @@ T = TypeVar("T")
 router = APIRouter(prefix="/api/owner", tags=["owner"])
 COOKIE = "tellapart-owner"
 WHERE = "/api/owner"
+PICTURE_CACHE = "private, max-age=86400"
 Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
 Code = Annotated[str, Path(pattern=r"^p-[a-z0-9]{8}$")]
 OwnerJob = Callable[[Connection, OpenStudy], T]
@@ -144,6 +145,18 @@ async def items(
     return json_response(
         await owner.read(lambda conn, study: look_at_items(conn, study, stage, state, after))
     )
+
+
+@router.get("/pictures/{task}-{place}")
+async def picture(
+    owner: Owner,
+    task: Annotated[int, Path(ge=1, le=2**53)],
+    place: Annotated[int, Path(ge=0, le=100)],
+) -> Response:
+    """A picture of an item, as people see it."""
+    image = await owner.read(lambda conn, study: picture_of(conn, study, task, place))
+    data = await asyncio.to_thread(owner.server.pictures.read, "item", image)
+    return Response(data, media_type="image/webp", headers={"Cache-Control": PICTURE_CACHE})
 
 
 @router.post("/items/{task}/reopen")

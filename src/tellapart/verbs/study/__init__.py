@@ -19,8 +19,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Folder = Annotated[Path | str, Help("A study's folder.")]
 Database = Annotated[str, Help("postgresql://USER@HOST/NAME (default: SQLite in FOLDER).")]
-PublicUrl = Annotated[str, Help("The address that people know the server by.")]
+PublicUrl = Annotated[
+    str, Help("The address that people know the server by (default: where it was last served).")
+]
 LOCAL_URL = "http://127.0.0.1:8000"
+SERVED = "served.txt"
+"""The file of a study's folder that has the address where it was last served."""
+
+
+def address_of(folder: Path | str, public_url: str) -> str:
+    """The address for links: the one that is given, else where the study was last served."""
+    kept = Path(folder) / SERVED
+    url = public_url or (kept.read_text(encoding="utf-8").strip() if kept.is_file() else LOCAL_URL)
+    return url.rstrip("/")
 
 
 def opened(folder: Path | str, database: str) -> AbstractContextManager[OpenStudy]:

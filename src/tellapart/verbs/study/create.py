@@ -83,10 +83,14 @@ class CreatedStudy:
 
     def notes(self) -> list[str]:
         """What its owner should know."""
-        if not self.missing_pictures:
-            return []
-        missing = f"{self.missing_pictures:,} of {self.pictures:,}"
-        return [f"warning: {missing} pictures are not there yet"]
+        notes = []
+        if self.missing_pictures:
+            missing = f"{self.missing_pictures:,} of {self.pictures:,}"
+            notes.append(f"warning: {missing} pictures are not there yet")
+        if any(stage.checks and not stage.gold for stage in self.plan.stages):
+            notes.append("attention checks are on, gold is not: --gold-from BENCHMARK adds items "
+                         "whose truth is known")  # fmt: skip
+        return notes
 
 
 def create_study(
@@ -125,6 +129,8 @@ def _stages(recipe: StudyRecipe | None, options: CreateStudyOptions) -> tuple[St
     from tellapart.study.plan import each_stage
 
     stages = recipe.stages if recipe else _asked(options)
+    if recipe and options.gold_from:
+        stages = tuple(replace(stage, gold=recipe.gold) for stage in stages)
     changes: list[dict[str, Any]] = [{} for _ in stages]
     for name in (*NUMBERS, *TEXTS):
         text = getattr(options, name)

@@ -8,10 +8,10 @@ from typing import Annotated
 from tellapart.options import Help
 from tellapart.verbs import Verb
 from tellapart.verbs.study import (
-    LOCAL_URL,
     Database,
     Folder,
     PublicUrl,
+    address_of,
     check_installed,
     in_study,
 )
@@ -44,7 +44,7 @@ def invite_people(
     *,
     people: Annotated[int, Help("How many links to make.")] = 1,
     label: Annotated[str, Help("Your own note about these people.")] = "",
-    public_url: PublicUrl = LOCAL_URL,
+    public_url: PublicUrl = "",
     database: Database = "",
 ) -> PersonalLinks:
     """Make personal links; each is shown once, so keep what is printed."""
@@ -52,7 +52,7 @@ def invite_people(
     from tellapart.study.people import invite
 
     invited = in_study(folder, database, lambda conn, study: invite(conn, study, people, label))
-    url = public_url.rstrip("/")
+    url = address_of(folder, public_url)
     return PersonalLinks(tuple(PersonalLink(one.code, f"{url}/#{one.token}") for one in invited))
 
 

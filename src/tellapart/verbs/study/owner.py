@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tellapart.options import Help
 from tellapart.verbs import Verb
-from tellapart.verbs.study import LOCAL_URL, Database, Folder, PublicUrl, opened
+from tellapart.verbs.study import Database, Folder, PublicUrl, address_of, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def owner_link(
     folder: Folder,
     *,
     renew: Annotated[bool, Help("Make a new link: the old one and its sessions end.")] = False,
-    public_url: PublicUrl = LOCAL_URL,
+    public_url: PublicUrl = "",
     database: Database = "",
 ) -> OwnerLink:
     """Show the link to the owner's page, or make a new one in its place."""
@@ -41,7 +41,7 @@ def owner_link(
         if renew:
             keys = renew_owner(Path(folder))
             study.database.submit(lambda conn: end_sessions(conn, study, None)).result()
-    return OwnerLink(f"{public_url.rstrip('/')}/owner#{keys.owner}")
+    return OwnerLink(f"{address_of(folder, public_url)}/owner#{keys.owner}")
 
 
 VERB = Verb(owner_link, example="tellapart study owner my-study --renew")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from tellapart.options import Help
 from tellapart.verbs import Verb
-from tellapart.verbs.study import Database, Folder, opened
+from tellapart.verbs.study import SERVED, Database, Folder, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ServedStudy:
         return {"owner": self.owner, "url": self.url}
 
     def __str__(self) -> str:
-        links = f"tellapart study invite {self.folder} --people 20 --public-url {self.url}"
+        links = f"tellapart study invite {self.folder} --people 20"
         return f"owner's page:      {self.owner}\nannotators' links: {links}"
 
     def notes(self) -> list[str]:
@@ -53,6 +53,7 @@ def serve_study(
     In Python: `ready` is called with what is returned as soon as the server listens.
     """
     with opened(folder, database) as study:
+        from tellapart.files import write_text
         from tellapart.study.server.app import ServerAddress, serve
 
         where = ServerAddress(host, port, public_url)
@@ -60,6 +61,7 @@ def serve_study(
         served = ServedStudy(Path(folder), where.url, owner, where.open_to_others)
 
         def listening() -> None:
+            write_text(Path(folder) / SERVED, f"{where.url}\n")
             ready(served)
             sys.stdout.flush()  # who waits for the links must not wait for a full buffer
 

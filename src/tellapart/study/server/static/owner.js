@@ -129,6 +129,14 @@ function showLinks(links) {
   }, { class: "primary" })));
 }
 
+// An item as people see it: its pictures and captions, and below them its name.
+function look(one) {
+  const pictures = Array.from({ length: one.pictures }, (_, place) => element("img", {
+    src: `/api/owner/pictures/${one.task}-${place}`, alt: `Picture ${place + 1} of ${one.item}`, loading: "lazy" }));
+  return element("div", { class: "item" }, element("div", { class: "thumbnails" }, ...pictures),
+    element("div", {}, ...one.captions.map((text) => element("p", {}, text)), element("code", {}, one.item)));
+}
+
 async function drawItems(stages) {
   const chosen = element("select", { id: "stage" }, ...stages.map((one) => element("option", { value: one.stage }, one.stage)));
   const state = element("select", { id: "state" }, element("option", { value: "closed" }, "finished"),
@@ -137,7 +145,7 @@ async function drawItems(stages) {
   const show = async (after = 0) => {
     const query = new URLSearchParams({ stage: chosen.value, state: state.value, after: String(after) });
     const found = await ask(`items?${query}`);
-    const rows = found.items.map((one) => [one.item, one.question, `${one.given} of ${one.wanted}`,
+    const rows = found.items.map((one) => [look(one), one.question, `${one.given} of ${one.wanted}`,
       one.kept === null ? "–" : one.kept ? "kept" : "dropped", one.chosen ?? "–",
       one.state === "closed" ? button("Open again", async () => {
         await ask(`items/${one.task}/reopen`, {});
