@@ -199,6 +199,30 @@ def winoground() -> list[dict[str, Any]]:
     ]
 
 
+def crepe() -> list[dict[str, Any]]:
+    """CREPE's rows of systematicity: lists as text, and a box."""
+    box = {"x": 1, "y": 2, "width": 30, "height": 40}
+    negatives = {"valid_hard_negs_atom": "['a cat', 'a cow']", "valid_hard_negs_comp": "[]"}
+    return [{"image_id": k, "caption": "a dog", **box, **negatives} for k in range(ROWS)]
+
+
+def eqben() -> dict[str, Any]:
+    """EqBen's annotations of videos: rows further down, captions in lists."""
+    captions = {"caption0": ["a man sits", "he sits"], "caption1": ["a man runs"]}
+    rows = [{"image0": f"v/{k}a.jpg", "image1": f"v/{k}b.jpg", **captions} for k in range(ROWS)]
+    return {"video": {"man": rows}}
+
+
+def naturalbench() -> list[dict[str, Any]]:
+    """NaturalBench's rows: a column a cell says yes or no."""
+    truth = {f"Image_{i}_Question_{j}": "Yes" if i == j else "No" for i in (0, 1) for j in (0, 1)}
+    asked = {"Question_0": "Is it wet?", "Question_1": "Is it dry?", "Question_Type": "yes_no"}
+    return [
+        {"Index": k, "Image_0": f"{k}a.jpg", "Image_1": f"{k}b.jpg", **asked, **truth}
+        for k in range(ROWS)
+    ]
+
+
 def bivlc() -> list[dict[str, Any]]:
     """BiVLC's rows."""
     captions = {"caption": "a red dog", "negative_caption": "a blue dog"}

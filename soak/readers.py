@@ -119,7 +119,13 @@ def _scores(benchmarks: Path) -> Read:
         benchmark = loaded["bison" if path.name.startswith("predictions") else "bivlc"]
         out = path.parent.parent / "out"
         return import_scores(
-            benchmark, path, name="elsewhere", out=out, skip_bad=skip_bad, overwrite=True
+            benchmark,
+            path,
+            name="elsewhere",
+            out=out,
+            order="source",
+            skip_bad=skip_bad,
+            overwrite=True,
         )
 
     return read
@@ -194,6 +200,9 @@ def _published() -> list[Target]:
         "winoground": {
             "a.jsonl": excerpts.lines(wino), "a.parquet": excerpts.parquet(pl.DataFrame(wino)),
         },
+        "crepe": {"a.csv": pl.DataFrame(excerpts.crepe()).write_csv().encode()},
+        "eqben": {"a.json": _json(excerpts.eqben())},
+        "naturalbench": {"a.jsonl": excerpts.lines(excerpts.naturalbench())},
         "bivlc": {
             "a.jsonl": excerpts.lines(bivlc), "a.parquet": excerpts.parquet(pl.DataFrame(bivlc)),
         },
@@ -217,7 +226,18 @@ def _tables(benchmarks: Path) -> Target:
     ]
     wide = [{"item": item.id, **{f"s_{i}_{j}": 0.5 for i, j in cells}} for item in items]
     asked = ("caption@0", "caption@1", "image@0", "image@1")
-    choices = [{"item": item.id, "question": name, "choice": 0} for item in items for name in asked]
+    choices = [
+        {
+            "item": item.id,
+            "question": name,
+            "choice": 0,
+            "trial": trial,
+            "order": [trial, 1 - trial],
+        }
+        for item in items
+        for name in asked
+        for trial in (0, 1)
+    ]
     outcomes = [{"item": item.id, **dict.fromkeys(asked, True)} for item in items]
     predictions = _json(excerpts.predictions())
     return Target("scores", {

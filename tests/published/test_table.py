@@ -53,6 +53,12 @@ def test_a_hugging_face_folder_with_pictures_in_parquet(desk):
     assert bench.picture(item.images[0]).read() == red
 
 
+def test_a_folder_that_datasets_saved_to_disk_says_what_to_do(desk):
+    desk.write("saved/train/data-00000-of-00001.arrow", "x")
+    error = desk.error("table", desk.folder / "saved", **COLUMNS)
+    assert error.startswith("saved holds no file of table") and "to_parquet" in error
+
+
 def test_lists_of_pictures_in_parquet_are_images_of_one_item(desk):
     pictures = [desk.picture(f"{c}.png", colour=c).read_bytes() for c in ("red", "blue")]
     rows = [{"images": [{"bytes": p, "path": None} for p in pictures], "caption": "Red."}]

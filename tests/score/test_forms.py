@@ -63,6 +63,41 @@ def test_outcomes_of_two_by_two_items_give_all_measures(bivlc, tmp_path):
     )
 
 
+OLDER = {"Ipos2T": "text_score_i0", "Ineg2T": "text_score_i1",
+         "Tpos2I": "image_score_c0", "Tneg2I": "image_score_c1"}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [OLDER, {name: f"{name[:4]}_{name[4:]}" for name in OLDER}])
+def test_both_sets_of_names_in_bivlcs_files_are_known_and_spaces_do_not_matter(
+    bivlc, tmp_path, names
+):
+    text = OUTCOMES.replace("A dog.,A cat.", '" A dog. ",A  cat.')
+    for ours, theirs in names.items():
+        text = text.replace(ours, theirs)
+    (tmp_path / "o.csv").write_text(text)
+    run = ta.import_scores(bivlc, tmp_path / "o.csv", name="clip", out=tmp_path / "run")
+    assert values(run) == pytest.approx(EXPECTED)
+
+
+def test_items_with_the_same_captions_are_told_apart_by_picture_and_kind(tmp_path):
+    def item(name: str, image: str, kind: str) -> Item:
+        return Item.imported(
+            "test", name, images=(image,), captions=("A dog.", "A cat."),
+            true=frozenset({(0, 0)}), original=(0, 0), kind=kind, origin=Origin("test"),
+        )  # fmt: skip
+
+    items = [item("a", "1", "swap-object"), item("b", "2", "swap-object"),
+             item("c", "2", "swap-attribute")]  # fmt: skip
+    head = "filename,caption,negative_caption,type,subtype,correct\n"
+    rows = [("000000000002.jpg", "att", 1), ("000000000002.jpg", "obj", 0),
+            ("000000000001.jpg", "obj", 1)]  # fmt: skip
+    lines = [f"{file},A dog.,A cat.,swap,{sort},{right}" for file, sort, right in rows]
+    (tmp_path / "o.csv").write_text(head + "\n".join(lines))
+    run = ta.import_scores(benchmark_of(items), tmp_path / "o.csv", name="x", out=tmp_path / "x")
+    found = dict(run.answers.select("item", "choice").iter_rows())
+    assert found == {"test:a": 0, "test:b": 1, "test:c": 0}
+
+
 def test_the_chance_level_of_outcomes_is_that_of_who_made_them(bivlc, tmp_path):
     (tmp_path / "o.csv").write_text(OUTCOMES)
     for cells, level in ((True, 1 / 6), (False, 1 / 16)):

@@ -227,3 +227,20 @@ def test_rows_that_were_left_out_are_listed_counted_and_in_the_run(files, tmp_pa
     notes = json.loads((tmp_path / "x" / "run.json").read_text())["notes"]
     assert notes["skipped_rows"] == 5 and notes["of_rows"] == 64 and len(notes["skipped"]) == 5
     assert any("has no caption '7'" in line for line in notes["skipped"])
+
+
+def test_a_place_that_is_also_the_name_of_a_picture_is_a_place_once_that_is_said(tmp_path):
+    """COCO's picture 1 is called 1 in every benchmark."""
+    row = {"image": "000000000001.jpg", "negative_image": "n.jpg", "caption": "A dog.",
+           "negative_caption": "A cat.", "type": "replace", "subtype": "obj"}  # fmt: skip
+    (tmp_path / "b.jsonl").write_text(json.dumps(row))
+    for seed in range(4):
+        bench = ta.get("bivlc", tmp_path / "b.jsonl", tmp_path / f"b{seed}",
+                       ta.GetOptions(seed=seed))  # fmt: skip
+        assert "1" in bench.items[0].images
+        scores = [{"item": bench.items[0].id, "image": i, "caption": j, "score": int(i == j)}
+                  for i in (0, 1) for j in (0, 1)]  # fmt: skip
+        (tmp_path / "s.json").write_text(json.dumps(scores))
+        run = ta.import_scores(bench, tmp_path / "s.json", name="x", out=tmp_path / f"x{seed}",
+                               order="source")  # fmt: skip
+        assert values(run)["Group"] == 1.0

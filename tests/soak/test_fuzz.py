@@ -17,7 +17,8 @@ from tellapart.errors import TellapartError
 
 READERS = (
     "coco", "flickr", "csv", "jsonl", "parquet", "native", "folder", "mcic", "bison", "foil",
-    "sugarcrepe", "valse", "aro", "winoground", "bivlc", "benchmark", "scores",
+    "sugarcrepe", "valse", "aro", "winoground", "crepe", "eqben", "naturalbench", "bivlc",
+    "benchmark", "scores",
 )  # fmt: skip
 INPUTS = 150
 

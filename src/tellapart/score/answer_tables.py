@@ -139,12 +139,17 @@ class AnswerTable:
     # Places
 
     def place(self, value: Any, side: Side, item: Item) -> int:
-        """A place in the item, given as such, as an id or as a text (spaces apart)."""
+        """A place in the item, given as such, as an id or as a text (spaces apart).
+
+        A number that is also some image's own name means that one, unless it was said whose places
+        numbers are.
+        """
         things: tuple[str, ...] = getattr(item, side)
         text = str(value)
-        if text in things:
+        is_place = text in map(str, range(len(things)))
+        if text in things and not (is_place and self.order):
             return things.index(text)
-        if text in map(str, range(len(things))):
+        if is_place:
             return self.placed(int(text), side, item)
         trimmed = list(map(collapsed, things))
         if collapsed(text) in trimmed:
@@ -393,5 +398,10 @@ class BisonPredictions(AnswerTable):
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
         """The image that was picked."""
         (question,) = self.asked(item)
-        choice = self.place(row["predicted_image_id"], "images", item)
+        named = str(row["predicted_image_id"])  # an id, never a place
+        if named not in item.images:
+            raise BadInput(
+                f"item {item.id} has no image {named}", allowed=", ".join(map(repr, item.images))
+            )
+        choice = item.images.index(named)
         yield question.id, answer_row(question, choice)

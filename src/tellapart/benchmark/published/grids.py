@@ -170,6 +170,9 @@ class GridReader:
             for name in layout.images
             for place, value in enumerate(listed(row, name, first=False))
         ]
+        for options, noun in ((images, "image"), (captions, "caption")):
+            if not options:
+                raise BadInput(f"{row.title} has no {noun}", allowed="one or more")
         true = _true_cells(row, layout, len(images), captions)
         notes = {"box": box} if box else {}
         notes |= {k: v for name in layout.notes for k, v in _note(row, name).items()}
