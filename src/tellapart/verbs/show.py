@@ -1,25 +1,33 @@
-"""The verb `show`: a benchmark's card and some of its items, as text."""
+"""The verb `show`: a benchmark's card and some of its items, as text or as a page."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.options import Help, Seed
 from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 
 if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
     from tellapart.items import Item
+
+PRINTED, ON_PAGE = 3, 24
+"""How many items are shown unless a number is given."""
 
 CARD_LINES = ("about", "version", "verified", "licence", "citation", "items_sha256", "canary")
 
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The card and a few items; prints itself."""
+    """The card and a few items; prints itself. `page` is the file with the items' pictures."""
 
     card: dict[str, Any]
     items: tuple[Item, ...]
+    page: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -33,6 +41,8 @@ class Showing:
         lines += ["  " + ", ".join(f"{number:,} {what}" for what, number in counts.items())]
         lines += ["  kinds: " + ", ".join(f"{kind} {n:,}" for kind, n in kinds.items())]
         lines += [f"  measured by: {', '.join(self.card['measures'])}"]
+        if self.page is not None:
+            return "\n".join([*lines, f"  {len(self.items):,} items  ->  {self.page}"])
         for item in self.items:
             lines += ["", *item_lines(item)]
         return "\n".join(lines)
@@ -41,17 +51,42 @@ class Showing:
 def show(
     benchmark: BenchmarkSource,
     *,
-    items: Annotated[int, Help("How many items to print.")] = 3,
+    items: Annotated[int | None, Help("How many items to show (default: 3, on a page 24).")] = None,
     seed: Seed = 0,
+    page: Annotated[
+        Path | None, Help("Write a page of items with their pictures to this HTML file.")
+    ] = None,
+    browse: Annotated[
+        bool, Help("Make such a page and open it in the browser.", flag="--open")
+    ] = False,
+    images: Annotated[Path | None, Help("Folder that holds the pictures, if they moved.")] = None,
 ) -> Showing:
     """Print a benchmark's card and some of its items."""
     from tellapart import seeds
     from tellapart.benchmark.benchmark import card_json
+    from tellapart.benchmark.image_files import pictures_in
 
-    whole = open_benchmark(benchmark)
-    number = min(items, len(whole.items))
+    whole = pictures_in(open_benchmark(benchmark), images)
+    wanted = items if items is not None else ON_PAGE if browse or page else PRINTED
+    number = min(wanted, len(whole.items))
     chosen = seeds.rng(seed, "show").choice(len(whole.items), size=number, replace=False)
-    return Showing(card_json(whole), tuple(whole.items[int(k)] for k in sorted(chosen)))
+    shown = tuple(whole.items[int(k)] for k in sorted(chosen))
+    if not browse and page is None:
+        return Showing(card_json(whole), shown)
+    out = page or Path(tempfile.mkdtemp(prefix="tellapart-")) / "items.html"
+    _write_page(whole, shown, out, browse=browse)
+    return Showing(card_json(whole), shown, out)
+
+
+def _write_page(benchmark: Benchmark, items: Sequence[Item], out: Path, *, browse: bool) -> None:
+    import webbrowser
+
+    from tellapart.files import write_text
+    from tellapart.reports.item_page import item_page
+
+    write_text(out, item_page(benchmark, items))
+    if browse:
+        webbrowser.open(out.resolve().as_uri())
 
 
 def item_lines(item: Item) -> list[str]:
@@ -81,4 +116,4 @@ def item_json(item: Item) -> dict[str, Any]:
     }
 
 
-VERB = Verb(show, example="tellapart show my-bison --items 5")
+VERB = Verb(show, example="tellapart show my-bison --open")
