@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format bench soak storybook clean
+.PHONY: demo test check format bench soak figures storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -29,6 +29,9 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 soak: $(VENV)/.dev         ## studies under faults and attack, readers under mutated files (hours)
 	$(PIP) -e ".[soak]"
 	for script in faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
+
+figures: $(VENV)/.dev      ## make the figures in docs/ again
+	$(BIN)/python -P docs/figures.py
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
 	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files --overwrite

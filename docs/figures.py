@@ -1,0 +1,155 @@
+"""Figures in the docs, made again: `make figures`, or `python docs/figures.py [NAME...]`.
+
+A page has a block between `<!-- figures: NAME -->` and `<!-- end -->`; a function here of that name
+makes its text. `tests/test_figures.py` compares. What needs data from elsewhere looks for it at
+`TELLAPART_REAL_DATA` and is left alone where that is not set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import tellapart as ta
+
+DOCS = Path(__file__).parent
+BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+SCENES = 300
+NAMES = {"bison": "BISON", "mcic": "MCIC", "foil": "FOIL", "bivlc": "BiVLC"}
+FOIL = ("accuracy", "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3")
+BIVLC = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
+ORDER = {"bison": ("accuracy",), "mcic": ("accuracy",), "foil": FOIL, "bivlc": BIVLC}
+EXPERT = {"BLEU-1": "32.3", "BLEU-4": "30.8", "ROUGE-L": "32.3", "METEOR": "41.8",
+          "CIDEr-D": "43.9 (as CIDEr)"}  # fmt: skip
+"""Kendall's tau-c as Hessel et al. 2021 print it (CLIPScore, table 1)."""
+
+
+@cache
+def storybook() -> ta.Scores:
+    """The shipped model on four benchmarks of the world's test half; kept for all blocks."""
+    with tempfile.TemporaryDirectory() as place:
+        world = ta.world(Path(place) / "world", scenes=SCENES, part="test")
+        made = [
+            ta.build(
+                name, world, Path(place) / name,
+                ta.BuildOptions(verifier="" if name == "bivlc" else "oracle"),
+            )
+            for name in ORDER
+        ]  # fmt: skip
+        runs = ta.evaluate("storybook", made, Path(place) / "runs")
+        return ta.measure(runs, ties="half", by_kind=True)
+
+
+def table(heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def shown(row: ta.Estimate) -> str:
+    """A score with its interval."""
+    return f"{100 * row.value:.1f} ({100 * row.low:.1f} - {100 * row.high:.1f})"
+
+
+def storybook_scores() -> str:
+    """All benchmarks and measures."""
+
+    def rows() -> Iterator[Sequence[str]]:
+        for name, measures in ORDER.items():
+            for measure in measures:
+                (row,) = storybook().only(benchmark=name, measure=measure, kind="micro").rows
+                chance = f"{100 * row.chance:.1f}"
+                yield NAMES[name], row.shown, shown(row), chance, f"{row.n:,}"
+
+    return table(("benchmark", "measure", "score (95% interval)", "chance", "n"), rows())
+
+
+def by_kind(name: str, measures: Sequence[str], counted: str) -> str:
+    """A row for each kind, a column for each measure."""
+    scores = storybook()
+    kinds = [row.kind for row in scores.only(benchmark=name, measure=counted).rows]
+
+    def rows() -> Iterator[Sequence[str]]:
+        for kind in (kind for kind in kinds if kind not in ("micro", "macro")):
+            found = {row.measure: row for row in scores.only(benchmark=name, kind=kind).rows}
+            yield kind, f"{found[counted].n:,}", *(shown(found[m]) for m in measures)
+
+    return table((f"{NAMES[name]}, kind", "n", *measures), rows())
+
+
+def storybook_bivlc_kinds() -> str:
+    """BiVLC by kind of near miss."""
+    return by_kind("bivlc", ("Group", "I2T", "T2I"), "Group")
+
+
+def storybook_foil_kinds() -> str:
+    """FOIL by supercategory."""
+    return by_kind("foil", ("accuracy", "T1", "T2-content", "T3"), "accuracy")
+
+
+def flickr8k_expert() -> str:
+    """Caption metrics against experts."""
+    folder = real_data() / "flickr8k-judgements"
+    options = ta.CaptionOptions(judgements=folder / "ExpertAnnotations.txt", metrics=tuple(EXPERT))
+    found = ta.captions((), folder / "captions.token.txt", options)
+
+    def rows() -> Iterator[Sequence[str]]:
+        for row in found.judgements:
+            b, c, rho = (f"{100 * x.value:.2f}" for x in (row.tau_b, row.tau_c, row.spearman))
+            interval = f"{100 * (row.tau_c.low or 0):.1f} - {100 * (row.tau_c.high or 0):.1f}"
+            yield row.metric, b, c, interval, EXPERT[row.metric], rho
+
+    heads = ("metric", "tau-b", "tau-c", "95% interval", "published tau-c", "Spearman")
+    return table(heads, rows())
+
+
+class NoData(Exception):
+    """Data from elsewhere are not here."""
+
+
+def real_data() -> Path:
+    """The folder of data from elsewhere."""
+    named = os.environ.get("TELLAPART_REAL_DATA", "")
+    if not named:
+        raise NoData("TELLAPART_REAL_DATA is not set")
+    return Path(named)
+
+
+FIGURES: dict[str, Callable[[], str]] = {
+    "storybook-scores": storybook_scores,
+    "storybook-bivlc-kinds": storybook_bivlc_kinds,
+    "storybook-foil-kinds": storybook_foil_kinds,
+    "flickr8k-expert": flickr8k_expert,
+}
+
+
+def blocks() -> Iterator[tuple[Path, str, str]]:
+    """Every block of the docs: its page, its name, what stands in it."""
+    for page in sorted(DOCS.glob("*.md")):
+        for match in BLOCK.finditer(page.read_text(encoding="utf-8")):
+            yield page, match[2], match[3]
+
+
+def main(wanted: Sequence[str]) -> None:
+    """Write the blocks anew."""
+    for page, name, before in blocks():
+        if wanted and name not in wanted:
+            continue
+        try:
+            after = FIGURES[name]()
+        except NoData as reason:
+            print(f"{page.name}, {name}: left alone ({reason})")
+            continue
+        print(f"{page.name}, {name}: {'as it was' if after == before else 'written anew'}")
+        text = page.read_text(encoding="utf-8")
+        anew = BLOCK.sub(lambda m: m[1] + (after if m[2] == name else m[3]) + m[4], text)  # noqa: B023
+        page.write_text(anew, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

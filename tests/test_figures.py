@@ -1,0 +1,47 @@
+"""Figures in the docs are those that `make figures` makes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.text.coco_scripts import needs_java
+
+PATH = Path(__file__).parent.parent / "docs" / "figures.py"
+spec = importlib.util.spec_from_file_location("docs_figures", PATH)
+figures = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = figures
+spec.loader.exec_module(figures)
+
+BLOCKS = {name: text for _, name, text in figures.blocks()}
+
+
+def test_every_block_has_its_figure_and_every_figure_its_block():
+    assert set(BLOCKS) == set(figures.FIGURES)
+
+
+@pytest.mark.parametrize("name", [name for name in figures.FIGURES if "storybook" in name])
+def test_figures_of_the_shipped_model_are_what_comes_out(name):
+    assert figures.FIGURES[name]() == BLOCKS[name], "run: make figures"
+
+
+@needs_java
+@pytest.mark.skipif("TELLAPART_REAL_DATA" not in os.environ, reason="needs the real data")
+def test_figures_of_data_from_elsewhere_are_what_comes_out():
+    assert figures.FIGURES["flickr8k-expert"]() == BLOCKS["flickr8k-expert"], "run: make figures"
+
+
+def test_a_figure_that_is_stale_is_found_and_written_anew(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- figures: one -->\n| old |\n<!-- end -->\nafter\n")
+    monkeypatch.setattr(figures, "DOCS", tmp_path)
+    monkeypatch.setattr(figures, "FIGURES", {"one": lambda: "| new |\n"})
+    figures.main([])
+    assert "written anew" in capsys.readouterr().out
+    assert page.read_text() == "before\n<!-- figures: one -->\n| new |\n<!-- end -->\nafter\n"
+    figures.main([])
+    assert "as it was" in capsys.readouterr().out
