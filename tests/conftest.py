@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.items import Image, Item, Origin
-from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
 from tests.plugins import forget_plugins, install_plugins
 
 # Workers share the cores: threads of theirs that wait for each other take the time of others. Set
@@ -85,6 +86,17 @@ def run_of(benchmark: Benchmark, grids: dict[str, list[list[float]]]) -> Run:
     ]
     card = RunCard("by-hand", "scorer", benchmark.name, benchmark.sha256)
     return Run(card, benchmark, scores_frame(rows), answers_frame([]))
+
+
+def as_contestants(runs: list[Run], **names: str) -> list[Run]:
+    """Runs saved again under other names, so that a model that never looks competes like others."""
+    made = []
+    for run in runs:
+        name = names.get(run.model.partition("?")[0].replace("-", "_"), run.model)
+        called = replace(run, card=replace(run.card, model=name))
+        folder = run.folder or Path()
+        made.append(run if name == run.model else save_run(called, folder, overwrite=True))
+    return made
 
 
 def choices_of(benchmark: Benchmark, answers: list[tuple[str, str, int | None]]) -> Run:

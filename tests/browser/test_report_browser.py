@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import as_contestants
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import Card, make_benchmark, save_benchmark
@@ -55,7 +56,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     options = ta.BuildOptions(verifier="oracle")
     built = [ta.build(what, corpus, root / what, options) for what in ("bison", "foil", "bivlc")]
     found = ta.evaluate(MODELS, built, root / "runs")
-    return found + ta.evaluate(["chance", "constant"], evil_benchmark(root), root / "runs")
+    found += ta.evaluate(["chance", "constant"], evil_benchmark(root), root / "runs")
+    return as_contestants(found, chance="random", constant="level")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +161,7 @@ def test_kinds_of_other_benchmarks_cannot_be_chosen(page: Any) -> None:
 
 
 def test_the_address_keeps_the_filters(page: Any, gallery: Gallery) -> None:
-    choose(page, benchmark="bivlc", outcome="wrong", model="chance")
+    choose(page, benchmark="bivlc", outcome="wrong", model="random")
     count, address = shown(page), page.url
     assert "benchmark=bivlc" in address
     page.goto("about:blank")
@@ -173,7 +175,7 @@ def test_the_address_keeps_the_filters(page: Any, gallery: Gallery) -> None:
 
 
 def test_nothing_found_says_so(page: Any) -> None:
-    choose(page, benchmark="bison", outcome="right", model="constant")
+    choose(page, benchmark="bison", outcome="right", model="level")
     assert shown(page) == 0
     assert page.locator("#nothing").is_visible()
 

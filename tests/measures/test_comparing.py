@@ -13,7 +13,7 @@ from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 from typer.testing import CliRunner
 
 import tellapart as ta
-from tellapart.benchmark.benchmark import Benchmark
+from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.measures.choice import ACCURACY, ChoiceMeasure
@@ -116,10 +116,10 @@ def test_dropped_ties_leave_the_unit_out_for_both_models():
 def test_joint_outcomes_with_fractions_are_compared():
     items = [grid_item(str(k), 2, 2, {(0, 0), (1, 1)}, original=(0, 0)) for k in range(6)]
     benchmark = benchmark_of(items, ("Group",))
-    constant = named(run_of(benchmark, {str(k): [[1, 1], [1, 1]] for k in range(6)}), "constant")
+    flat = named(run_of(benchmark, {str(k): [[1, 1], [1, 1]] for k in range(6)}), "flat")
     right = {str(k): [[1, 0], [0, 1]] for k in range(3)}
     half = named(run_of(benchmark, right | {str(k): [[0, 1], [1, 0]] for k in range(3, 6)}), "half")
-    pair = one([constant, half], ties="half")
+    pair = one([flat, half], ties="half")
     assert pair.difference == pytest.approx(1 / 6 - 1 / 2)
     assert (pair.won, pair.lost) == (3, 3)
 
@@ -370,7 +370,7 @@ def test_the_verb_prints_text_json_and_latex(benchmarks, tmp_path: Path):
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    assert "oracle is better than chance" in said("--resamples", "500", "--by-kind")
+    assert "points above chance" in said("--resamples", "500", "--by-kind")
     assert json.loads(said("--json", "--measure", "accuracy"))["pairs"][0]["measure"] == "accuracy"
     assert said("--latex").startswith("% needs")
 
@@ -410,3 +410,60 @@ def test_pitfall_16_areas_are_compared_over_groups_not_items(ties):
     seen = auc_difference(*scores, true, np.repeat(group, 2), tie)
     assert (pair.p, pair.error) == pytest.approx((seen.p, seen.error))
     assert pair.error > 1.5 * auc_difference(*scores, true, np.arange(120), tie).error
+
+
+def drawn_runs(*names: str, n: int = 60) -> list[Run]:
+    """Runs with random answers on one benchmark."""
+    rng = np.random.default_rng(3)
+    benchmark = pairs_benchmark(n)
+    return [answered(benchmark, name, list(rng.random(n) < 0.3 + 0.2 * k))
+            for k, name in enumerate(names)]  # fmt: skip
+
+
+def test_a_pair_has_one_p_value_in_any_company():
+    runs = drawn_runs("a", "b", "c")
+    alone = compare(runs[:2]).pairs[0]
+    together = {(p.first, p.second): p for p in compare(runs).pairs}["a", "b"]
+    assert (alone.p, alone.low, alone.high) == (together.p, together.low, together.high)
+    # lines are corrected apart: with them a pair's corrected p stays what it was
+    lined = compare([*drawn_runs("chance?seed=1", "constant"), *runs]).pairs
+    contest = [p for p in lined if not p.against_line]
+    assert [(p.first, p.second, p.p, p.p_holm) for p in contest] == [
+        (p.first, p.second, p.p, p.p_holm) for p in compare(runs).pairs
+    ]
+    assert {(p.first, p.second) for p in lined if p.against_line} == {
+        (model, line) for model in "abc" for line in ("chance?seed=1", "constant")
+    }
+
+
+def test_a_line_is_never_better_but_above_or_below():
+    right, line = drawn_runs("model", "blind", n=200)
+    (pair,) = compare([line, right]).pairs
+    assert (pair.first, pair.second) == ("model", "blind") and pair.difference < 0
+    assert "below blind" in pair.verdict and "better" not in str(compare([line, right]))
+
+
+def test_a_difference_says_how_many_ties_it_rests_on():
+    benchmark = pairs_benchmark(12)
+    tied = {str(k): TIED if k < 8 else RIGHT for k in range(12)}
+    first = named(run_of(benchmark, tied), "first")
+    second = answered(benchmark, "second", [1] * 10 + [0] * 2)
+    pair = one([first, second])
+    assert (pair.won, pair.lost, pair.ties_behind) == (2, 8, 8)
+    assert "8 of the 10 units that differ rest on a tie" in pair.verdict
+    assert pair.verdict in str(compare([first, second]))
+
+
+def test_runs_are_called_the_same_everywhere(tmp_path):
+    bench = save_benchmark(pairs_benchmark(6), tmp_path / "bench")
+    for where in ("old", "new"):
+        for name in ("m", "other"):
+            run = replace(answered(bench, name, [1, 0] * 3), benchmark=bench)
+            save_run(run, tmp_path / where / "bench" / name)
+    paths = [tmp_path / "old", tmp_path / "new"]
+    names = ["m (new)", "m (old)", "other (new)", "other (old)"]
+    assert sorted({row.model for row in measure(paths).rows}) == names
+    assert sorted(ta.outcomes(paths)["model"].unique()) == names
+    assert sorted({n for p in compare(paths).pairs for n in (p.first, p.second)}) == names
+    page = ta.report(paths, tmp_path / "page.html", ta.ReportOptions(gallery=0)).read_text()
+    assert all(name in page for name in names)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.conftest import as_contestants
 
 import tellapart as ta
 from tellapart.benchmark.benchmark import Card, make_benchmark
@@ -44,7 +45,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         ta.build(what, corpus, root / "b" / what, ta.BuildOptions(verifier="oracle"))
         for what in ("bison", "mcic", "foil", "bivlc")
     ]
-    return Made(root, ta.evaluate(MODELS, benchmarks, root / "runs"))
+    runs = ta.evaluate(MODELS, benchmarks, root / "runs")
+    return Made(root, as_contestants(runs, chance="random", chance_chooser="guesser"))
 
 
 def estimate(value: float, low: float, high: float, **more: object) -> Estimate:

@@ -52,7 +52,7 @@ def test_cards_tell_what_is_true(made):
 
 def test_every_model_has_a_letter_and_text_only_the_last(made):
     _, _, gallery = sheets_of(made, 8)
-    assert gallery.models == ("oracle?error=0.2", "chance", "chance-chooser")
+    assert gallery.models == ("oracle?error=0.2", "random", "guesser")
     for card in gallery.cards:
         assert len(card.codes) == 4
         assert [row.label for row in card.rows][-1] == "text-only"

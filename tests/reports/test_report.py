@@ -165,3 +165,64 @@ def test_latex_and_charts_go_where_they_are_asked(made, tmp_path):
     report(made.on("bivlc"), tmp_path / "p.html", options)
     assert (tmp_path / "c" / "bivlc-Group-by-kind.svg").exists()
     assert "Tneg2I" in (tmp_path / "l" / "bivlc.tex").read_text("utf-8")
+
+
+def test_the_page_opens_with_one_chart_the_table_and_three_items(page):
+    summary = page.split('id="summary"')[1].split('id="results"')[0]
+    order = [summary.index(part) for part in (
+        'class="chart"', 'aria-label="Table: models by benchmarks"', 'class="trio"',
+        'class="findings"', "How to read the numbers")]  # fmt: skip
+    assert order == sorted(order)
+    assert summary.count("<svg") == 1
+    for title in ("All models are right", "All models are wrong", "The models are divided"):
+        assert summary.count(f"<h2>{title}</h2>") == 1
+    trio = summary.split('class="trio"')[1].split('class="findings"')[0]
+    assert trio.count('<article class="showcase"') == 3 and trio.count("data-picture") >= 3
+
+
+def test_the_three_items_came_out_as_they_are_called(made):
+    from tellapart.reports.gallery import make_gallery
+    from tellapart.reports.results import StepCounter, measure_runs
+    from tellapart.reports.showcase import showcase
+    from tellapart.types import silent
+
+    steps = StepCounter(0, silent)
+    benchmarks = measure_runs(made.runs, "wrong", False, steps)
+    shown = make_gallery(benchmarks, [[] for _ in benchmarks], steps, showcase(benchmarks)).opening
+    codes = {title: "".join(row.verdict for row in card.rows[:-1]) for title, card in shown}
+    assert codes["All models are right"] == "rrr"
+    assert codes["All models are wrong"] == "www"
+    assert {"r", "w"} <= set(codes["The models are divided"])
+    assert len({card.benchmark for _, card in shown}) == 3
+
+
+def test_lines_stand_apart_and_are_never_the_highest(made, tmp_path):
+    bison = made.on("bison")
+    card = bison[0].card
+    never = [replace(r, card=replace(r.card, model=name)) for r, name in
+             ((bison[0], "constant"), (bison[0], "chance?seed=7"))]  # fmt: skip
+    text = report([*bison[1:], *never], tmp_path / "p.html", ReportOptions(gallery=4)).read_text()
+    assert card.model not in text  # the good answers belong to lines here
+    assert text.count("never looks, ties halved") == 2
+    summary = text.split('class="findings"')[1].split('id="results"')[0]
+    assert "2 models were tested" in text and "The highest accuracy is that of" in summary
+    for line in ("constant", "chance?seed=7"):
+        assert f'that of <b class="model">{line}' not in summary
+    pairs = text.split("Are the differences real?")[1].split("</table>")[0]
+    assert "constant" not in pairs and "chance" not in pairs
+
+
+def test_the_page_and_compare_give_a_pair_the_same_name_and_p(made, tmp_path):
+    runs = made.on("mcic")
+    text = report(runs, tmp_path / "p.html", ReportOptions(gallery=0)).read_text("utf-8")
+    table = text.split("Are the differences real?")[1].split("</table>")[0]
+    for pair in ta.compare(runs, measures=["accuracy"]).pairs:
+        row = next(r for r in table.split("<tr") if pair.first in r and pair.second in r)
+        told = f"{pair.p_holm:.4f}" if pair.p_holm >= 0.0001 else "< 0.0001"
+        assert f"<td>{told}</td>" in row
+
+
+def test_a_report_of_lines_alone_says_so(made, tmp_path):
+    (run,) = ta.evaluate("chance", made.on("bison")[0].benchmark, tmp_path / "runs")
+    text = report(run, tmp_path / "p.html", ReportOptions(gallery=2)).read_text("utf-8")
+    assert "No model was run that looks" in text and "highest accuracy" not in text

@@ -83,4 +83,4 @@ def test_by_kind_has_micro_and_macro_first(made):
 def test_a_model_that_was_run_twice_keeps_both_rows(made):
     runs = made.on("bison")[:1] * 2
     (results,) = measured(runs)
-    assert [e.label for e in results.entries] == ["oracle?error=0.2", "oracle?error=0.2 (run 2)"]
+    assert [e.label for e in results.entries] == [f"oracle?error=0.2 (run {k})" for k in (1, 2)]

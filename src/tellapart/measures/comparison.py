@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tellapart.errors import BadInput
-from tellapart.measures.contestants import labels
+from tellapart.measures.contestants import benchmark_labels, is_reference, labels
 from tellapart.measures.contrast import (
     ROUNDING,
     Couple,
@@ -52,6 +52,8 @@ class ComparedPair:
     left out because one run lacks them. `needed_units` (and clusters) would show a difference of
     this size with 80% power, None where there is none; `detectable` is the smallest difference
     that is shown so with what is there. `by_kind` has the differences on each kind of item.
+    `against_line`: one of the two never looks (see `contestants`); `ties_behind` counts the units
+    won or lost on which one of the two ties.
     """
 
     benchmark: str
@@ -79,6 +81,7 @@ class ComparedPair:
     only_second: int
     first_ties: int
     second_ties: int
+    ties_behind: int
     first_failed: int
     second_failed: int
     test: str
@@ -88,6 +91,7 @@ class ComparedPair:
     needed_clusters: int | None = None
     detectable: float | None = None
     by_kind: dict[str, float] = field(default_factory=dict)
+    against_line: bool = False
 
     @property
     def real(self) -> bool:
@@ -101,12 +105,27 @@ class ComparedPair:
 
     @property
     def verdict(self) -> str:
-        """What the numbers say, in words."""
+        """What the numbers say, in words; a difference with the ties that it rests on."""
+        return self._difference() + self.ties_told
+
+    @property
+    def ties_told(self) -> str:
+        """How many of the units that differ are ties, as the end of a sentence."""
+        if not self.ties_behind:
+            return ""
+        differ = self.won + self.lost
+        return f"; {self.ties_behind:,} of the {differ:,} units that differ rest on a tie"
+
+    def _difference(self) -> str:
+        points = f"{100 * abs(self.difference):.2f} points"
+        if self.real and self.against_line:
+            side = "above" if self.difference > 0 else "below"
+            return f"{self.first} is {points} {side} {self.second}"
         if self.real:
             winner, loser = self.first, self.second
             if self.difference < 0:
                 winner, loser = loser, winner
-            return f"{winner} is better than {loser} by {100 * abs(self.difference):.2f} points"
+            return f"{winner} is better than {loser} by {points}"
         start = f"{self.first} and {self.second}: not to be told from noise"
         if not self.won and not self.lost:
             return f"{start}: the same on every unit"
@@ -115,7 +134,7 @@ class ComparedPair:
         if self.needed_units is None or 2.0 ** (1 - self.differing) > MARKS[-1][0]:
             return f"{start}: they differ in {self.differing} groups, too few for any test"
         return (
-            f"{start}; to see a difference of {100 * abs(self.difference):.2f} points takes about "
+            f"{start}; to see a difference of {points} takes about "
             f"{self.needed_units:,} units in {self.needed_clusters:,} groups, "
             f"here are {self.n:,} in {self.clusters:,}"
         )
@@ -181,11 +200,12 @@ class Comparison:
 
     def __str__(self) -> str:
         blocks = []
-        for (benchmark, measure, kind), rows in groupby(
-            self.pairs, lambda p: (p.benchmark, p.measure, p.kind)
+        for (benchmark, measure, kind, line), rows in groupby(
+            self.pairs, lambda p: (p.benchmark, p.measure, p.kind, p.against_line)
         ):
             pairs = list(rows)
-            title = f"{benchmark}, {measure}, {kind} (ties: {pairs[0].tie_rule})"
+            against = ", against lines that need no picture" if line else ""
+            title = f"{benchmark}, {measure}, {kind} (ties: {pairs[0].tie_rule}){against}"
             table = aligned([_HEADS, *(_cells(pair) for pair in pairs)], {0, 1, 6})
             words = [f"  {pair.verdict}{_kinds(pair)}" for pair in pairs]
             blocks.append("\n".join([title, table, *words]))
@@ -276,13 +296,16 @@ def compare_runs(
     resamples: int = DRAWS,
     permutations: int = DRAWS,
     seed: int = 0,
+    names: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare every two runs of each benchmark, measure by measure, on what both cover.
 
     The interval of a difference is a paired bootstrap over clusters (groups of items that share
     images), the test flips signs over clusters, and Holm's correction goes over all pairs of a
     benchmark and measure. `by_kind` adds the macro average and each kind of item, corrected over
-    pairs and kinds together.
+    pairs and kinds together. Pairs with a model that never looks are corrected apart from those of
+    contestants, so that a pair has the same p-value with and without such lines. `names` says what
+    the runs are called, where they are some of more runs (see `contestants.labels`).
     """
     rule = check_rule(ties)
     if min(resamples, permutations) < 1:
@@ -292,17 +315,20 @@ def compare_runs(
         )
     pairs: list[ComparedPair] = []
     remarks: list[str] = []
-    by_benchmark: dict[str, list[Run]] = {}
-    for run in runs:
-        by_benchmark.setdefault(run.benchmark.sha256, []).append(run)
-    for sha256, together in by_benchmark.items():
+    by_benchmark: dict[str, list[tuple[Run, str, str]]] = {}
+    every = zip(runs, names or labels(runs), benchmark_labels(runs), strict=True)
+    for row in sorted(every, key=lambda row: is_reference(row[0].model)):
+        by_benchmark.setdefault(row[0].benchmark.sha256, []).append(row)
+    for sha256, rows in by_benchmark.items():
+        together, told = [run for run, *_ in rows], [label for _, label, _ in rows]
         if len(together) < 2:
             remarks.append(f"{together[0]}: alone on its benchmark, nothing to compare it with")
             continue
         for measure in measures_of(together[0], measures):
             draws = RandomDraws(resamples, permutations, seed, (sha256, measure.name))
             places, units = paired_units(together, measure, rule)
-            comparer = _Comparer(together, measure, rule, draws, places, units)
+            benchmark = rows[0][2]
+            comparer = _Comparer(together, told, benchmark, measure, rule, draws, places, units)
             pairs += comparer.pairs(by_kind)
             remarks += comparer.remarks(by_kind)
     if not pairs:
@@ -320,6 +346,8 @@ class _Comparer:
     """All pairs of one benchmark's runs by one measure; `places`: the runs that it applies to."""
 
     runs: Sequence[Run]
+    names: Sequence[str]
+    benchmark: str
     measure: Measure
     ties: TieRule
     draws: RandomDraws
@@ -333,23 +361,36 @@ class _Comparer:
         return [couple for couple in every if self.units.kept(couple).any()]
 
     def pairs(self, by_kind: bool) -> list[ComparedPair]:
-        """All runs against each other, corrected for one another; then kind by kind."""
+        """Contestants against each other, then against lines; each time also kind by kind."""
+        by_lines: dict[int, list[Couple]] = {0: [], 1: [], 2: []}
+        for couple in self.couples:
+            by_lines[self._lines(couple)].append(couple)
+        found = self._family(by_lines[0], by_kind) + self._family(by_lines[1], by_kind)
+        return found or self._family(by_lines[2], by_kind)  # two lines: only if nothing else is
+
+    def _lines(self, couple: Couple) -> int:
+        return sum(is_reference(self.runs[self.places[k]].model) for k in couple)
+
+    def _family(self, couples: list[Couple], by_kind: bool) -> list[ComparedPair]:
+        """Some pairs, corrected for one another; then kind by kind."""
         units = self.units
         everything = np.ones(len(units.kind), dtype=bool)
-        own = [self._own_contrast(couple) for couple in self.couples]
+        own = [self._own_contrast(couple) for couple in couples]
         found = [contrast for contrast in own if contrast is not None]
         if found:
-            return corrected(self._rows("micro", everything, self.couples, found))
-        overall = corrected(self._compared("micro", everything))
+            return corrected(self._rows("micro", everything, couples, found))
+        overall = corrected(self._compared("micro", everything, couples))
         if not by_kind or len(units.kinds) < 2:
             return overall
-        finer = self._compared("macro", everything, 1 + len(units.kinds))
+        finer = self._compared("macro", everything, couples, 1 + len(units.kinds))
         for code, kind in enumerate(units.kinds):
-            finer += self._compared(kind, units.kind == code, 1 + len(units.kinds))
+            finer += self._compared(kind, units.kind == code, couples, 1 + len(units.kinds))
         return overall + corrected(finer)
 
-    def _compared(self, kind: str, wanted: Bools, families: int = 1) -> list[ComparedPair]:
-        couples = [c for c in self.couples if (self.units.kept(c) & wanted).any()]
+    def _compared(
+        self, kind: str, wanted: Bools, among: list[Couple], families: int = 1
+    ) -> list[ComparedPair]:
+        couples = [c for c in among if (self.units.kept(c) & wanted).any()]
         if not couples:
             return []
         draws = replace(
@@ -371,11 +412,11 @@ class _Comparer:
     def _rows(
         self, kind: str, wanted: Bools, couples: list[Couple], found: list[Contrast]
     ) -> list[ComparedPair]:
-        names = labels(self.runs)
+        names = self.names
         spans = kind in ("micro", "macro") and self.measure.by_item
         return [
             ComparedPair(
-                benchmark=self.runs[0].benchmark.name,
+                benchmark=self.benchmark,
                 measure=self.measure.name,
                 kind=kind,
                 first=names[self.places[couple[0]]],
@@ -383,6 +424,7 @@ class _Comparer:
                 tie_rule=self.ties,
                 p_holm=contrast.p,
                 by_kind=kind_differences(self.measure, self.units, couple) if spans else {},
+                against_line=self._lines(couple) > 0,
                 **asdict(contrast),
                 **asdict(tally(self.units, couple, wanted)),
             )
@@ -395,7 +437,7 @@ class _Comparer:
 
     def remarks(self, by_kind: bool) -> Iterator[str]:
         """What a reader must know beside the numbers."""
-        names = labels(self.runs)
+        names = self.names
         for place, name in enumerate(names):
             if place not in self.places:
                 yield f"{self.measure.name} does not apply to {name}"

@@ -36,6 +36,15 @@ def labels(runs: Sequence[Run]) -> list[str]:
     return made
 
 
+def benchmark_labels(runs: Sequence[Run]) -> list[str]:
+    """What the runs' benchmarks are called: versions of one name are told apart by their hash."""
+    versions: dict[str, set[str]] = {}
+    for run in runs:
+        versions.setdefault(run.benchmark.name, set()).add(run.benchmark.sha256)
+    names = ((run.benchmark.name, run.benchmark.sha256[:8]) for run in runs)
+    return [f"{name} ({short})" if len(versions[name]) > 1 else name for name, short in names]
+
+
 def _told_apart(runs: Sequence[Run]) -> list[str]:
     """A name for each run of one model, different for all runs of one benchmark."""
     paths = [run.folder.resolve().parts if run.folder else () for run in runs]

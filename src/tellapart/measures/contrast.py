@@ -69,7 +69,10 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class UnitTally:
-    """Every unit accounted for: won, lost or level, tied, failed, or covered by one run only."""
+    """Every unit accounted for: won, lost or level, tied, failed, or covered by one run only.
+
+    `ties_behind` are the units won or lost on which one of the two ties.
+    """
 
     won: int
     lost: int
@@ -79,6 +82,7 @@ class UnitTally:
     only_second: int
     first_ties: int
     second_ties: int
+    ties_behind: int
     first_failed: int
     second_failed: int
 
@@ -137,6 +141,7 @@ def tally(units: Units, pair: tuple[int, int], wanted: Bools) -> UnitTally:
     kept, both = units.kept(pair) & wanted, units.shared(pair) & wanted
     gap = units.gap(pair, kept)
     won, lost = int((gap > ROUNDING).sum()), int((gap < -ROUNDING).sum())
+    tied = units.tied[kept][:, pair].any(axis=1)
     return UnitTally(
         won=won,
         lost=lost,
@@ -146,6 +151,7 @@ def tally(units: Units, pair: tuple[int, int], wanted: Bools) -> UnitTally:
         only_second=int((wanted & units.covered[:, b] & ~units.covered[:, a]).sum()),
         first_ties=int(units.tied[both, a].sum()),
         second_ties=int(units.tied[both, b].sum()),
+        ties_behind=int((tied & (np.abs(gap) > ROUNDING)).sum()),
         first_failed=int(units.failed[both, a].sum()),
         second_failed=int(units.failed[both, b].sum()),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,17 @@ import polars as pl
 from tellapart import registry, seeds
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.errors import BadInput
-from tellapart.measures.contestants import is_reference, labels
+from tellapart.measures.contestants import benchmark_labels, is_reference, labels
 from tellapart.measures.item_columns import Breakdown, breakdown
 from tellapart.measures.measure import Measure, Outcomes, Resampling
+from tellapart.measures.overview import (
+    Overview,
+    ReferenceLine,
+    chance_lines,
+    overview_of,
+    reference_line,
+    text_alone_line,
+)
 from tellapart.measures.ties import TieRule, check_rule
 from tellapart.questions import Ask
 from tellapart.score.run import Run, find_runs, is_run_of, load_run
@@ -190,9 +198,10 @@ def asks_of(measures: Sequence[str]) -> frozenset[Ask]:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Estimates, in the order benchmark, measure, kind, model."""
+    """Estimates, in the order benchmark, measure, kind, model; and the overview of them."""
 
     rows: tuple[Estimate, ...]
+    overview: Overview | None = None
 
     def to_frame(self) -> pl.DataFrame:
         """One row an estimate."""
@@ -233,7 +242,8 @@ class Scores:
         return self.to_text()
 
     def to_text(self, guesses: Mapping[tuple[str, str, str], str] | None = None) -> str:
-        """A table; `guesses` adds a column by (benchmark, measure, kind)."""
+        """The overview, then a table; `guesses` adds a column by (benchmark, measure, kind)."""
+        first = [f"{self.overview}\n"] if self.overview else []
         by = next((row.by for row in self.rows), "kind")
         heads = ("benchmark", "measure", by, "model", "score", "95% interval", "chance",
                  "ties", "failed", "n", "groups")  # fmt: skip
@@ -242,7 +252,8 @@ class Scores:
             told = (guesses.get((r.benchmark, r.measure, r.kind), "") for r in self.rows)
             column = ["guessable without looking", *told]
             lines = [(*line, cell) for line, cell in zip(lines, column, strict=True)]
-        return "\n".join([aligned(lines, (*range(4), len(heads))), *self._remarks()])
+        table = aligned(lines, (*range(4), len(heads)))
+        return "\n".join([*first, table, *self._remarks()])
 
     def _remarks(self) -> list[str]:
         few = sum(row.too_few for row in self.rows if row.n)
@@ -263,7 +274,8 @@ def _cells(row: Estimate) -> tuple[str, ...]:
         f"{100 * row.chance:.2f}",
     )  # fmt: skip
     counts = (row.ties, row.failed, row.n, row.clusters)
-    names = (row.benchmark, row.shown, row.kind, row.model)
+    model = f"- {row.model}" if is_reference(row.model) else row.model
+    names = (row.benchmark, row.shown, row.kind, model)
     return (*names, *numbers, *(f"{count:,}" for count in counts))
 
 
@@ -283,19 +295,32 @@ def measure_runs(
     rule = check_rule(ties)
     found: list[Estimate] = []
     known: dict[tuple[int, frozenset[Ask]], Breakdown] = {}
+    lines: list[ReferenceLine] = []
+    mains: dict[str, str] = {}
     every = list(runs)
-    for run, label in zip(every, labels(every), strict=True):
-        for one in measures_of(run, measures):
+    benchmarks = benchmark_labels(every)
+    for run, label, place in zip(every, labels(every), benchmarks, strict=True):
+        asked = measures_of(run, measures)
+        if place not in mains:
+            mains[place] = asked[0].name
+            lines += filter(None, [text_alone_line(run.benchmark, place, asked[0].name)])
+        for one in asked:
             key = (id(run.benchmark.items), one.asks)
             if by and key not in known:
                 known[key] = breakdown(run.benchmark, by, own, one.asks)
-            found += estimates(
+            rows = estimates(
                 run, one, rule, by_kind=bool(by), by=known.get(key), label=label,
                 resamples=resamples,
             )  # fmt: skip
+            found += (replace(row, benchmark=place) for row in rows)
+        if is_reference(run.model):
+            halved = estimates(run, asked[0], "half", by_kind=False, resamples=resamples)
+            lines += (reference_line(row, label, place) for row in halved)
     if known and not any(one.has_values for one in known.values()):
         raise BadInput(f"no item of these runs has a value in the column {by}")
-    return Scores(tuple(_ordered(found)))
+    ordered = _ordered(found)
+    main = [row for row in ordered if mains[row.benchmark] == row.measure and row.kind == "micro"]
+    return Scores(tuple(ordered), overview_of(main, [*chance_lines(main), *lines]))
 
 
 def read_runs(

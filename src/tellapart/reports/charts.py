@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from tellapart.files import whole_file, write_text
+from tellapart.measures.overview import Overview, ReferenceLine, telling_lines
 from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.reports.score_tables import file_name
 from tellapart.text.table_text import percent
 
 MAX_SERIES = 6
+MOST_ROWS = 8
+"""At most this many models of a benchmark are drawn in the overview, the highest first."""
 WIDTH = 400
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
@@ -26,7 +29,8 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 class Chart:
     """A chart before it is drawn: its name, its text alternative and its data.
 
-    `labels` name the rows, from the top; a chart with `series` has several dots a row.
+    `labels` name the rows, from the top; a chart with `series` has several dots a row, one with
+    `heads` has a head above the rows of each benchmark, and `lines` through them.
     """
 
     name: str
@@ -36,6 +40,50 @@ class Chart:
     measure: str
     labels: tuple[str, ...]
     series: tuple[str, ...] = ()
+    heads: tuple[dict[str, Any], ...] = ()
+    lines: tuple[dict[str, Any], ...] = ()
+
+
+def overview_chart(overview: Overview) -> Chart | None:
+    """Every benchmark's main measure: a dot and an interval for each model, lines through them."""
+    rows: list[dict[str, Any]] = []
+    heads, lines, words = [], [], []
+    y = 0
+    for column in overview.columns:
+        own = [one for m in overview.models if (one := overview.estimate(m, column)) and one.n]
+        shown = sorted(own, key=lambda one: -one.value)[:MOST_ROWS]
+        if not shown:
+            continue
+        heads.append({"y": y, "name": f"{column.benchmark}: {column.measure}"})
+        for place, one in enumerate(shown, 1):
+            rows.append({"y": y + place, "label": short(one.model, 26), **_numbers(one)})
+        through = [line for line in overview.lines if line.benchmark == column.benchmark]
+        lines += _drawn_lines(through, y, y + len(shown))
+        scores = ", ".join(f"{short(one.model)} {percent(one.value)}" for one in shown)
+        levels = ", ".join(f"{line.label} {percent(line.value)}" for line in through)
+        words.append(f"{column.benchmark}, {column.measure}: {scores}; lines: {levels}")
+        y += len(shown) + 1
+    if not rows:
+        return None
+    told = f"Main measures in percent. {'. '.join(words)}."
+    title = "Every model on every benchmark, by its main measure"
+    count = tuple(str(k) for k in range(y))
+    return Chart("overview", title, told, tuple(rows), "", count, (), tuple(heads), tuple(lines))
+
+
+def _drawn_lines(through: Sequence[ReferenceLine], top: int, bottom: int) -> list[dict[str, Any]]:
+    """Chance, and the strongest of the others where it is above: more would be a hatching."""
+    drawn = telling_lines(through)
+    right = max(drawn, key=lambda line: line.value, default=None)
+    return [
+        {
+            "top": top + 0.42, "bottom": bottom + 0.5, "head": top,
+            "value": round(100 * line.value, 3),
+            "chance": line.label == "chance", "right": line is right,
+            "text": f"{line.label} {percent(line.value)}",
+        }
+        for line in drawn
+    ]  # fmt: skip
 
 
 def main_chart(results: BenchmarkResults) -> Chart | None:
@@ -149,6 +197,8 @@ PRINT = Colours(
 
 def spec(chart: Chart, colours: Colours) -> dict[str, Any]:
     """The specification of a chart; all data is inside."""
+    if chart.heads:
+        return _overview_spec(chart, colours)
     return _kinds_spec(chart, colours) if chart.series else _main_spec(chart, colours)
 
 
@@ -230,6 +280,60 @@ def _main_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
         },
     ]  # fmt: skip
     return {**_frame(chart, colours, 54, layers), "data": {"values": rows}}
+
+
+def _overview_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
+    count = len(chart.labels)
+    y = _y("y", count)
+    x = {**_x("value", chart)}
+    x["axis"] = {**x["axis"], "title": "%   (bar: 95% interval)"}
+    other = colours.series[1]
+    layers: list[Any] = []
+    for is_chance, dash, colour in ((True, [4, 3], colours.faint), (False, [1.5, 2.5], other)):
+        own = [line for line in chart.lines if line["chance"] == is_chance]
+        band = {"y": _y("top", count), "y2": {"field": "bottom"}}
+        layers.append({
+            "data": {"values": own},
+            "mark": {"type": "rule", "color": colour, "strokeDash": dash, "strokeWidth": 1.5},
+            "encoding": {"x": x, **band},
+        })  # fmt: skip
+        for to_right in (True, False):
+            some = [line for line in own if line["right"] == to_right]
+            side = {"align": "left", "dx": -2} if to_right else {"align": "right", "dx": 2}
+            layers.append({
+                "data": {"values": some},
+                "mark": {"type": "text", "fontSize": 11, "dy": 4, "color": colour, **side},
+                "encoding": {"text": {"field": "text"}, "x": x, "y": _y("head", count)},
+            })  # fmt: skip
+    layers += [
+        {
+            "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.35, "strokeCap": "round",
+                     "color": colours.accent},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
+        },
+        {
+            "mark": {"type": "point", "size": 80, "filled": True, "opacity": 1,
+                     "color": colours.accent},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "mark": {"type": "text", "align": "right", "dx": -8},
+            "encoding": {"text": {"field": "label"}, "x": {"value": 0}, "y": y},
+        },
+        {
+            "mark": {"type": "text", "align": "left", "dx": 8, "fontWeight": 600},
+            "encoding": {"text": {"field": "text"}, "x": {"value": WIDTH}, "y": y},
+        },
+        {
+            "data": {"values": list(chart.heads)},
+            "mark": {"type": "text", "align": "right", "dx": -8, "dy": 4, "fontWeight": 600},
+            "encoding": {"text": {"field": "name"}, "x": {"value": 0}, "y": y},
+        },
+    ]  # fmt: skip
+    frame = _frame(chart, colours, 22, layers)
+    # Names stand left of the view; the page's font may be wider than the one they are measured in.
+    frame["padding"] = {**frame["padding"], "left": 12 + max(len(h["name"]) for h in chart.heads)}
+    return {**frame, "data": {"values": list(chart.rows)}}
 
 
 def _kinds_spec(chart: Chart, colours: Colours) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tellapart.measures.scores import asks_of
 from tellapart.questions import Ask, Question, questions
 from tellapart.reports.picks import Pick, State, reader, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults, StepCounter
+from tellapart.reports.showcase import Shown
 from tellapart.types import Ints
 
 PAGE_BYTES = 7_300_000
@@ -185,7 +186,7 @@ def make_cards(
     ids = frozenset(item.id for item in items)
     judge = verdict_measure(results.measures)
     asks = asks_of([measure.name for measure in results.measures])
-    runs = [(entry.label, entry.run) for entry in results.entries]
+    runs = [(entry.label, entry.run) for entry in results.looked_at]
     runs.append((TEXT_ONLY, results.text_only.run))
     readers = [(label, reader(run, ids), verdicts(run, judge)) for label, run in runs]
     for item in items:
@@ -292,12 +293,16 @@ def _name(question: Question, place: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """The cards, the pictures behind them, and how many items there are to choose from."""
+    """The cards, the pictures behind them, and how many items there are to choose from.
+
+    `opening` are the cards that the page begins with, each with its title.
+    """
 
     cards: tuple[GalleryCard, ...]
     pictures: tuple[str, ...]
     models: tuple[str, ...]
     available: int
+    opening: tuple[tuple[str, GalleryCard], ...] = ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -343,7 +348,7 @@ def chosen_items(benchmarks: Sequence[BenchmarkResults], total: int) -> list[lis
 
 def _pool(results: BenchmarkResults) -> dict[str, Ints]:
     """By kind, the places of the items that any run covers."""
-    entries = [*results.entries, results.text_only]
+    entries = [*results.looked_at, results.text_only]
     covered = frozenset[str]().union(*(entry.run.covered for entry in entries))
     items = results.benchmark.items
     names, kind = items.kinds
@@ -352,14 +357,18 @@ def _pool(results: BenchmarkResults) -> dict[str, Ints]:
 
 
 def make_gallery(
-    benchmarks: Sequence[BenchmarkResults], chosen: Sequence[Sequence[Item]], steps: StepCounter
+    benchmarks: Sequence[BenchmarkResults],
+    chosen: Sequence[Sequence[Item]],
+    steps: StepCounter,
+    opening: Sequence[Shown] = (),
 ) -> Gallery:
-    """The cards of the chosen items; one step for each."""
+    """The cards of the chosen items, one step for each, and those that the page begins with."""
     shown = [item for items in chosen for item in items]
     distinct = {
         (number, image) for number, items in enumerate(chosen) for i in items for image in i.images
     }
-    models = tuple(dict.fromkeys(e.label for results in benchmarks for e in results.entries))
+    distinct |= {(one.benchmark, image) for one in opening for image in one.item.images}
+    models = tuple(dict.fromkeys(e.label for results in benchmarks for e in results.looked_at))
     per_item = 2_000 + sum(400 + len(model) for model in models)  # bytes of HTML, as seen
     album = Album(len(shown), len(distinct), per_item * len(shown))
     cards: list[GalleryCard] = []
@@ -368,4 +377,9 @@ def make_gallery(
             cards.append(card)
             steps.step()
     available = sum(len(places) for results in benchmarks for places in _pool(results).values())
-    return Gallery(tuple(cards), tuple(album.pictures), models, available)
+    first = tuple(
+        (one.title, card)
+        for one in opening
+        for card in make_cards(benchmarks[one.benchmark], one.benchmark, [one.item], models, album)
+    )
+    return Gallery(tuple(cards), tuple(album.pictures), models, available, first)

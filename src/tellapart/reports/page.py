@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tellapart.measures.overview import Overview
 from tellapart.reports.charts import Chart, svg_for_page
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.picks import State
@@ -53,6 +54,8 @@ class Page:
 
     title: str
     summary: Summary
+    overview: Overview
+    chart: Chart | None
     sections: tuple[Section, ...]
     gallery: Gallery
     judged_by: tuple[tuple[str, str], ...]

@@ -53,7 +53,7 @@ def provenance(
     runs = []
     for results in benchmarks:
         missing += [(results.label, what) for what in results.benchmark.card.skipped]
-        for entry in (*results.entries, results.text_only):
+        for entry in (*results.entries, results.text_only, *results.lines):
             failures = _failures(entry)
             missing += [(f"{results.label}, {entry.label}", what) for what in failures]
             runs.append(_run(results, entry, len(failures)))

@@ -9,7 +9,13 @@ from tellapart.errors import BadInput
 from tellapart.files import write_text
 from tellapart.measures.scores import read_runs
 from tellapart.measures.ties import check_rule
-from tellapart.reports.charts import MAX_SERIES, kinds_chart, main_chart, write_charts
+from tellapart.reports.charts import (
+    MAX_SERIES,
+    kinds_chart,
+    main_chart,
+    overview_chart,
+    write_charts,
+)
 from tellapart.reports.gallery import chosen_items, make_gallery
 from tellapart.reports.options import ReportOptions
 from tellapart.reports.page import Page, Section, render
@@ -20,9 +26,11 @@ from tellapart.reports.results import (
     StepCounter,
     group_runs,
     measure_runs,
+    overview,
     steps_for,
 )
 from tellapart.reports.score_tables import kinds_tables, measures_table, write_latex
+from tellapart.reports.showcase import showcase
 from tellapart.reports.summary import BenchmarkSummary, summarise
 from tellapart.score.run import Run, find_runs
 from tellapart.types import Progress
@@ -48,13 +56,17 @@ def write_report(
     steps = StepCounter(steps_for(grouped) + min(options.gallery, available), progress)
     benchmarks = measure_runs(readable, ties, options.skip_bad, steps)
     chosen = chosen_items(benchmarks, options.gallery)
-    summary = summarise(benchmarks)
+    table = overview(benchmarks)
+    opening = showcase(benchmarks) if options.gallery else []
+    summary = summarise(benchmarks, table)
     sections = tuple(_section(s, f) for s, f in zip(benchmarks, summary.benchmarks, strict=True))
     page = Page(
         title=options.title,
         summary=summary,
         sections=sections,
-        gallery=make_gallery(benchmarks, chosen, steps),
+        overview=table,
+        chart=overview_chart(table),
+        gallery=make_gallery(benchmarks, chosen, steps, opening),
         judged_by=tuple(
             (results.label, verdict_measure(results.measures).name) for results in benchmarks
         ),
@@ -62,7 +74,8 @@ def write_report(
         provenance=provenance(benchmarks, ties, left_out),
     )
     if options.charts is not None:
-        charts = [one for s in sections for one in (s.chart, s.kinds_chart) if one is not None]
+        own = (one for s in sections for one in (s.chart, s.kinds_chart))
+        charts = [one for one in (page.chart, *own) if one is not None]
         write_charts(charts, Path(options.charts))
     if options.latex is not None:
         write_latex([t for s in sections for t in (s.table, *s.by_kind)], Path(options.latex))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -12,7 +11,16 @@ from tellapart import registry
 from tellapart.audits.guesses import BestGuess, guessable
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.comparison import ComparedPair, compare_runs
+from tellapart.measures.contestants import benchmark_labels, is_reference, labels
 from tellapart.measures.measure import Measure
+from tellapart.measures.overview import (
+    Overview,
+    ReferenceLine,
+    chance_lines,
+    overview_of,
+    reference_line,
+    text_alone_line,
+)
 from tellapart.measures.scores import Estimate, asks_of, estimates
 from tellapart.measures.ties import TieRule
 from tellapart.models.baselines import Blind
@@ -56,8 +64,9 @@ class BenchmarkResults:
 
     `text_only` never saw a picture; `computed` says that it was run for this report. Its ties
     are always halved: it cannot tell pictures apart, and a rule that calls that wrong would
-    make a guessable benchmark look safe. `cues` are the best guesses from the form of captions, by
-    measure and kind; `pairs` compare every two models by the main measure.
+    make a guessable benchmark look safe. `entries` are the contestants, `lines` other models that
+    never look, with ties halved too. `cues` are the best guesses from the form of captions, by
+    measure and kind; `pairs` compare every two contestants by the main measure.
     """
 
     label: str
@@ -68,11 +77,22 @@ class BenchmarkResults:
     computed: bool
     cues: Mapping[tuple[str, str], BestGuess] = field(default_factory=dict)
     pairs: tuple[ComparedPair, ...] = ()
+    lines: tuple[Entry, ...] = ()
 
     @property
     def main(self) -> Measure:
         """The measure that the benchmark names first."""
         return self.measures[0]
+
+    @property
+    def looked_at(self) -> tuple[Entry, ...]:
+        """Whose answers are shown: the contestants, or the lines where there is nobody else."""
+        return self.entries or self.lines
+
+    def pair(self, first: str, second: str) -> ComparedPair | None:
+        """How two contestants compare by the main measure, in either order."""
+        wanted = {first, second}
+        return next((pair for pair in self.pairs if {pair.first, pair.second} == wanted), None)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -96,41 +116,72 @@ def measure_runs(
     runs: Sequence[Run], ties: TieRule, skip_bad: bool, steps: StepCounter
 ) -> list[BenchmarkResults]:
     """Measure every run (see `steps_for`)."""
-    grouped = group_runs(runs)
-    names = Counter(group[0].benchmark.name for group in grouped)
-    return [_results(group, names, ties, skip_bad, steps) for group in grouped]
+    grouped: dict[str, list[tuple[Run, str]]] = {}
+    for run, label, benchmark in zip(runs, labels(runs), benchmark_labels(runs), strict=True):
+        grouped.setdefault(benchmark, []).append((run, label))
+    return [_results(name, rows, ties, skip_bad, steps) for name, rows in grouped.items()]
 
 
 def _results(
-    runs: list[Run], names: Mapping[str, int], ties: TieRule, skip_bad: bool, steps: StepCounter
+    name: str, rows: list[tuple[Run, str]], ties: TieRule, skip_bad: bool, steps: StepCounter
 ) -> BenchmarkResults:
+    runs = [run for run, _ in rows]
     benchmark = runs[0].benchmark
-    twice = names[benchmark.name] > 1
-    label = f"{benchmark.name} ({benchmark.sha256[:8]})" if twice else benchmark.name
     measures = tuple(registry.measures.get(name) for name in benchmark.card.measures)
     blind = next((run for run in runs if is_blind(run)), None)
-    models = [run for run in runs if run is not blind]
-    entries = []
-    for run, name in zip(models, _labels(models), strict=True):
-        entries.append(_entry(name, run, measures, ties))
-        steps.step()
-    without_looking = blind or _run_blind(benchmark, models, skip_bad)
+    models = [row for row in rows if not is_reference(row[0].model)]
+    others = [row for row in rows if is_reference(row[0].model) and row[0] is not blind]
+
+    def measured(some: list[tuple[Run, str]], rule: TieRule) -> Iterator[Entry]:
+        for run, label in some:
+            yield _entry(label, run, measures, rule)
+            steps.step()
+
+    entries, lines = tuple(measured(models, ties)), tuple(measured(others, TEXT_ONLY_TIES))
+    contestants = [run for run, _ in models]
+    looked = contestants or [run for run, _ in others]
+    without_looking = blind or _run_blind(benchmark, looked, skip_bad)
     text_only = _entry(without_looking.model, without_looking, measures, TEXT_ONLY_TIES)
     steps.step()
     cues = {(b.estimate.measure, b.estimate.kind): b for b in guessable(benchmark).rows}
-    pairs = (
-        compare_runs(models, measures=[measures[0].name], ties=ties) if len(models) > 1 else None
-    )
+    pairs = None
+    if len(models) > 1:
+        called = [label for _, label in models]
+        pairs = compare_runs(contestants, measures=[measures[0].name], ties=ties, names=called)
     return BenchmarkResults(
-        label=label,
+        label=name,
         benchmark=benchmark,
         measures=measures,
-        entries=tuple(entries),
+        entries=entries,
         text_only=text_only,
         computed=blind is None,
         cues=cues,
         pairs=pairs.only(kind="micro").pairs if pairs else (),
+        lines=lines,
     )
+
+
+def overview(benchmarks: Sequence[BenchmarkResults]) -> Overview:
+    """Models by benchmarks, with all lines: the table that `measure` begins with, too."""
+    rows: list[Estimate] = []
+    lines: list[ReferenceLine] = []
+    for results in benchmarks:
+        main, label = results.main.name, results.label
+        own = [(entry, entry.estimate(main)) for entry in results.looked_at]
+        here = [replace(one, benchmark=label, model=entry.label) for entry, one in own if one]
+        rows += here if results.entries else []
+        blind = results.text_only.estimate(main)
+        lines += chance_lines(here or ([replace(blind, benchmark=label)] if blind else []))
+        for entry in (results.text_only, *results.lines):
+            one = entry.estimate(main)
+            lines += [reference_line(one, entry.label, label)] if one is not None and one.n else []
+        lines += filter(None, [text_alone_line(results.benchmark, label, main)])
+    cues = [
+        (replace(best.estimate, benchmark=results.label), best.cue)
+        for results in benchmarks
+        for best in results.cues.values()
+    ]
+    return overview_of(rows, lines).with_guesses(cues)
 
 
 def steps_for(grouped: Sequence[Sequence[Run]]) -> int:
@@ -141,16 +192,6 @@ def steps_for(grouped: Sequence[Sequence[Run]]) -> int:
 def is_blind(run: Run) -> bool:
     """Whether a run is that of the text-only model."""
     return run.model.partition("?")[0] == "blind"
-
-
-def _labels(runs: list[Run]) -> list[str]:
-    """Model strings; a model that was run twice gets numbers."""
-    seen: Counter[str] = Counter()
-    labels = []
-    for run in runs:
-        seen[run.model] += 1
-        labels.append(run.model if seen[run.model] == 1 else f"{run.model} (run {seen[run.model]})")
-    return labels
 
 
 def _entry(label: str, run: Run, measures: Sequence[Measure], ties: TieRule) -> Entry:

@@ -22,6 +22,7 @@ class RowKind(StrEnum):
     """What stands in a row."""
 
     MODEL = "model"
+    LINE = "line"
     TEXT_ONLY = "text-only"
     CUE = "cue"
     CHANCE = "chance"
@@ -119,7 +120,8 @@ def _table(
         best.append(max(values) if len(values) > 1 else None)
     models = [_row(results, RowKind.MODEL, entry, keys, best) for entry in results.entries]
     text_only = _row(results, RowKind.TEXT_ONLY, results.text_only, keys, [None] * len(keys))
-    rows = [*models, text_only, _cue_row(results, keys), *_chance_rows(results, keys)]
+    lines = [_row(results, RowKind.LINE, e, keys, [None] * len(keys)) for e in results.lines]
+    rows = [*models, text_only, *lines, _cue_row(results, keys), *_chance_rows(results, keys)]
     sized = []
     for k, column in enumerate(columns):
         sizes = Counter(cell.n for row in [*models, text_only] if (cell := row.cells[k]))
@@ -166,8 +168,8 @@ def _chance_rows(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> 
     """What guessing gets: scorers and choosers differ where one score answers two questions."""
     levels = {}
     for kind in ("scorer", "chooser"):
-        members = [entry for entry in results.entries if entry.run.card.kind == kind]
-        members = members or ([results.text_only] if not results.entries else [])
+        shown = results.looked_at or (results.text_only,)
+        members = [entry for entry in shown if entry.run.card.kind == kind]
         if members:
             levels[f"chance for {kind}s"] = tuple(_chance_cell(members, key) for key in keys)
     if len(set(levels.values())) == 1:
@@ -210,7 +212,11 @@ def to_latex(table: ScoreTable) -> str:
 
 
 def _latex_row(row: TableRow) -> str:
-    notes = {RowKind.TEXT_ONLY: " (text-only, ties halved)", RowKind.CUE: " (captions alone)"}
+    notes = {
+        RowKind.TEXT_ONLY: " (text-only, ties halved)",
+        RowKind.LINE: " (never looks, ties halved)",
+        RowKind.CUE: " (captions alone)",
+    }
     label = row.label + notes.get(row.kind, "")
     label += f" ({row.note})" if row.note else ""
     return " & ".join([escape(label), *(_latex_cell(cell) for cell in row.cells)]) + r" \\"

@@ -1,6 +1,7 @@
 """The summary in plain words: what each benchmark asks, what came out, and no more than that.
 
-A sentence says no more than the numbers carry: where intervals overlap, nobody is called better.
+A sentence says no more than the numbers carry: a difference is named with its test and with the
+ties that it rests on, and a line that needs no picture is never called the highest.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.overview import Overview, ReferenceLine, telling_lines
 from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults
 from tellapart.text.table_text import percent
@@ -101,27 +103,22 @@ class BenchmarkSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The opening sentences of a report, and what each benchmark showed."""
+    """The opening sentence of a report, and what each benchmark showed."""
 
-    opening: tuple[str, ...]
+    opening: str
     benchmarks: tuple[BenchmarkSummary, ...]
 
 
-def summarise(benchmarks: Sequence[BenchmarkResults]) -> Summary:
+def summarise(benchmarks: Sequence[BenchmarkResults], overview: Overview) -> Summary:
     """Everything that the page says in words about the results."""
     showed = []
-    leads: list[tuple[str, bool]] = []
     for results in benchmarks:
-        ranked = standings(results)
-        sentences = tuple(_sentences(results, ranked))
-        showed.append(
-            BenchmarkSummary(
-                results.label, family(results.benchmark), results.benchmark.card.about, sentences
-            )
-        )
-        if len(ranked) > 1 and ranked[0].one.value > ranked[1].one.value:
-            leads.append((ranked[0].label, apart(ranked[0].one, ranked[1].one)))
-    return Summary((_opening(benchmarks), *_leads(leads, len(benchmarks))), tuple(showed))
+        lines = telling_lines(x for x in overview.lines if x.benchmark == results.label)
+        sentences = tuple(_sentences(results, standings(results), lines))
+        asked = family(results.benchmark)
+        about = results.benchmark.card.about
+        showed.append(BenchmarkSummary(results.label, asked, about, sentences))
+    return Summary(_opening(benchmarks), tuple(showed))
 
 
 def standings(results: BenchmarkResults) -> list[Standing]:
@@ -134,56 +131,34 @@ def standings(results: BenchmarkResults) -> list[Standing]:
     return sorted(measured, key=lambda standing: -standing.one.value)
 
 
-def apart(above: Estimate, below: Estimate) -> bool:
-    """Whether the whole interval of one lies above that of the other."""
-    return above.low > below.high
-
-
 def _opening(benchmarks: Sequence[BenchmarkResults]) -> str:
     models = list(dict.fromkeys(entry.label for results in benchmarks for entry in results.entries))
     items = sum(len(results.benchmark.items) for results in benchmarks)
     what = f"on {plural(len(benchmarks), 'benchmark')} with {plural(items, 'item')} in all"
     if not models:
-        return f"Only the text-only model was run, {what}: this page says what can be guessed."
+        return f"No model was run that looks, {what}: this page says what can be guessed."
     if len(models) == 1:
         return f"One model, {named(models[0])}, was tested {what}."
     return f"{len(models)} models were tested {what}."
 
 
-def _leads(leads: Sequence[tuple[str, bool]], benchmarks: int) -> list[str]:
-    """Who was best how often; only where there is more than one benchmark."""
-    if benchmarks < 2 or not leads:
-        return []
-    names = list(dict.fromkeys(name for name, _ in leads))
-    counts = {name: [is_apart for lead, is_apart in leads if lead == name] for name in names}
-    sentences = []
-    for name in sorted(names, key=lambda name: -len(counts[name])):
-        firsts, clear = len(counts[name]), sum(counts[name])
-        on = f"on {firsts} of {benchmarks} benchmarks"
-        each_time = " each time" if firsts > 1 else ""
-        if clear == firsts:
-            how = f"with its interval apart from the next model's{each_time}"
-        elif clear:
-            how = f"but with its interval apart from the next model's only on {clear} of them"
-        else:
-            how = f"but its interval overlaps with the next model's{each_time}"
-        sentences.append(f"{named(name)} has the highest main score {on}, {how}.")
-    return sentences
-
-
-def _sentences(results: BenchmarkResults, ranked: Sequence[Standing]) -> list[str]:
+def _sentences(
+    results: BenchmarkResults, ranked: Sequence[Standing], lines: Sequence[ReferenceLine]
+) -> list[str]:
     measure = results.main.name
-    blind = results.text_only.estimate(measure)
     if not ranked:
-        if results.entries:
-            return [f"No model has an answer to {measure}, the main measure, here."]
-        if blind is None:
-            return ["No model was run here."]
-        return [f"Only the text-only model was run; it scores {number(blind)} on {measure}."]
-    first = ranked[0]
-    sentences = [_first(results, ranked), *_next(ranked), against_chance(first)]
-    if blind is not None and blind.n:
-        sentences.append(against_text_only(first, blind))
+        who = "No model has an answer" if results.entries else "No model was run that looks"
+        return [f"{who}: only what can be got without looking is known. {_levels(lines)}."]
+    sentences = [_first(results, ranked)]
+    if lines:
+        sentences.append(against_lines(ranked[0], lines))
+    few = [standing.name for standing in ranked if standing.one.too_few]
+    if few:
+        groups = ranked[0].one.clusters
+        sentences.append(
+            f"Too few groups: all of this stands on {plural(groups, 'group')} of items that share "
+            f"pictures, so that {measure} is hardly known."
+        )
     return [*sentences, *_ties(ranked), *_incomplete(results)]
 
 
@@ -192,60 +167,56 @@ def _equals(ranked: Sequence[Standing]) -> list[Standing]:
 
 
 def _first(results: BenchmarkResults, ranked: Sequence[Standing]) -> str:
+    """Who is ahead, and by how much of what can be told from noise."""
     first, measure = ranked[0], results.main.name
     equals = [standing.name for standing in _equals(ranked)]
     if len(ranked) == 1:
         return f"{first.name} scores {number(first.one)} on {measure}."
     if len(equals) == len(ranked):
         return f"{listed(equals)} all score {percent(first.one.value)}% on {measure}."
+    second = ranked[len(equals)]
     if len(equals) > 1:
-        return f"{listed(equals)} share the highest {measure}, {percent(first.one.value)}%."
-    return f"The highest {measure} is that of {first.name}: {number(first.one)}."
-
-
-def _next(ranked: Sequence[Standing]) -> list[str]:
-    """Whether the best is apart from the next; never more than the intervals say."""
-    equals = _equals(ranked)
-    if len(equals) == len(ranked):
-        return []
-    first, second = equals[0], ranked[len(equals)]
-    shared = f"Next comes {second.name} with {number(second.one)}"
-    fair = ""
-    if first.covered != second.covered:
-        fair = " They were not run on the same items, so the two are not quite comparable."
-    if len(equals) > 1:
-        return [f"{shared}.{fair}"]
-    if apart(first.one, second.one):
-        return [f"{shared}; the two intervals are apart.{fair}"]
-    return [
-        f"{shared}. The two intervals overlap, so this does not show that {first.name} is better; "
-        f"the paired test under Results compares them item by item.{fair}"
-    ]
-
-
-def against_chance(standing: Standing) -> str:
-    """How the best model stands to guessing."""
-    one, level = standing.one, f"Guessing gets {percent(standing.one.chance)}%"
-    if one.low > one.chance:
-        return f"{level}, and the whole interval of {standing.name} lies above that."
-    if one.high < one.chance:
-        why = f" ({plural(one.ties, 'tie')} counted as wrong)" if (
-            one.ties and one.tie_rule == "wrong") else ""  # fmt: skip
-        return f"{level}: the whole interval of {standing.name} lies below that{why}."
-    return f"{level}, which lies inside the interval of {standing.name}: it may be guessing."
-
-
-def against_text_only(standing: Standing, blind: Estimate) -> str:
-    """How the best model stands to one that never sees a picture."""
-    level = f"A text-only model, which never sees a picture, gets {number(blind)}"
-    if apart(standing.one, blind):
-        return f"{level}; the whole interval of {standing.name} lies above that."
-    if apart(blind, standing.one):
-        return f"{level}; the whole interval of {standing.name} lies below that."
-    return (
-        f"{level}; the two intervals overlap, so {standing.name} is not shown to gain anything "
-        "from looking."
+        return (
+            f"{listed(equals)} share the highest {measure}, {percent(first.one.value)}%; next "
+            f"comes {second.name} with {percent(second.one.value)}%."
+        )
+    start = (
+        f"The highest {measure} is that of {first.name}, {number(first.one)}; next comes "
+        f"{second.name} with {percent(second.one.value)}%"
     )
+    return f"{start}. {_difference(results, first, second)}"
+
+
+def _difference(results: BenchmarkResults, first: Standing, second: Standing) -> str:
+    """What the paired test says of two models: the one that the table below has, too."""
+    pair = results.pair(first.label, second.label)
+    if pair is None:
+        return "The two share no item, so they cannot be compared."
+    p = "p < 0.0001" if pair.p_holm < 0.0001 else f"p = {pair.p_holm:.4f}"
+    points = f"{100 * abs(pair.difference):.1f} points"
+    fair = " on the items that both were given" if first.covered != second.covered else ""
+    verdict = "is real" if pair.real else "may be noise"
+    return f"The difference of {points}{fair} {verdict} ({p}{pair.ties_told})."
+
+
+def _levels(lines: Sequence[ReferenceLine]) -> str:
+    return "Without looking: " + ", ".join(f"{x.label} {percent(x.value)}%" for x in lines)
+
+
+def against_lines(standing: Standing, lines: Sequence[ReferenceLine]) -> str:
+    """How the best model stands to what can be got without looking."""
+    one = standing.one
+    not_above = [line for line in lines if one.low <= (line.high or line.value)]
+    start = f"{_levels(lines)}"
+    if not not_above:
+        return f"{start}; the whole interval of {standing.name} lies above."
+    below = [line for line in not_above if one.high < (line.low or line.value)]
+    names = listed([line.label for line in below or not_above])
+    if below:
+        ties = f" ({plural(one.ties, 'tie')} counted as wrong)" if (
+            one.ties and one.tie_rule == "wrong") else ""  # fmt: skip
+        return f"{start}; the whole interval of {standing.name} lies below {names}{ties}."
+    return f"{start}; {standing.name} is not shown to be above {names}."
 
 
 def _ties(ranked: Sequence[Standing]) -> list[str]:

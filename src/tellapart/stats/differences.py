@@ -125,8 +125,8 @@ def sign_flip_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Fl
         p[pair] = _exact_p(sums[differ[:, pair], pair])
     many = np.flatnonzero(~few)
     if len(many):
-        rows = differ[:, many].any(axis=1)
-        p[many] = _drawn_p(sums[np.ix_(rows, many)], rng, permutations)
+        # Coins for all clusters, also where no pair differs: a pair's p is the same in any company.
+        p[many] = _drawn_p(sums[:, many], rng, permutations)
     return p
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from tellapart.verbs import Verb
 if TYPE_CHECKING:
     import polars as pl
 
-    from tellapart.measures.scores import Scores
+    from tellapart.measures.scores import Estimate, Scores
     from tellapart.score.run import Run
 
 Runs = Annotated["Run | Path | str | Sequence[Run | Path | str]", Help("Runs, or folders of runs.")]
@@ -110,30 +110,42 @@ Key = tuple[str, str, str]
 """Benchmark, measure and kind."""
 
 
-def _guesses(given: Any) -> dict[Key, str]:
-    """What can be guessed from captions alone."""
+def _guesses(given: Any) -> list[tuple[Estimate, str]]:
+    """What can be guessed from captions alone, and by which cue."""
     from tellapart.audits.guesses import guessable
+    from tellapart.measures.contestants import benchmark_labels
     from tellapart.measures.scores import read_runs
 
-    benchmarks = [run.benchmark for run in read_runs(given.runs, given.on)]
-    guesses = {}
-    for benchmark in {b.sha256: b for b in benchmarks}.values():
-        for best in guessable(benchmark, resamples=100).rows:
-            own = best.estimate
-            key = (own.benchmark, own.measure, own.kind)
-            guesses[key] = f"{100 * own.value:.1f} by {best.cue}"
-    return guesses
+    runs = read_runs(given.runs, given.on)
+    named = dict(zip(benchmark_labels(runs), (run.benchmark for run in runs), strict=True))
+    return [
+        (replace(best.estimate, benchmark=label), best.cue)
+        for label, benchmark in named.items()
+        for best in guessable(benchmark).rows
+    ]
+
+
+def _column(guesses: list[tuple[Estimate, str]]) -> dict[Key, str]:
+    return {
+        (one.benchmark, one.measure, one.kind): f"{100 * one.value:.1f} by {cue}"
+        for one, cue in guesses
+    }
 
 
 def _text(scores: Scores, given: Any) -> str:
-    return scores.to_text(_guesses(given) if given.guessable else None)
+    if not given.guessable:
+        return scores.to_text()
+    guesses = _guesses(given)
+    if scores.overview is not None:
+        scores = replace(scores, overview=scores.overview.with_guesses(guesses))
+    return scores.to_text(_column(guesses))
 
 
 def _json(scores: Scores, given: Any) -> list[dict[str, Any]]:
     rows = scores.to_json()
     if not given.guessable:
         return rows
-    guesses = _guesses(given)
+    guesses = _column(_guesses(given))
     return [
         {**row, "guessable": guesses.get((row["benchmark"], row["measure"], row["kind"]), "")}
         for row in rows

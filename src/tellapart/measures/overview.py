@@ -1,0 +1,199 @@
+"""The overview: models by benchmarks, each by its main measure, with lines to hold them against.
+
+A line is a score that needs no picture: chance, a model that never looks, what the text alone gives
+away. A line is never a contestant: it has no rank, and nothing is the highest because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.contestants import is_reference
+from tellapart.text.table_text import aligned
+
+if TYPE_CHECKING:
+    from tellapart.measures.scores import Estimate
+
+TEXT_ALONE = "text alone"
+BEST_CUE = "best cue"
+WIDEST = 4
+"""With more benchmarks than this the table has no room for intervals."""
+
+MANY_TIES = 0.1
+"""Ties are counted beside a score where they are more than this share of its units."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceLine:
+    """A score without looking (a share, 0 to 1) on a benchmark's main measure, ties halved.
+
+    Chance has no interval. `note` says who got it, from what.
+    """
+
+    label: str
+    benchmark: str
+    measure: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A benchmark and its main measure."""
+
+    benchmark: str
+    measure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Every contestant on every benchmark by its main measure, and the lines below them."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Estimate, ...]
+    lines: tuple[ReferenceLine, ...]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The contestants, as they came."""
+        return tuple(dict.fromkeys(row.model for row in self.rows))
+
+    def estimate(self, model: str, column: Column) -> Estimate | None:
+        """A contestant's score on a benchmark."""
+        return next(
+            (r for r in self.rows if (r.model, r.benchmark) == (model, column.benchmark)), None
+        )
+
+    def line(self, label: str, column: Column) -> ReferenceLine | None:
+        """A line's score on a benchmark."""
+        found = (one for one in self.lines if one.benchmark == column.benchmark)
+        return next((one for one in found if one.label == label), None)
+
+    @property
+    def line_labels(self) -> tuple[str, ...]:
+        """What the lines are called, chance first."""
+        return tuple(dict.fromkeys(line.label for line in self.lines))
+
+    def best(self, column: Column) -> float | None:
+        """The highest score of the contestants, where there are several."""
+        values = [r.value for r in self.rows if r.benchmark == column.benchmark and r.n]
+        return max(values) if len(values) > 1 else None
+
+    def with_guesses(self, guesses: Iterable[tuple[Estimate, str]]) -> Overview:
+        """With what a guesser gets from the captions, by (estimate, cue), on main measures.
+
+        A benchmark whose card says what the text alone gives away has no need of it.
+        """
+        known = {line.benchmark for line in self.lines if line.label == TEXT_ALONE}
+        wanted = {(c.benchmark, c.measure) for c in self.columns if c.benchmark not in known}
+        lines = [
+            ReferenceLine(BEST_CUE, one.benchmark, one.measure, one.value, one.low, one.high,
+                          f"{cue} ({one.benchmark})")
+            for one, cue in guesses
+            if one.kind == "micro" and (one.benchmark, one.measure) in wanted
+        ]  # fmt: skip
+        return replace(self, lines=(*self.lines, *lines))
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "scores": [row.to_json() for row in self.rows],
+            "lines": [asdict(line) for line in self.lines],
+        }
+
+    def __str__(self) -> str:
+        with_intervals = len(self.columns) <= WIDEST
+        heads = ("model", *(f"{c.benchmark}, {c.measure}" for c in self.columns))
+        table: list[Sequence[str]] = [heads]
+        for model in self.models:
+            cells = (_cell(self.estimate(model, c), with_intervals) for c in self.columns)
+            table.append((model, *cells))
+        for label in self.line_labels:
+            found = (self.line(label, c) for c in self.columns)
+            table.append((f"- {label}", *(_line_cell(one, with_intervals) for one in found)))
+        notes = dict.fromkeys(f"  {one.label}: {one.note}" for one in self.lines if one.note)
+        told = ["- lines to hold models against: they need no picture; ties halved"]
+        return "\n".join([aligned(table, {0}), *notes, *(told if self.lines else [])])
+
+
+def _cell(row: Estimate | None, with_interval: bool) -> str:
+    if row is None or not row.n:
+        return "-"
+    ties = f" [{row.ties:,} ties]" if row.ties > MANY_TIES * row.n else ""
+    interval = f" ({100 * row.low:.1f} - {100 * row.high:.1f})" if with_interval else ""
+    return f"{100 * row.value:.2f}{ties}{interval}"
+
+
+def _line_cell(line: ReferenceLine | None, with_interval: bool) -> str:
+    if line is None:
+        return "-"
+    if line.low is None or line.high is None or not with_interval:
+        return f"{100 * line.value:.2f}"
+    return f"{100 * line.value:.2f} ({100 * line.low:.1f} - {100 * line.high:.1f})"
+
+
+def overview_of(rows: Iterable[Estimate], lines: Iterable[ReferenceLine]) -> Overview:
+    """The overview of main measures, from the micro averages of contestants and all lines."""
+    own = [row for row in rows if row.kind == "micro"]
+    every = list(lines)
+    named = [(row.benchmark, row.measure) for row in own]
+    named += [(line.benchmark, line.measure) for line in every]
+    columns = tuple(Column(*pair) for pair in dict.fromkeys(named))
+    return Overview(
+        columns,
+        tuple(row for row in own if not is_reference(row.model)),
+        tuple(sorted(every, key=lambda line: line.label != "chance")),
+    )
+
+
+def telling_lines(lines: Iterable[ReferenceLine]) -> list[ReferenceLine]:
+    """Of one benchmark's lines chance, and the strongest of the others where it is above that."""
+    every = list(lines)
+    chance = [line for line in every if line.label == "chance"]
+    level = max((line.value for line in chance), default=0.0)
+    others = [line for line in every if not line.label.startswith("chance")]
+    strongest = max(others, key=lambda line: line.value, default=None)
+    above = strongest is not None and strongest.value > level + 0.005
+    return [*chance, *([strongest] if strongest is not None and above else [])]
+
+
+def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
+    """Chance on each benchmark; scorers and choosers may have levels of their own."""
+    levels: dict[tuple[str, str], dict[float, None]] = {}
+    for row in rows:
+        if row.n:
+            levels.setdefault((row.benchmark, row.measure), {})[round(row.chance, 9)] = None
+    made = []
+    for (benchmark, measure), found in levels.items():
+        for level in found:
+            label = "chance" if level == next(iter(found)) else f"chance ({100 * level:.1f})"
+            made.append(ReferenceLine(label, benchmark, measure, level))
+    return made
+
+
+def reference_line(row: Estimate, label: str, benchmark: str) -> ReferenceLine:
+    """The line of a run that never looks, from its score with ties halved."""
+    name = f"{label} (as run)" if label == "chance" else label
+    return ReferenceLine(name, benchmark, row.measure, row.value, row.low, row.high)
+
+
+def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceLine | None:
+    """What the strongest known attacker gets from the text alone, where the card says it.
+
+    A card has it as `text_alone`: value, low and high in percent, attacker and source.
+    """
+    known = benchmark.card.made.get("text_alone")
+    if not isinstance(known, dict) or not isinstance(known.get("value"), int | float):
+        return None
+    low, high = (
+        known[end] / 100 if isinstance(known.get(end), int | float) else None
+        for end in ("low", "high")
+    )
+    told = (str(known[part]) for part in ("attacker", "source") if known.get(part))
+    note = "; ".join(told)
+    return ReferenceLine(TEXT_ALONE, name, measure, known["value"] / 100, low, high, note)

@@ -1,0 +1,126 @@
+"""The overview: contestants by benchmarks, and the lines that they are held against."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.conftest import benchmark_of, grid_item, run_of
+from typer.testing import CliRunner
+
+import tellapart as ta
+from tellapart.benchmark.benchmark import Benchmark, save_benchmark
+from tellapart.cli.main import app
+from tellapart.measures.contestants import is_reference
+from tellapart.measures.overview import Column
+from tellapart.score.run import save_run
+
+RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
+
+
+def bench(name: str, n: int = 12, **made: object) -> Benchmark:
+    made_of = benchmark_of([grid_item(f"{name}{k}", 2, 1, {(0, 0)}) for k in range(n)])
+    return replace(made_of, card=replace(made_of.card, name=name, made=made))
+
+
+def run(benchmark: Benchmark, model: str, right: int, tied: int = 0):
+    """A run with so many right answers, then so many ties, the others wrong."""
+    names = [item.id.removeprefix("test:") for item in benchmark.items]
+    grids = {n: RIGHT if k < right else TIED if k < right + tied else WRONG
+             for k, n in enumerate(names)}  # fmt: skip
+    made = run_of(benchmark, grids)
+    return replace(made, card=replace(made.card, model=model))
+
+
+def two_benchmarks():
+    one, two = bench("one"), bench("two")
+    return [
+        run(one, "good", 9), run(one, "bad", 6), run(one, "constant", 0, 12), run(one, "blind", 12),
+        run(two, "good", 8), run(two, "chance?seed=1", 12),
+    ]  # fmt: skip
+
+
+def test_models_by_benchmarks_with_lines_below():
+    overview = ta.measure(two_benchmarks()).overview
+    assert overview.columns == (Column("one", "accuracy"), Column("two", "accuracy"))
+    assert overview.models == ("good", "bad")
+    values = [overview.estimate(m, c) for m in overview.models for c in overview.columns]
+    assert [one and one.value for one in values] == [9 / 12, 8 / 12, 6 / 12, None]
+    assert overview.line_labels[0] == "chance"
+    assert set(overview.line_labels) == {"chance", "constant", "blind", "chance?seed=1"}
+
+
+def test_a_line_is_never_the_highest():
+    overview = ta.measure(two_benchmarks()).overview
+    assert overview.best(overview.columns[0]) == 9 / 12  # blind has 12 of 12
+    assert overview.best(overview.columns[1]) is None  # one contestant alone is not the highest
+    assert not any(is_reference(row.model) for row in overview.rows)
+
+
+def test_ties_of_a_line_are_halved_whatever_the_rule():
+    for rule in ("wrong", "half", "right"):
+        overview = ta.measure(two_benchmarks(), ties=rule).overview
+        assert overview.line("constant", overview.columns[0]).value == 0.5
+
+
+def test_measure_begins_with_the_overview_and_lists_lines_last():
+    text = str(ta.measure(two_benchmarks()))
+    first, _, details = text.partition("\n\n")
+    assert first.splitlines()[0].split("  ")[0] == "model"
+    assert [line.split()[0] for line in first.splitlines()[1:3]] == ["good", "bad"]
+    assert "- chance" in first and "- blind" in first and "ties halved" in first
+    models = [line.split()[3:5] for line in details.splitlines()[1:5]]
+    assert [m[0] for m in models] == ["good", "bad", "-", "-"]
+    assert "highest" not in text
+
+
+def test_many_ties_are_counted_beside_the_score():
+    text = str(ta.measure([run(bench("one"), "m", 6, 4)]).overview)
+    assert "50.00 [4 ties]" in text
+
+
+def test_the_card_may_bring_a_line_for_the_text_alone():
+    known = {"value": 82.0, "low": 80.5, "high": 83.5, "chance": 50.0,
+             "attacker": "boosted trees", "source": "40,000 captions"}  # fmt: skip
+    overview = ta.measure([run(bench("one", text_alone=known), "m", 9)]).overview
+    line = overview.line("text alone", overview.columns[0])
+    assert (line.value, line.low, line.high) == pytest.approx((0.82, 0.805, 0.835))
+    assert "boosted trees; 40,000 captions" in str(overview)
+    none = ta.measure([run(bench("one", text_alone="unknown"), "m", 9)]).overview
+    assert "text alone" not in none.line_labels
+
+
+def test_two_versions_of_a_benchmark_are_two_columns():
+    one, other = bench("one"), bench("one", 8)
+    overview = ta.measure([run(one, "m", 9), run(other, "m", 4)]).overview
+    assert [c.benchmark for c in overview.columns] == [
+        f"one ({b.sha256[:8]})" for b in (one, other)
+    ]
+
+
+def test_what_can_be_guessed_from_captions_is_a_line_too(tmp_path):
+    """The shorter of two captions is always right: a model at 75% is below that."""
+    items = [
+        replace(grid_item(str(k), 1, 2, {(0, 0)}), captions=(f"A cat {k}.", f"A large catfish {k}."))
+        for k in range(40)
+    ]  # fmt: skip
+    made = save_benchmark(benchmark_of(items), tmp_path / "bench")
+    grids = {str(k): [[1.0, 0.0]] if k < 30 else [[0.0, 1.0]] for k in range(40)}
+    run = run_of(made, grids)
+    save_run(run, tmp_path / "run")
+    told = CliRunner().invoke(app, ["measure", str(tmp_path / "run")])
+    assert told.exit_code == 0, told.output
+    (line,) = [one for one in told.output.splitlines() if one.startswith("- best cue")]
+    assert "100.00" in line
+    page = ta.report(run, tmp_path / "p.html", ta.ReportOptions(gallery=0)).read_text("utf-8")
+    assert "lies below best cue" in page and "lies above" not in page
+
+
+def test_the_card_goes_before_a_cue():
+    known = {"value": 82.0, "attacker": "boosted trees"}
+    overview = ta.measure([run(bench("one", text_alone=known), "m", 9)]).overview
+    guess = replace(overview.rows[0], value=0.6)
+    assert overview.with_guesses([(guess, "length")]).line_labels == ("chance", "text alone")
+    plain = ta.measure([run(bench("two"), "m", 9)]).overview
+    guess = replace(plain.rows[0], value=0.6)
+    assert plain.with_guesses([(guess, "length")]).line_labels == ("chance", "best cue")
