@@ -101,7 +101,7 @@ def test_two_versions_of_a_benchmark_are_two_columns():
 def test_what_can_be_guessed_from_captions_is_a_line_too(tmp_path):
     """The shorter of two captions is always right: a model at 75% is below that."""
     items = [
-        replace(grid_item(str(k), 1, 2, {(0, 0)}), captions=(f"A cat {k}.", f"A large catfish {k}."))
+        replace(grid_item(str(k), 1, 2, {(0, 0)}), captions=(f"Cat {k}.", f"A large catfish {k}."))
         for k in range(40)
     ]  # fmt: skip
     made = save_benchmark(benchmark_of(items), tmp_path / "bench")
