@@ -7,11 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart import registry
 from tellapart.benchmark.published.catalogue import FOLDER, layouts
 from tellapart.benchmark.source_order import source_order
+from tellapart.cli.main import app
 from tellapart.verbs.measure import measure
 
 PAIR = {"caption": "A dog.", "negative_caption": "A cat."}
@@ -209,7 +211,10 @@ def test_pictures_of_an_address_are_found_by_their_last_part(desk):
 
 def test_questions_that_are_not_yes_or_no_are_left_out_and_counted(desk):
     file, rows, _ = MADE["naturalbench"]
-    assert desk.get("naturalbench", write(desk, file, rows)).card.made["rows_of_other_sorts"] == 1
+    path, out = write(desk, file, rows), desk.folder / "nb"
+    result = CliRunner().invoke(app, ["get", "naturalbench", str(out), "--from", str(path)])
+    assert result.exit_code == 0 and "1 rows of other sorts: left out" in result.stderr
+    assert ta.load_benchmark(out).card.made["rows_of_other_sorts"] == 1
 
 
 def test_both_forms_of_whats_up_are_read(desk):

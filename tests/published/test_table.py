@@ -53,6 +53,15 @@ def test_a_hugging_face_folder_with_pictures_in_parquet(desk):
     assert bench.picture(item.images[0]).read() == red
 
 
+def test_a_box_of_a_picture_inside_a_table_is_refused(desk):
+    data = desk.picture("x.png").read_bytes()
+    row = {"pic": {"bytes": data, "path": None}, "yes": "A.", "no": "B.", "x": 0, "y": 0, "w": 2,
+           "h": 2}  # fmt: skip
+    layout = desk.write("mine.yaml", 'images: pic\ncaptions: ["yes", "no"]\nbox: [x, "y", w, h]')
+    error = desk.error("table", write(desk, "t.parquet", [row]), layout=layout)
+    assert error.startswith('"pic" of row 1 of t.parquet is bytes, of which no box is cut')
+
+
 def test_a_folder_that_datasets_saved_to_disk_says_what_to_do(desk):
     desk.write("saved/train/data-00000-of-00001.arrow", "x")
     error = desk.error("table", desk.folder / "saved", **COLUMNS)

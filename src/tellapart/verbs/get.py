@@ -69,6 +69,10 @@ def _notes(benchmark: Benchmark) -> list[str]:
     if made.get("left_out_unconfirmed"):
         number = made["left_out_unconfirmed"]
         lines.append(f"{number:,} pairs that people did not confirm: left out (--all)")
+    if made.get("rows_of_other_sorts"):
+        lines.append(f"{made['rows_of_other_sorts']:,} rows of other sorts: left out")
+    if made.get("rows_without_negatives"):
+        lines.append(f"{made['rows_without_negatives']:,} rows without a negative: left out")
     if made.get("left_out_without_images"):
         lines.append(f"{made['left_out_without_images']:,} items without their pictures: left out")
     elif made.get("images_only_printed"):

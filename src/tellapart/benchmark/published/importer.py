@@ -154,6 +154,8 @@ class ItemCollector:
         if isinstance(value, dict):
             value = value.get("bytes") or value.get("path")
         if isinstance(value, bytes):
+            if crop:
+                raise row.wrong(column, "bytes, of which no box is cut", "the path of a picture")
             return self._stored_image(value, row, column, place)
         if not isinstance(value, str) or not value.strip():
             raise BadInput(
