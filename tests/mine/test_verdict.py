@@ -50,14 +50,14 @@ def test_what_is_far_or_guessable_or_missing_comes_with_what_to_do(benchmarks, t
     far = {"decoys": 0.12, "same_image": 0.5, "random": 0.1}
     assert "decoys are far" in lines(bench, nearness=far)
     assert "more photographs" in lines(bench, nearness=far)
-    alone = {"low": 0.3, "high": 0.4, "chance": 0.2, "value": 0.35, "attacker": "a", "source": "b"}
+    alone = {"low": 30, "high": 40, "chance": 20, "value": 35, "attacker": "a", "source": "b"}
     guessed = lines(bench, text_alone=alone)
     assert "guessable from the text alone: 35.0% (30.0 - 40.0, chance 20.0%) by a" in guessed
     assert "--options fair-sets" in guessed
     assert "--lists-from" in lines(bench, text_alone=alone, by="tellapart build negatives"), (
         "each builder has its own remedy"
     )
-    fair = lines(bench, text_alone={**alone, "low": 0.19})
+    fair = lines(bench, text_alone={**alone, "low": 19})
     assert "hardly guessable" in fair and "--options" not in fair
     assert "verified: by nobody" in fair and "study create" in fair
     moved = replace(bench, root=tmp_path)

@@ -24,7 +24,7 @@ from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed
 from tellapart.score.cells import CellTable
 from tellapart.score.precision import Imprecise
-from tellapart.verbs.evaluate import MostlyFailed
+from tellapart.verbs.evaluate import MostlyFailed, _warn
 
 
 @pytest.fixture(autouse=True)
@@ -300,6 +300,17 @@ def test_pitfall_3_margins_below_a_step_of_half_precision_are_counted(benchmarks
     assert run.card.notes["below_precision"] == close > 0
     (run,) = ta.evaluate([Near("near", dtype="float32")], bench, tmp_path / "single")
     assert "below_precision" not in run.card.notes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "advised"), [("float16", True), ("bfloat16", True), ("float32", False)]
+)
+def test_float32_is_advised_only_to_what_is_coarser(dtype, advised, benchmarks, tmp_path):
+    (run,) = ta.evaluate([Dual()], benchmarks["bison"], tmp_path)
+    card = replace(run.card, dtype=dtype, notes={"below_precision": 3})
+    with pytest.warns(Imprecise, match=f"3 of them .* a step of {dtype}") as caught:
+        _warn(replace(run, card=card))
+    assert ("compute in float32" in str(caught[0].message)) == advised
 
 
 def test_pitfall_3_similarities_of_half_precision_rows_are_taken_in_float32(benchmarks, tmp_path):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import tellapart as ta
-from tellapart.errors import BadImage, BadInput, UnknownName
+from tellapart.errors import BadImage, BadInput, DiskFull, UnknownName
 from tellapart.models.model import ModelInfo
 from tellapart.verbs.measure import measure
 
@@ -123,6 +123,16 @@ def test_a_run_is_not_overwritten_unasked(benchmarks, tmp_path):
     ta.evaluate("chance", benchmarks["bison"], tmp_path)
     with pytest.raises(BadInput, match="already exists"):
         ta.evaluate("chance", benchmarks["bison"], tmp_path)
+
+
+def test_a_run_for_which_there_is_no_room_names_its_own_folder(benchmarks, tmp_path, monkeypatch):
+    def full(path, table):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tellapart.score.run.write_parquet", full)
+    with pytest.raises(DiskFull) as caught:
+        ta.evaluate("chance", benchmarks["bison"], tmp_path / "runs")
+    assert caught.value.where == str(tmp_path / "runs" / "bison" / "chance")
 
 
 def test_a_run_tells_what_made_it(benchmarks, tmp_path):

@@ -23,8 +23,8 @@ PAIRS = 2_000
 """At most this many pairs of texts are compared, at random."""
 NEAR, FAR = 0.5, 0.2
 """From random captions (0) to captions of one image (1): decoys above are near, below far."""
-CLEARLY = 0.02
-"""So far above chance must a guess be to be worth a warning."""
+CLEARLY = 2.0
+"""So many points above chance must a guess be to be worth a warning."""
 TextPair = tuple[str, str]
 
 REMEDIES = {
@@ -129,15 +129,15 @@ def _near_lines(near: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
-    """What text alone gives away, where somebody has measured it."""
+    """What text alone gives away, in percent, where somebody has measured it."""
     card = benchmark.card
     known = getattr(card, "text_alone", None) or card.made.get("text_alone")
     if not known:
         yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
         return
     value, low, high, chance = (float(known[name]) for name in ("value", "low", "high", "chance"))
-    interval = f"{100 * low:.1f} - {100 * high:.1f}"
-    told = f"{100 * value:.1f}% ({interval}, chance {100 * chance:.1f}%) by {known['attacker']}"
+    interval = f"{low:.1f} - {high:.1f}"
+    told = f"{value:.1f}% ({interval}, chance {chance:.1f}%) by {known['attacker']}"
     if low > chance + CLEARLY:
         remedy = REMEDIES.get(builder, "tellapart audit says by what")
         yield f"guessable from the text alone: {told}; {remedy}"

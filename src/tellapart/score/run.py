@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, DiskFull
 from tellapart.files import (
     read_json,
     read_table,
@@ -246,8 +246,11 @@ def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
             yield partial
         return
     place = Path(tempfile.mkdtemp(dir=staging))
-    with whole_folder(place / "new") as partial:
-        yield partial
+    try:
+        with whole_folder(place / "new") as partial:
+            yield partial
+    except DiskFull:
+        raise DiskFull(out) from None  # where it is put together says nothing to anybody
     if out.exists() and (overwrite or not any(out.iterdir())):
         out.rename(place / "old")
     out.parent.mkdir(parents=True, exist_ok=True)
