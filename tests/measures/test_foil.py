@@ -20,6 +20,7 @@ from tellapart.score.cells import CellTable
 from tellapart.score.run import Run, RunCard, answers_frame, load_run, scores_frame
 from tellapart.stats.roc import auc
 from tellapart.verbs.compare import compare
+from tellapart.verbs.evaluate import evaluate
 from tellapart.verbs.measure import measure
 
 FOIL = ("T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy")
@@ -115,6 +116,13 @@ def test_a_classifier_decides_by_its_own_threshold_and_its_leaning_shows():
     found = by_name(run, *names, *fitted)
     assert [found[name] for name in names] == [0.6, 1.0, 0.2], "plain T1 is its own decision"
     assert min(found["T1-correct@fitted"], found["T1-foil@fitted"]) == 0.8, "the leaning is hidden"
+
+
+def test_a_models_own_threshold_reaches_its_run(benchmarks, tmp_path):
+    runs = evaluate(["oracle?error=0.2", "chance"], benchmarks["foil"], tmp_path)
+    assert [load_run(run.folder).card.threshold for run in runs] == [0.5, None]
+    rows = measure(runs, measures=["T1@own"]).rows
+    assert [(row.model, row.ties) for row in rows] == [("oracle?error=0.2", 0)]
 
 
 def test_a_scorer_without_a_threshold_has_the_fitted_one_and_the_area():
