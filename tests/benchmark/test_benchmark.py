@@ -40,7 +40,39 @@ def test_items_that_share_images_even_through_others_are_one_group():
         grid_item("3", 2, 1, {(0, 0)}, image_ids=["b", "e"]),
         grid_item("4", 1, 1, {(0, 0)}, image_ids=["e"]),
     ]
-    assert ItemTable.of(items).image_groups().to_list() == ["a", "c", "a", "a"]
+    assert ItemTable.of(items).connected_groups().to_list() == ["a", "c", "a", "a"]
+
+
+def asked(name, image, captions, right):
+    """One image, and captions of which the one at a place is right."""
+    item = grid_item(name, 1, len(captions), {(0, right)}, image_ids=[image])
+    return replace(item, captions=tuple(captions))
+
+
+def test_items_that_take_turns_at_one_set_of_captions_are_one_group():
+    """Of one fair set exactly one item is right without looking: they are no five items."""
+    sets = [["a dog", "a cat", "a cow"], ["two dogs", "two cats", "two cows"]]
+    turns = [
+        asked(f"{k}{turn}", f"{k}-{turn}", captions[turn:] + captions[:turn], 0)
+        for k, captions in enumerate(sets)
+        for turn in range(3)
+    ]
+    groups = ItemTable.of(turns).connected_groups().to_list()
+    assert groups == ["0-0"] * 3 + ["1-0"] * 3
+    more = [*turns, asked("x", "0-2", ["a bear", "a bee"], 0), asked("y", "1-1", ["a bear"], 0)]
+    assert ItemTable.of(more).connected_groups().to_list()[-2:] == ["0-0", "1-0"]
+    assert [item.group for item in benchmark_of(turns).items] == groups
+
+
+def test_captions_that_merely_recur_connect_nothing():
+    """As in BISON (one caption) and FOIL (a pair with the same truth): the images are others."""
+    items = [
+        asked("1", "a", ["a wave"], 0), asked("2", "b", ["a wave"], 0),
+        asked("3", "c", ["a man", "a kite"], 0), asked("4", "d", ["a kite", "a man"], 1),
+        asked("5", "e", ["a man", "a man", "a kite"], 0), asked("6", "f", ["a kite", "a man"], 1),
+        asked("7", "g", ["x,y", "z"], 0), asked("8", "h", ["x", "y,z"], 0),
+    ]  # fmt: skip
+    assert ItemTable.of(items).connected_groups().to_list() == list("abcdefgh")
 
 
 def test_the_hash_changes_with_what_is_asked_and_not_with_the_order():

@@ -251,7 +251,7 @@ def load_benchmark(where: Path | str) -> Benchmark:
     fields = fields_of(card, CARD_KINDS, folder / "benchmark.json", needed=NEEDED)
     sha256 = fields.pop("items_sha256")
     images = ImageTable(_read_table(folder / "images.parquet", IMAGE_COLUMNS, ("id", "uri")))
-    benchmark = Benchmark(Card(**fields), folder, items, images)
+    benchmark = Benchmark(Card(**fields), folder, items.taking_turns(), images)
     if benchmark.sha256 != sha256:
         raise BadInput(
             f"the items of {benchmark.name} are not those that its card was written for",

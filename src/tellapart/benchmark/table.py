@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from tellapart.benchmark.columns import frame_of, item_frame, item_of, plain_frame
+from tellapart.benchmark.groups import codes, connected_groups, turns
 from tellapart.errors import BadInput
 from tellapart.items import Cell, Item, check_item, content_of
 from tellapart.types import Bools, Ints
@@ -179,12 +180,12 @@ class ItemTable(Sequence[Item]):
     @cached_property
     def kinds(self) -> tuple[tuple[str, ...], Ints]:
         """The kinds in alphabetical order, and the number of each item's."""
-        return _codes(self.frame["kind"])
+        return codes(self.frame["kind"])
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], Ints]:
         """The groups in alphabetical order, and the number of each item's."""
-        return _codes(self.frame["group"])
+        return codes(self.frame["group"])
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -253,28 +254,21 @@ class ItemTable(Sequence[Item]):
             hashed[place] = content_of(self[place])
         return pl.Series("content", hashed, pl.String)
 
-    def image_groups(self) -> pl.Series:
-        """The name of each item's cluster: the smallest image id that it is connected to.
-
-        Items that share an image are not independent, nor are two that are linked by a chain of
-        others (Winoground pairs, BISON's neighbours); statistics resample whole clusters. Two
-        parts of one picture (`7#crop=0,0,64,48` and another) share it.
-        """
-        sizes = self.shape[0]
-        names = self.frame["images"].explode().str.split("#crop=").list.get(0)
-        distinct, code = _codes(names)
-        starts = np.cumsum(sizes) - sizes
-        first = code[starts]
-        # Neighbours within an item are linked; items with one image link nothing.
-        inner = np.ones(len(code), bool)
-        inner[starts] = False
-        right = np.flatnonzero(inner)
-        label = _components(code[right - 1], code[right], len(distinct))
-        return pl.Series("group", pl.Series(distinct, dtype=pl.String)[label[first]])
+    def connected_groups(self) -> pl.Series:
+        """The name of the group that its images and captions put each item in."""
+        return connected_groups(self.frame)
 
     def grouped(self) -> ItemTable:
-        """The same items, each in the group that its images put it in."""
-        return ItemTable(self.frame.with_columns(self.image_groups()), self._source)
+        """The same items, each in the group that it belongs to."""
+        return ItemTable(self.frame.with_columns(self.connected_groups()), self._source)
+
+    def taking_turns(self) -> ItemTable:
+        """The same items, put into groups anew where some take turns at a set of captions.
+
+        Files of version 0.1 have groups of shared images only; others stay as they were written,
+        for `validate` to look at.
+        """
+        return self.grouped() if len(turns(self.frame)[0]) else self
 
     def faulty(self) -> list[tuple[int, BadInput]]:
         """Items that cannot be asked, with the reason (see `items.check_item`).
@@ -375,31 +369,6 @@ class _ById(Mapping[str, Item]):
 
     def __len__(self) -> int:
         return len(self._table.place)
-
-
-def _codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
-    """Distinct names in alphabetical order, and the number of each one's."""
-    distinct = names.unique().sort()
-    codes = names.replace_strict(
-        distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64
-    )
-    return tuple(distinct), codes.to_numpy()
-
-
-def _components(one: Ints, other: Ints, number: int) -> Ints:
-    """The smallest of the numbers that each is connected to, by links between two of them each.
-
-    Of linked numbers the larger root is hung under the smaller, then each under its root, until
-    nothing is left to hang (Shiloach and Vishkin 1982).
-    """
-    root = np.arange(number)
-    while True:
-        low, high = np.sort((root[one], root[other]), axis=0)
-        if (low == high).all():
-            return root
-        np.minimum.at(root, high, low)
-        while (root[root] != root).any():
-            root = root[root]
 
 
 def _quoted(text: pl.Expr) -> pl.Expr:

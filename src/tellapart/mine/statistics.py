@@ -122,11 +122,16 @@ def bison_table(statistics: Mapping[str, Any]) -> str:
 
 
 def mcic_statistics(
-    captions: MinedCaptions, targets: Ints32, chosen: ChosenDecoys, rows: Sequence[int]
+    captions: MinedCaptions,
+    targets: Ints32,
+    chosen: ChosenDecoys,
+    rows: Sequence[int],
+    number: int,
 ) -> dict[str, Any]:
     """The items that came from some rows of the decoys in numbers, for the card.
 
-    `left_out` are captions that became no item: too few decoys, or asked before. `central` is the
+    `number` captions could have become items. `left_out` are those that did not: too few decoys,
+    asked before, in no fair set. `central` is the
     share of items in which the option that is nearest to the others (mean cosine of tf-idf, ties
     halved) is the true one: what a guess from the text alone gets.
     """
@@ -137,7 +142,8 @@ def mcic_statistics(
     return {
         "instances": len(asked),
         "images": len(np.unique(captions.image_of[targets[asked]])),
-        "left_out": len(targets) - len(asked),
+        "left_out": number - len(asked),
+        "items_per_caption": round(len(asked) / max(1, number), 4),
         "options": options.shape[1],
         "distinct_options": len({captions.texts[k] for k in used}),
         "vocabulary": len({word for k in used for word in captions.words[k]}),
@@ -178,7 +184,9 @@ MCIC_LINES = {
     "vocabulary": ("vocabulary", "{:,}"),
     "words_in_targets": ("words in a target", "{:.2f}"),
     "words_in_decoys": ("words in a decoy", "{:.2f}"),
+    "items_per_caption": ("items per caption", "{:.3f}"),
     "score": ("Score of a decoy", "{:.3f}"),
+    "paper_score": ("Score of a decoy in the paper's way", "{:.3f}"),
     "bleu": ("BLEU of a decoy", "{:.3f}"),
     "cosine": ("cosine of a decoy", "{:.3f}"),
     "central": ("truth is the most central option", "{:.1%}"),
@@ -191,5 +199,6 @@ def mcic_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Statistics of the card side by side, a column for each part."""
     rows = [("", *parts)]
     for name, (title, form) in MCIC_LINES.items():
-        rows.append((title, *(form.format(one[name]) for one in parts.values())))
+        if all(name in one for one in parts.values()):
+            rows.append((title, *(form.format(one[name]) for one in parts.values())))
     return aligned(rows, {0})

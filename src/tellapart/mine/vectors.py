@@ -35,7 +35,7 @@ from tellapart.text.gensim_vectors import (
 )
 from tellapart.text.tfidf import tfidf_of_words
 from tellapart.text.word_vectors import FORMS, WordVectors, read_vectors
-from tellapart.types import Floats32, Progress
+from tellapart.types import Floats, Floats32, Progress
 
 AUTO, FASTTEXT, PARAGRAPHS, TFIDF, SENTENCES = (
     "auto", "fasttext", "paragraphs", "tf-idf", "sentences:",
@@ -57,6 +57,17 @@ class MinedVectors:
     def only(self, places: npt.NDArray[np.integer]) -> MinedVectors:
         """Some of the rows."""
         return MinedVectors(self.rows[places], self.about)
+
+    def cosines(self, one: npt.NDArray[np.integer], other: npt.NDArray[np.integer]) -> Floats:
+        """The cosine of each row in `one` with the row at its place in `other`."""
+        left, right = self.rows[one], self.rows[other]
+        both = [(left, right), (left, left), (right, right)]
+        if issparse(self.rows):
+            products = [np.asarray(a.multiply(b).sum(axis=1)).ravel() for a, b in both]
+        else:
+            products = [np.einsum("ij,ij->i", a, b, dtype=np.float64) for a, b in both]
+        lengths = np.sqrt(products[1] * products[2])
+        return np.asarray(products[0] / np.where(lengths > 0, lengths, 1))
 
     @property
     def unknown(self) -> npt.NDArray[np.intp]:

@@ -10,10 +10,10 @@ from tellapart.models.names import load
 class Verifier:
     """Answers "is this caption true of this image?", or "nobody knows" where no model is named."""
 
-    def __init__(self, corpus: Corpus, name: str) -> None:
+    def __init__(self, corpus: Corpus | None, name: str = "") -> None:
         self.name = name
         self._corpus = corpus
-        self._model: PairScorer | None = load(name) if name else None
+        self._model: PairScorer | None = load(name) if name and corpus else None
         self._known: dict[tuple[str, str], bool] = {}
 
     def may_be_false(self, image: str, caption: str) -> bool:
@@ -31,6 +31,7 @@ class Verifier:
     def _is_true(self, model: PairScorer, image: str, caption: str) -> bool:
         key = (image, caption)
         if key not in self._known:
+            assert self._corpus is not None  # there is no model without a corpus
             score = model.score_pairs([self._corpus.picture(image)], [caption])[0]
             self._known[key] = bool(score > 0.5)
         return self._known[key]

@@ -139,12 +139,12 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
             todo="build or import the benchmark again",
         ),
     )
-    connected = items.image_groups()
+    connected = items.connected_groups()
     note(
         connected != groups,
         lambda place: BadInput(
             f"item {items.ids[place]} is in group {groups[place]!r}, "
-            f"its images connect it to {connected[place]!r}"
+            f"its images and captions connect it to {connected[place]!r}"
         ),
     )
     for place, image in items.unlisted(benchmark.images.ids).items():

@@ -7,7 +7,8 @@ block of neighbours is ever in memory.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +63,14 @@ class DecoyMine:
             exclude.append(self.captions.text_numbers)
         return Neighbours(self.vectors.rows, exclude, self.search)
 
+    def choosing(self, choice: DecoyChoice, guards: Guards) -> DecoyMine:
+        """The same captions with another choice, and no verifier; what was prepared is kept."""
+        other = replace(self, choice=choice, guards=guards, verifier=Verifier(None, ""))
+        if guards.distinct == self.guards.distinct and choice.smoothing == self.choice.smoothing:
+            for name in ("neighbours", "bleu", "silence"):
+                other.__dict__[name] = getattr(self, name)  # as cached_property does
+        return other
+
     def decoys(
         self, targets: Ints32, progress: Progress = silent, enough: int | None = None
     ) -> ChosenDecoys:
@@ -70,27 +79,35 @@ class DecoyMine:
         Once `enough` of them have all of their decoys the others are left out.
         """
         size = BLOCK if enough is None else min(BLOCK, 2 * enough)
-        kept = None if self.verifier.name else self._kept(targets, size)
         blocks: list[ChosenDecoys] = []
         complete = 0
-        for start in range(0, len(targets), size):
+        for block in self.blocks(targets, progress, size):
+            blocks.append(block)
+            complete += int(block.complete.sum())
             if enough is not None and complete >= enough:
                 break
-            part = targets[start : start + size]
-            arrays = kept.read(f"from-{start}") if kept else None
-            if arrays is not None:
-                blocks.append(ChosenDecoys(**arrays))
-            else:
-                blocks.append(self._block(part, start, len(targets), progress))
-                if kept:
-                    kept.write(f"from-{start}", **blocks[-1]._asdict())
-            complete += int(blocks[-1].complete.sum())
-            progress(MINING, start + len(part), len(targets))
         chosen = joined(blocks)
         if enough is None:
             return chosen
         rows = int(np.searchsorted(np.cumsum(chosen.complete), enough)) + 1
         return ChosenDecoys._make(column[:rows] for column in chosen)
+
+    def blocks(
+        self, targets: Ints32, progress: Progress = silent, size: int = BLOCK
+    ) -> Iterator[ChosenDecoys]:
+        """The decoys of so many target captions at a time."""
+        kept = None if self.verifier.name else self._kept(targets, size)
+        for start in range(0, len(targets), size):
+            part = targets[start : start + size]
+            arrays = kept.read(f"from-{start}") if kept else None
+            if arrays is not None:
+                block = ChosenDecoys(**arrays)
+            else:
+                block = self._block(part, start, len(targets), progress)
+                if kept:
+                    kept.write(f"from-{start}", **block._asdict())
+            progress(MINING, start + len(part), len(targets))
+            yield block
 
     def _kept(self, targets: Ints32, size: int) -> ArrayShelf:
         captions = self.captions
@@ -110,7 +127,7 @@ class DecoyMine:
         parts = []
         for near in self.neighbours.nearest(most, targets):
             rows = targets[near.rows]
-            bleus = self._bleu.scores_against(rows, np.maximum(near.indices, 0))
+            bleus = self.bleu.scores_against(rows, np.maximum(near.indices, 0))
             longer = self._longer[rows]
             candidates = DecoyCandidates(rows, longer, near.indices, near.similarities, bleus)
             parts.append(self._chosen(candidates))
@@ -126,7 +143,7 @@ class DecoyMine:
                 captions[row] = -1
         while True:
             near = near._replace(captions=captions)
-            chosen = choose(near, self._silence, self.choice, self.guards)
+            chosen = choose(near, self.silence, self.choice, self.guards)
             true = [
                 (row, decoy)
                 for row, target in targets
@@ -150,16 +167,18 @@ class DecoyMine:
         return lot.integers(self.choice.decoys + 1, size=len(self.captions), dtype=np.int32)
 
     @cached_property
-    def _bleu(self) -> PairBleu:
+    def bleu(self) -> PairBleu:
+        """BLEU between captions, as in Equation 1."""
         return pair_bleu(self.captions, self.choice)
 
     @property
     def true_captions_let_through(self) -> float:
         """The share of captions that would pass the guard `doubt` as decoys of their own image."""
-        return self._silence.true_captions_let_through(self.guards.doubt)
+        return self.silence.true_captions_let_through(self.guards.doubt)
 
     @cached_property
-    def _silence(self) -> Silence:
+    def silence(self) -> Silence:
+        """What the guard `doubt` asks."""
         return Silence.of(self.captions, self.stems)
 
 

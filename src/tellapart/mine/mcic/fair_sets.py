@@ -4,97 +4,126 @@ Ding et al. 2016, section 3.2, asks for the nearest captions of other images. Ta
 gives the target away: it is the one option that all others are near to. A fair set is asked once
 for each of its five images. Whatever an answer is that does not look at the image, it is right
 exactly once in five.
+
+Sets are taken from the graph of captions that can stand beside each other (`OptionGraph`), the
+nearest first. An image is in one set at the most, with one of its captions: so a set is a group of
+its own for statistics, where sets that share images would all hang together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tellapart import seeds
-from tellapart.items import Item, Origin
-from tellapart.mine.captions import MinedCaptions
-from tellapart.mine.mcic.items import MADE_BY, mcic_item
-from tellapart.mine.neighbours.nearest import Neighbours
-from tellapart.mine.statistics import central_share
-from tellapart.mine.verifier import Verifier
-from tellapart.text.tfidf import tfidf_of_words
-from tellapart.types import Progress
+from tellapart.mine.mcic.decoys import DecoyMine
+from tellapart.mine.mcic.option_graph import OptionGraph
+from tellapart.mine.mcic.score import REASONS, ChosenDecoys, scores
+from tellapart.types import Ints32, Progress, silent
 
-OPTIONS = 5
-NEAR = 2_000
-"""How many of the nearest captions a set is made from: those far away are no decoys."""
+SAMPLE = 5_000
+"""Captions whose decoys in the paper's way are looked at, to compare with."""
+STEP = 0.97
+"""Sets are taken level by level, each this share of the one above: nearly best first."""
+GROWING = "fair sets"
+TINY = 1e-9
+"""A Score above 0 is asked of every set."""
 
 
 @dataclass(frozen=True, eq=False)
 class FairSets:
-    """Sets of captions, one of each image, that can stand together as options."""
+    """Sets of captions, one of each image, that can stand together as options.
 
-    captions: MinedCaptions
-    verifier: Verifier
-    seed: int
+    `mine` says how decoys are chosen in the paper's way. `least` is how near the captions of a set
+    must be: their mean Score, as a share of what the decoys of the paper's way have. A verifier is
+    asked of sets that are found.
+    """
+
+    mine: DecoyMine
+    least: float
 
     @cached_property
-    def chosen(self) -> MinedCaptions:
-        """One caption of each image, drawn at random, in an order that the seed gives."""
-        captions, drawn = self.captions, []
-        for image, places in zip(captions.images, captions.of_images, strict=True):
-            rng = seeds.rng(self.seed, "mcic", image)
-            place = places[int(rng.integers(len(places)))]
-            if self.verifier.may_fit(image, captions.texts[place]):
-                drawn.append(place)
-        order = seeds.rng(self.seed, "mcic", "order of sets").permutation(len(drawn))
-        return captions.only(np.array(drawn, np.int64)[order])
+    def paper_score(self) -> float:
+        """The mean Score of decoys in the paper's way, for a sample of the captions."""
+        number = len(self.mine.captions)
+        lot = seeds.rng(self.mine.seed, "mcic", "sample of the paper's way").permutation(number)
+        targets = np.sort(lot[:SAMPLE]).astype(np.int32)
+        chosen = self.mine.choosing(self.mine.choice, self.mine.guards).decoys(targets)
+        found = chosen.scores[chosen.complete]
+        return float(found.mean()) if found.size else 0.0
 
-    def items(self, corpus: str, progress: Progress) -> Iterator[Item]:
-        """The items of all sets, each set asked of the images that its captions belong to."""
-        for members in self._sets(progress):
-            texts = [self.chosen.texts[k] for k in members]
-            for place, k in enumerate(members):
-                caption = self.chosen.ids[k]
-                order = seeds.rng(self.seed, "mcic", "order", caption).permutation(OPTIONS).tolist()
-                options = [texts[position] for position in order]
-                origin = Origin(MADE_BY, corpus, caption, self.seed)
-                yield mcic_item(self._image(k), options, order.index(place), origin)
+    def chosen(self, most: int | None, progress: Progress = silent) -> tuple[Ints32, ChosenDecoys]:
+        """The captions of all sets, set after set, each with the others as its decoys.
 
-    def _sets(self, progress: Progress) -> Iterator[list[int]]:
-        """Greedily: a caption that is still free with the four nearest free ones that fit."""
-        number = len(self.chosen)
-        free = set(range(number))
-        blocks = Neighbours(tfidf_of_words(self.chosen.words)).nearest(min(NEAR, number - 1))
-        for index, near in enumerate(row for block in blocks for row in block.indices):
-            progress("fair sets", index + 1, number)
-            if index not in free:
-                continue
-            members = [index]
-            for k in map(int, near):
-                if k in free and all(self._go_together(k, member) for member in members):
-                    members.append(k)
-                if len(members) == OPTIONS:
-                    free -= set(members)
-                    yield members
-                    break
+        `most` is the most sets.
+        """
+        sets = self._sets(most, progress)
+        size = sets.shape[1]
+        others = np.array([[k for k in range(size) if k != own] for own in range(size)])
+        targets, decoys = sets.ravel(), sets[:, others].reshape(-1, size - 1)
+        return targets, self._scored(targets, decoys)
 
-    def _go_together(self, a: int, b: int) -> bool:
-        """Two captions with other words, each false of the other's image as far as is known."""
-        words, texts = self.chosen.words, self.chosen.texts
-        return (
-            sorted(words[a]) != sorted(words[b])
-            and self.verifier.may_be_false(self._image(a), texts[b])
-            and self.verifier.may_be_false(self._image(b), texts[a])
-        )
+    def _scored(self, targets: Ints32, decoys: Ints32) -> ChosenDecoys:
+        """Decoys with their numbers, the highest Score first."""
+        choice, flat = self.mine.choice, decoys.ravel()
+        rows = np.repeat(targets, decoys.shape[1])
+        cosines = self.mine.vectors.cosines(rows, flat).reshape(decoys.shape)
+        bleus = self.mine.bleu.scores(flat, rows).reshape(decoys.shape)
+        score = scores(cosines, bleus, choice.weight, choice.limit)
+        order = np.argsort(-score, axis=1, kind="stable")
+        refused = np.zeros((len(targets), len(REASONS)), np.int32)
+        columns = (decoys, score, bleus, cosines)
+        sorted_ = [np.take_along_axis(values, order, 1) for values in columns]
+        return ChosenDecoys._make([*sorted_, refused])
 
-    def _image(self, caption: int) -> str:
-        return self.chosen.images[int(self.chosen.image_of[caption])]
+    def _sets(self, most: int | None, progress: Progress) -> Ints32:
+        """Sets by their nearness, level by level, down to the least.
 
+        The best set of a caption can only get worse as images are taken. So one that was found
+        counts as long as all its images are free, and only then another is looked for.
+        """
+        captions, size = self.mine.captions, self.mine.choice.decoys + 1
+        floor = max(self.least * self.paper_score, TINY)
+        graph = OptionGraph.of(self.mine, progress)
+        taken = np.zeros(len(captions.images), bool)
+        every = np.arange(len(captions), dtype=np.int32)
+        sets, means = graph.best_sets(every, size, taken)
+        found: list[Ints32] = []
+        while means.max(initial=0) >= floor and (most is None or len(found) < most):
+            level = max(float(means.max()) * STEP, floor)
+            due = np.flatnonzero(means >= level)
+            again = []
+            for seed in due[np.argsort(-means[due], kind="stable")].tolist():
+                if taken[captions.image_of[sets[seed]]].any() or not self._holds(sets[seed], graph):
+                    again.append(seed)
+                else:
+                    found.append(sets[seed].copy())
+                    taken[captions.image_of[sets[seed]]] = True
+                    means[seed] = -1
+            seeds_again = np.array(again, np.int32)
+            sets[seeds_again], means[seeds_again] = graph.best_sets(seeds_again, size, taken)
+            progress(GROWING, int(taken.sum()), len(taken))
+        progress(GROWING, len(taken), len(taken))
+        return np.array(found[:most], np.int32).reshape(-1, size)
 
-def central(items: Sequence[Item]) -> float:
-    """How often the most central option is the true one: 1/5 where sets are whole."""
-    texts = [text for item in items for text in item.captions]
-    places = np.arange(len(texts)).reshape(-1, OPTIONS)
-    truth = np.array([j for item in items for _, j in item.true], dtype=np.intp)
-    first = np.array([np.roll(row, -j) for row, j in zip(places, truth, strict=True)])
-    return central_share(texts, first.reshape(-1, OPTIONS))
+    def _holds(self, members: Ints32, graph: OptionGraph) -> bool:
+        """Whether the verifier lets a set pass; what it objects to leaves the graph."""
+        verifier = self.mine.verifier
+        if not verifier.name:
+            return True
+        texts, images = self.mine.captions.texts, self.mine.captions.images
+        own = [(k, images[self.mine.captions.image_of[k]]) for k in members.tolist()]
+        wrong = [k for k, image in own if not verifier.may_fit(image, texts[k])]
+        true = [
+            (k, other)
+            for k, image in own
+            for other, _ in own
+            if other != k and not verifier.may_be_false(image, texts[other])
+        ]
+        for caption in wrong:
+            graph.leave_out(caption)
+        for k, other in true:
+            graph.part(k, other)
+        return not wrong and not true

@@ -49,8 +49,8 @@ class McicItem:
 class McicSplit:
     """A split (or all, under an empty name): where its decoys come from, and its items.
 
-    `corpus` and `seed` go into the items' origins; `limit` is the most items. `facts` are what is
-    known of the search and of the guards.
+    `corpus` and `seed` go into the items' origins; `limit` is the most items. `number` captions
+    were asked for decoys. `facts` are what is known of the search and of the guards.
     """
 
     name: str
@@ -61,6 +61,7 @@ class McicSplit:
     corpus: str
     seed: int
     limit: int | None
+    number: int
     facts: Mapping[str, Any]
 
     @cached_property
@@ -93,7 +94,7 @@ class McicSplit:
     def for_card(self) -> dict[str, Any]:
         """Its statistics, with what is known of the search and of the guards."""
         rows = [one.row for one in self.items]
-        statistics = mcic_statistics(self.captions, self.targets, self.chosen, rows)
+        statistics = mcic_statistics(self.captions, self.targets, self.chosen, rows, self.number)
         return {**statistics, **self.facts}
 
     def decoys(self) -> Iterator[tuple[Any, ...]]:

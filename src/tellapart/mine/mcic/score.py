@@ -141,15 +141,9 @@ def choose(
     alike = near.bleus >= choice.limit
     places = np.full((len(near.targets), choice.decoys), -1, np.int32)
     refused = np.zeros((len(places), len(REASONS)), np.int32)
-    captions, mentions = silence.mentions.captions, silence.mentions
-    known = (
-        captions.bags, captions.image_bags.starts, captions.image_bags.values,
-        mentions.of_captions.starts, mentions.of_captions.values,
-        mentions.of_images.starts, mentions.of_images.values,
-        silence.agreement, captions.per_image, captions.lengths,
-    )  # fmt: skip
-    rules = (guards.same_words, guards.doubt, guards.distinct)
-    rows = (near.targets, near.longer, near.captions, score, alike, captions.image_of)
+    known, rules = _known(silence), _rules(guards)
+    images = silence.mentions.captions.image_of
+    rows = (near.targets, near.longer, near.captions, score, alike, images)
     in_threads(lambda a, b: pick_rows(*rows, known, rules, places, refused, a, b), len(places), 256)
     missing, where = places < 0, np.maximum(places, 0)
     decoys = np.where(missing, -1, np.take_along_axis(near.captions, where, 1)).astype(np.int32)
@@ -158,6 +152,29 @@ def choose(
         for values in (score, near.bleus, near.cosines)
     ]
     return ChosenDecoys(decoys, numbers[0], numbers[1], numbers[2], refused)
+
+
+def may_be_decoys(captions: Ints32, images: Ints32, silence: Silence, guards: Guards) -> Bools:
+    """Whether each caption may be a decoy of the image at its place, as far as captions tell."""
+    known, rules = _known(silence), _rules(guards)
+    may = np.empty(len(captions), np.bool_)
+    in_threads(lambda a, b: ask_pairs(captions, images, known, rules, may, a, b), len(captions))
+    return may
+
+
+def _known(silence: Silence) -> tuple[Any, ...]:
+    """What the guards look at, as kernels take it."""
+    captions, mentions = silence.mentions.captions, silence.mentions
+    return (
+        captions.bags, captions.image_bags.starts, captions.image_bags.values,
+        mentions.of_captions.starts, mentions.of_captions.values,
+        mentions.of_images.starts, mentions.of_images.values,
+        silence.agreement, captions.per_image, captions.lengths,
+    )  # fmt: skip
+
+
+def _rules(guards: Guards) -> tuple[bool, float, bool]:
+    return guards.same_words, guards.doubt, guards.distinct
 
 
 # Kernels, one after another since numba keeps what it compiled for a file as a whole
@@ -205,6 +222,15 @@ def refusal(candidate: int, image: int, known: Any, guards: Any) -> int:
         if (1 - most) ** sizes[image] > doubt:
             return DOUBTFUL
     return -1
+
+
+@kernel
+def ask_pairs(
+    captions: Any, images: Any, known: Any, guards: Any, may: Any, begin: int, end: int
+) -> None:
+    """For each caption whether there is no reason against it as a decoy of the image."""
+    for k in range(begin, end):
+        may[k] = refusal(captions[k], images[k], known, guards) < 0
 
 
 @kernel

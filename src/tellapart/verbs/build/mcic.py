@@ -1,6 +1,6 @@
 """`build mcic`: an image and five captions, four of them decoys from other images.
 
-Algorithm MC-IC on a corpus (Ding et al. 2016, section 3.2), or fair sets of options.
+Fair sets of options, or algorithm MC-IC as published (Ding et al. 2016, section 3.2).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tellapart.verbs.build import (
     OutArgument,
     builder_card,
     builder_verb,
-    save_items,
     source_corpus,
 )
 
@@ -27,20 +26,24 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.mine.captions import MinedCaptions
+    from tellapart.mine.mcic.decoys import DecoyMine
     from tellapart.mine.mcic.items import McicSplit
-    from tellapart.mine.mcic.score import Guards
+    from tellapart.mine.mcic.score import ChosenDecoys, Guards
     from tellapart.mine.mcic.tuning import TunedMining, Tuning
+    from tellapart.types import Ints32
 
-WAYS = ("auto", "paper", "fair-sets")
+WAYS = ("auto", "fair-sets", "paper")
+FAIR = "sets of near captions of as many images, asked once for each image"
+PAPER = "for each caption the captions of other images with the highest Score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McicOptions(BuildOptions):
-    """The ways to build MCIC, and what the paper's way depends on.
+    """The ways to build MCIC, and what they depend on.
 
-    `way` "paper" takes decoys for each caption by itself; "fair-sets" lets five near captions of
-    five images share one set of options (see `mine/mcic/fair_sets.py`); "auto" means fair sets on
-    the built-in world, where near captions are many and a verifier knows the truth.
+    `way` "fair-sets" lets five near captions of five images share one set of options (see
+    `mine/mcic/fair_sets.py`); "paper" takes decoys for each caption by itself. "auto" means fair
+    sets, unless guards are left out with `without`: only the paper's way can do without them.
 
     `vectors` "auto" means tf-idf up to 50,000 captions, by which siblings have better ranks, and
     paragraph vectors beyond, or where there is a grid to search. `dimensions`, `epochs` and
@@ -51,8 +54,8 @@ class McicOptions(BuildOptions):
     way: Annotated[
         str,
         Help(
-            "paper: decoys for each caption; fair-sets: five images share one set of "
-            "options; auto: fair-sets on the built-in world, else paper.",
+            "fair-sets: five images share one set of options; paper: decoys for each "
+            "caption; auto: fair-sets, or with --without paper.",
             flag="--options",
         ),
     ] = "auto"
@@ -89,17 +92,26 @@ class McicOptions(BuildOptions):
     doubt: Annotated[
         float, Help("Most chance that the image's captions left out what a decoy says.")
     ] = 0.1
+    nearness: Annotated[
+        float,
+        Help("Fair sets: the least mean Score of a set, as a share of what the paper's way gets."),
+    ] = 0.7
     without: Annotated[
         tuple[str, ...],
         Help(
-            "Guards to do without, as the paper does: length, shuffle, same-words, doubt, "
-            "distinct, own-split, or all."
+            "Guards that the paper's way does without, as published: length, shuffle, "
+            "same-words, doubt, distinct, own-split, or all."
         ),
     ] = ()
     negative: Annotated[
         int, Help("Training: words sampled against each; 0 for hierarchical softmax.")
     ] = 5
     fast_training: Annotated[bool, Help("Train on all cores; not repeatable.")] = False
+
+    @property
+    def fair(self) -> bool:
+        """Whether fair sets are built."""
+        return self.way == "fair-sets" or (self.way == "auto" and not self.without)
 
     def guards(self) -> Guards:
         """The guards that stand."""
@@ -121,11 +133,18 @@ class McicOptions(BuildOptions):
 
         if self.way not in WAYS:
             raise UnknownName("way to build mcic", self.way, WAYS)
-        if self.way == "fair-sets" and (self.split or self.vectors not in ("auto", "tf-idf")):
+        if self.fair and self.without:
             raise BadInput(
-                "fair sets have no splits and no vectors but tf-idf",
-                allowed="--options paper with --split and --vectors",
+                f"fair sets cannot do without the guards {', '.join(self.without)}",
+                allowed="--without with --options paper; --doubt 1 to let everything pass there",
             )
+        if self.fair and self.items is not None and self.items <= self.decoys:
+            raise BadInput(
+                f"items: {self.items}; a fair set is {self.decoys + 1} items",
+                allowed=f"{self.decoys + 1} or more, or --options paper",
+            )
+        if self.nearness < 0:
+            raise BadInput(f"nearness: {self.nearness}", allowed="0 or more")
         smoothing_of(self.smoothing)
         self.guards().check()
         tuning = self.tuning()
@@ -156,70 +175,32 @@ def mcic(
     progress: Progress = silent,
 ) -> Benchmark:
     """An image and five captions, four of them decoys from other images."""
+    from tellapart.benchmark.benchmark import load_benchmark
+    from tellapart.files import whole_folder
     from tellapart.mine.captions import MinedCaptions
+    from tellapart.mine.mcic.items import write_splits
 
     options.check()
     source = source_corpus(corpus, out, options)
     captions = MinedCaptions.of(source)
-    if options.way == "fair-sets" or (options.way == "auto" and source.about.get("world")):
-        return _fair_sets(captions, source, out, options, progress)
-    return _by_score(captions, source, out, options, progress)
-
-
-def _fair_sets(
-    captions: MinedCaptions,
-    corpus: Corpus,
-    out: Path | str,
-    options: McicOptions,
-    progress: Progress,
-) -> Benchmark:
-    """Sets of five near captions, each asked of the five images that they belong to."""
-    from tellapart.mine.mcic.fair_sets import FairSets, central
-    from tellapart.mine.verifier import Verifier
-
-    sets = FairSets(captions, Verifier(corpus, options.verifier), options.seed)
-    items = list(sets.items(corpus.name, progress))[: options.items]
-    how = {
-        "neighbours": "cosine of tf-idf, exact",
-        "options": "sets of five near captions of five images, asked once for each image",
-        "central": central(items),
-    }
-    card = builder_card("mcic", corpus, options, how, items=items)
-    return save_items(
-        card, corpus, items, out, overwrite=options.overwrite, copy_images=options.copy_images
-    )
-
-
-def _by_score(
-    captions: MinedCaptions,
-    corpus: Corpus,
-    out: Path | str,
-    options: McicOptions,
-    progress: Progress,
-) -> Benchmark:
-    """An item for each caption, with decoys by Score."""
-    from tellapart.benchmark.benchmark import load_benchmark
-    from tellapart.files import whole_folder
-    from tellapart.mine.mcic.items import write_splits
-
     if len(captions.images) < 2:
         raise BadInput(
-            f"no item came out for {options.name or 'mcic'}: {corpus.name} has captions of one "
+            f"no item came out for {options.name or 'mcic'}: {source.name} has captions of one "
             "image, and decoys come from others",
             allowed="captions of several images",
         )
     tuned = _tuned(captions, options, progress)
-    splits = list(_splits(captions, tuned, corpus, options, progress))
+    splits = list(_splits(captions, tuned, source, options, progress))
     how = {
-        "options": "for each caption the captions of other images with the highest Score",
+        "options": FAIR if options.fair else PAPER,
         **tuned.for_card(),
         "guards": asdict(options.guards()),
         "splits": options.split,
     }
     items = [one.item for split in splits for one in split.items]
-    card = builder_card("mcic", corpus, options, how, items=items)
+    card = builder_card("mcic", source, options, how, items=items)
     with whole_folder(Path(out), overwrite=options.overwrite) as partial:
-        write_splits(splits, card, tuned.trials, corpus, partial, copy_images=options.copy_images)
+        write_splits(splits, card, tuned.trials, source, partial, copy_images=options.copy_images)
     return load_benchmark(out)
 
 
@@ -250,7 +231,6 @@ def _splits(
     """The items of each split, or of the whole corpus."""
     import numpy as np
 
-    from tellapart import seeds
     from tellapart.mine.informativeness import StemAgreement
     from tellapart.mine.mcic.decoys import DecoyMine
     from tellapart.mine.mcic.items import McicSplit
@@ -264,22 +244,59 @@ def _splits(
         if guards.own_split and len(places) < len(captions):
             pool, vectors = captions.only(places), vectors.only(places)
             targets = np.arange(len(places), dtype=np.int32)
-        if options.items is not None:
-            targets = seeds.rng(options.seed, "mcic", "targets", name).permutation(targets)
         mine = DecoyMine(
             pool, vectors, stems, tuned.choice, guards, Search(options.search), verifier,
             options.seed,
         )  # fmt: skip
-        chosen = mine.decoys(targets, progress, options.items)
+        choose = _fair_decoys if options.fair else _nearest_decoys
+        asked, chosen, found = choose(mine, targets, name, options, progress)
         facts = {
+            **found,
             "search": mine.neighbours.method,
             "recall": round(mine.neighbours.recall(tuned.choice.neighbours), 4),
             "true_captions_let_through": round(mine.true_captions_let_through, 4),
         }
         yield McicSplit(
-            name, pool, targets[: len(chosen.captions)], chosen, guards, corpus.name,
-            options.seed, options.items, facts,
+            name, pool, asked, chosen, guards, corpus.name, options.seed, options.items,
+            len(targets if options.fair else asked), facts,
         )  # fmt: skip
+
+
+Decoys = tuple["Ints32", "ChosenDecoys", dict[str, Any]]
+"""Target captions, the decoys of each, and what is known of them."""
+
+
+def _nearest_decoys(
+    mine: DecoyMine, targets: Ints32, split: str, options: McicOptions, progress: Progress
+) -> Decoys:
+    """For each caption the decoys with the highest Score."""
+    from tellapart import seeds
+
+    if options.items is not None:
+        targets = seeds.rng(options.seed, "mcic", "targets", split).permutation(targets)
+    chosen = mine.decoys(targets, progress, options.items)
+    return targets[: len(chosen.captions)], chosen, {}
+
+
+def _fair_decoys(
+    mine: DecoyMine, targets: Ints32, split: str, options: McicOptions, progress: Progress
+) -> Decoys:
+    """Sets of near captions, each with the others as its decoys."""
+    from tellapart.mine.mcic.fair_sets import FairSets
+
+    sets = FairSets(mine, options.nearness)
+    most = None if options.items is None else options.items // (options.decoys + 1)
+    asked, chosen = sets.chosen(most, progress)
+    if not len(asked):
+        what, size = options.name or "mcic", options.decoys + 1
+        where = f" of the split {split}" if split else ""
+        raise BadInput(
+            f"no item came out for {what}: no {size} captions{where} of as many images are near "
+            "each other, and each false of the others' images",
+            allowed="a corpus with several images of each sort",
+            todo="give a larger corpus, or looser options (--nearness, --max-bleu, --doubt)",
+        )
+    return asked, chosen, {"paper_score": round(sets.paper_score, 4)}
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,95 @@
+"""Which items belong together: statistics resample whole groups, folds keep them whole.
+
+Items that share an image are not independent, nor are two that are linked by a chain of others
+(Winoground pairs, BISON's neighbours). Two parts of one picture (`7#crop=0,0,64,48` and another)
+share it. Items that take turns at one set of captions are linked too (see `turns`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tellapart.types import Ints
+
+
+def connected_groups(frame: pl.DataFrame) -> pl.Series:
+    """The name of each item's group: the smallest image id that it is connected to.
+
+    `frame` has the columns of items (`ITEM_COLUMNS`).
+    """
+    sizes = frame["images"].list.len().cast(pl.Int64).to_numpy()
+    names = frame["images"].explode().str.split("#crop=").list.get(0)
+    distinct, code = codes(names)
+    starts = np.cumsum(sizes) - sizes
+    first = code[starts]
+    # Neighbours within an item are linked; items with one image link nothing.
+    inner = np.ones(len(code), bool)
+    inner[starts] = False
+    right = np.flatnonzero(inner)
+    one, other = turns(frame)
+    label = components(
+        np.concatenate([code[right - 1], first[one]]),
+        np.concatenate([code[right], first[other]]),
+        len(distinct),
+    )
+    return pl.Series("group", pl.Series(distinct, dtype=pl.String)[label[first]])
+
+
+def turns(frame: pl.DataFrame) -> tuple[Ints, Ints]:
+    """Pairs of items with the same captions, of which others are true: enough pairs to link all.
+
+    So it is in fair sets. Whoever answers by the text alone gives them one answer, right for one
+    and wrong for the others; and a guesser that was fitted on one item of a set knows what is false
+    of the next. What merely recurs links nothing, whether it is one caption (BISON) or a pair with
+    the same truth (FOIL's "riding a wave on top of a kite"): that is one question put to several
+    images, which are drawn independently, and a sentence that many people wrote would make one
+    group of all its images.
+    """
+    captions = frame["captions"]
+    sizes = captions.list.len().cast(pl.Int64).to_numpy()
+    several = np.flatnonzero(sizes > 1)
+    if not len(several):
+        return several, several
+    # Sums of hashes show which items can have the same captions; texts say whether they do.
+    hashes = captions[several].explode().hash().to_numpy()
+    begins = np.cumsum(sizes[several]) - sizes[several]
+    may = several[pl.Series(np.add.reduceat(hashes, begins)).is_duplicated().to_numpy()]
+    caption_of_cell = pl.element().list.get(1, null_on_oob=True)
+    true = pl.col("true_cells").list.eval(caption_of_cell)
+    alike = frame[may].select(
+        texts=pl.col("captions").list.sort(),
+        truth=pl.col("captions").list.gather(true, null_on_oob=True).list.sort().list.join("\n"),
+        place=pl.Series(may),
+    )
+    linked = alike.filter(pl.col("truth").n_unique().over("texts") > 1)
+    first = linked.select(pl.col("place").first().over("texts")).to_series()
+    return first.to_numpy(), linked["place"].to_numpy()
+
+
+def codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
+    """Distinct names in alphabetical order, and the number of each one's."""
+    distinct = names.unique().sort()
+    numbers = names.replace_strict(
+        distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64
+    )
+    return tuple(distinct), numbers.to_numpy()
+
+
+def components(one: Ints, other: Ints, number: int) -> Ints:
+    """The smallest of the numbers that each is connected to, by links between two of them each.
+
+    Of linked numbers the larger root is hung under the smaller, then each under its root, until
+    nothing is left to hang (Shiloach and Vishkin 1982).
+
+    >>> components(np.array([4, 1]), np.array([2, 4]), 5).tolist()
+    [0, 1, 1, 3, 1]
+    """
+    root = np.arange(number)
+    while True:
+        low, high = np.sort((root[one], root[other]), axis=0)
+        if (low == high).all():
+            return root
+        np.minimum.at(root, high, low)
+        while (root[root] != root).any():
+            root = root[root]
