@@ -136,7 +136,7 @@ def test_sets_are_of_near_captions_and_not_of_what_is_left_over(tmp_path):
     for items in sets_of(made).values():
         assert len({item.images[0][1] for item in items}) == 1
     with pytest.raises(BadInput, match="no item came out"):
-        fair(rows, tmp_path, "high", max_bleu=1.0, nearness=3.0)
+        fair(rows, tmp_path, "high", max_bleu=1.0, least_near=3.0)
 
 
 def mine_of(rows, vectors, choice, guards):
@@ -274,16 +274,8 @@ def test_the_command_prints_both_scores_and_the_yield(tmp_path):
 
     path = tmp_path / "captions.csv"
     path.write_text("image,caption\n" + "".join(f"{i},{t}\n" for i, t in park()))
-    given = [
-        "build",
-        "mcic",
-        str(path),
-        str(tmp_path / "out"),
-        "--max-bleu",
-        "0.9",
-        "--doubt",
-        "0.5",
-    ]
+    loose = ["--max-bleu", "0.9", "--doubt", "0.5", "--no-look"]
+    given = ["build", "mcic", str(path), str(tmp_path / "out"), *loose]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
     for line in ("Score of a decoy ", "Score of a decoy in the paper's way", "items per caption"):

@@ -648,7 +648,7 @@ def test_wrong_options_are_named(tmp_path):
         "doubt": {"doubt": 0}, "smoothing": {"smoothing": "much"},
         "fair sets cannot do without": {"way": "fair-sets", "without": ("doubt",)},
         "a fair set is 5 items": {"way": "auto", "items": 4},
-        "nearness": {"nearness": -1.0},
+        "least near": {"least_near": -1.0},
         "decoys cannot come from": {"neighbours": 3},
         "epochs": {"epochs": (0,)},
     }  # fmt: skip

@@ -28,7 +28,7 @@ CLEARLY = 2.0
 TextPair = tuple[str, str]
 
 REMEDIES = {
-    "mcic": "--options fair-sets asks the same captions of each of their images",
+    "mcic": "--options fair-sets asks each caption of its own image, among near ones",
     "negatives": "tellapart refine keeps negatives that text does not give away; --lists-from a "
     "larger corpus gives rules more to choose from",
     "foil": "--hardest with a model picks foils that text does not give away",

@@ -92,7 +92,7 @@ class McicOptions(BuildOptions):
     doubt: Annotated[
         float, Help("Most chance that the image's captions left out what a decoy says.")
     ] = 0.1
-    nearness: Annotated[
+    least_near: Annotated[
         float,
         Help("Fair sets: the least mean Score of a set, as a share of what the paper's way gets."),
     ] = 0.7
@@ -143,8 +143,8 @@ class McicOptions(BuildOptions):
                 f"items: {self.items}; a fair set is {self.decoys + 1} items",
                 allowed=f"{self.decoys + 1} or more, or --options paper",
             )
-        if self.nearness < 0:
-            raise BadInput(f"nearness: {self.nearness}", allowed="0 or more")
+        if self.least_near < 0:
+            raise BadInput(f"least near: {self.least_near}", allowed="0 or more")
         smoothing_of(self.smoothing)
         self.guards().check()
         tuning = self.tuning()
@@ -284,7 +284,7 @@ def _fair_decoys(
     """Sets of near captions, each with the others as its decoys."""
     from tellapart.mine.mcic.fair_sets import FairSets
 
-    sets = FairSets(mine, options.nearness)
+    sets = FairSets(mine, options.least_near)
     most = None if options.items is None else options.items // (options.decoys + 1)
     asked, chosen = sets.chosen(most, progress)
     if not len(asked):
@@ -294,7 +294,7 @@ def _fair_decoys(
             f"no item came out for {what}: no {size} captions{where} of as many images are near "
             "each other, and each false of the others' images",
             allowed="a corpus with several images of each sort",
-            todo="give a larger corpus, or looser options (--nearness, --max-bleu, --doubt)",
+            todo="give a larger corpus, or looser options (--least-near, --max-bleu, --doubt)",
         )
     return asked, chosen, {"paper_score": round(sets.paper_score, 4)}
 
