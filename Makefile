@@ -28,7 +28,7 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 
 soak: $(VENV)/.dev         ## studies under faults and attack, readers under mutated files (hours)
 	$(PIP) -e ".[soak]"
-	for script in faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
+	for script in fairness faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 figures: $(VENV)/.dev      ## make the figures in docs/ again
 	$(BIN)/python -P docs/figures.py

@@ -171,3 +171,12 @@ def test_equal_options_share_the_answer() -> None:
     features = crossfitted_features(choices, source, fold)
     assert (choices.share_right(logit_scores(features, choices, fold)) == 0.5).all()
     assert (choices.share_right(tree_scores(features, choices, fold)) == 0.5).all()
+
+
+def test_that_the_source_knows_a_word_says_nothing() -> None:
+    # Each text has a word of its own. The source has the true captions, so that it knows the words
+    # of the truth and none of the others: an attacker must not see which.
+    letters = "abcdefghij"
+    names = ["".join(letters[int(c)] for c in f"{k:03}") for k in range(200)]
+    pairs = [(f"a {name}x sits", f"a {name}y sits") for name in names]
+    assert attacked(pairs, names) == 0.5

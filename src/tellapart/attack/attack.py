@@ -1,16 +1,30 @@
-"""An attack on choices: how often a model is right that never looks, and what gives it away."""
+"""An attack on choices: how often a model is right that never looks, and what gives it away.
+
+An attack on captions reads them and sees no picture (`attack_benchmark`); one on pictures sees them
+and reads no caption (`picture_attack.py`). Both are the same attackers on other features.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from tellapart import seeds
 from tellapart.attack.choices import Choices, caption_choices
-from tellapart.attack.features import FAMILIES, Features, option_features
+from tellapart.attack.features import (
+    FAMILIES,
+    FREQUENCY,
+    LENGTH,
+    LIKENESS,
+    MARKS,
+    WORDS,
+    Features,
+    option_features,
+)
 from tellapart.attack.logit import logit_scores
 from tellapart.attack.statistics import CaptionSource, WordStatistics
 from tellapart.attack.trees import tree_scores, trees_installed
@@ -23,6 +37,11 @@ LOGIT, TREES = "logit", "trees"
 ALL = "all"
 FEW = 50
 """Fewer choices than that teach an attacker nothing."""
+MANY = 2_000
+"""With so many choices the truth of one hardly touches what is learned from all others."""
+PLAIN = (MARKS, LENGTH, WORDS, FREQUENCY, LIKENESS)
+"""The plainest explanations first: a stop on true captions alone is a mark, though it is also a
+character more; a word in false ones alone is a word, though n-grams miss it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +61,15 @@ class Hit:
         return f"{percent(self.low)} - {percent(self.high)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TextAttack:
     """What attackers get on a benchmark's captions.
 
     `hits` has for each attacker its figures over all choices (first) and by kind; `alone` how often
-    a logit with one family of features is right. `share_right` and `margin` are the stronger
-    attacker's on each item that asks for a caption (`items`: their places).
+    a logit with one family of features is right. `scores` are the stronger attacker's, one for each
+    option of `choices`; `share_right` and `margin` say for each choice (of the item at the place
+    `items`) how right it is and how far the truth is ahead. `source` says what it learned from,
+    `sha256` which items these are.
     """
 
     benchmark: str
@@ -57,9 +78,29 @@ class TextAttack:
     seed: int
     hits: Mapping[str, tuple[Hit, ...]]
     alone: Mapping[str, float]
-    items: Ints
-    share_right: Floats
-    margin: Floats
+    choices: Choices
+    scores: Floats
+    sha256: str = ""
+
+    @property
+    def items(self) -> Ints:
+        """The place of each choice's item."""
+        return self.choices.item
+
+    @property
+    def share_right(self) -> Floats:
+        """How right the stronger attacker is on each choice."""
+        return self.choices.share_right(self.scores)
+
+    @property
+    def margin(self) -> Floats:
+        """How far the truth is ahead in each choice, by the stronger attacker."""
+        return self.choices.margins(self.scores)
+
+    @property
+    def learned_from(self) -> str:
+        """What the attackers learned from, in words."""
+        return f"{self.captions:,} captions, {self.source}" if self.captions else self.source
 
     @property
     def attacker(self) -> str:
@@ -71,26 +112,31 @@ class TextAttack:
         """The stronger attacker over all choices."""
         return self.hits[self.attacker][0]
 
+    def of_kind(self, kind: str) -> Hit | None:
+        """The stronger attacker on a kind."""
+        return next((hit for hit in self.hits[self.attacker] if hit.kind == kind), None)
+
     def carried_by(self) -> list[tuple[str, float]]:
-        """Families of features that are above chance alone, the strongest first."""
+        """Families of features that are above chance alone, the strongest first.
+
+        Between families that are as strong the plainer explanation is first (`PLAIN`).
+        """
         chance = self.overall.chance
         spread = 2 * np.sqrt(chance * (1 - chance) / max(self.overall.n, 1))
+        plain = {name: place for place, name in enumerate(PLAIN)}
         return sorted(
             ((name, value) for name, value in self.alone.items() if value > chance + spread),
-            key=lambda pair: -pair[1],
+            key=lambda pair: (-round(pair[1], 2), plain.get(pair[0], len(PLAIN))),
         )
 
     def to_card(self) -> dict[str, Any]:
-        """What a card says: `text_alone`."""
-        own = self.overall
+        """What a card says, as `made["text_alone"]`: in percent, overall and by kind."""
         return {
-            "value": round(100 * own.value, 2),
-            "low": round(100 * own.low, 2),
-            "high": round(100 * own.high, 2),
-            "chance": round(100 * own.chance, 2),
-            "n": own.n,
+            **_percents(self.overall),
             "attacker": self.attacker,
-            "source": f"{self.captions:,} captions, {self.source}",
+            "source": self.learned_from,
+            "kinds": {hit.kind: _percents(hit) for hit in self.hits[self.attacker][1:]},
+            "items_sha256": self.sha256,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -99,17 +145,11 @@ class TextAttack:
             **self.to_card(),
             "seed": self.seed,
             "by_kind": {
-                name: [
-                    {
-                        "kind": hit.kind, "value": hit.value, "low": hit.low, "high": hit.high,
-                        "chance": hit.chance, "n": hit.n,
-                    }
-                    for hit in hits
-                ]
+                name: [{"kind": hit.kind, **_percents(hit)} for hit in hits]
                 for name, hits in self.hits.items()
             },
-            "alone": dict(self.alone),
-        }  # fmt: skip
+            "alone": {name: round(100 * value, 2) for name, value in self.alone.items()},
+        }
 
     def __str__(self) -> str:
         heads = ("attacker", "kind", "score", "95% interval", "chance", "n")
@@ -125,9 +165,63 @@ class TextAttack:
             [
                 aligned(rows, range(2)),
                 f"features alone: {carried or 'none is above chance'}",
-                f"statistics: {self.captions:,} captions, {self.source}",
+                f"learned from: {self.learned_from}",
             ]
         )
+
+
+def _percents(hit: Hit) -> dict[str, Any]:
+    shares = {name: getattr(hit, name) for name in ("value", "low", "high", "chance")}
+    return {**{name: round(100 * share, 2) for name, share in shares.items()}, "n": hit.n}
+
+
+@dataclass(frozen=True, slots=True)
+class Attackers:
+    """How attackers are run: folds and trees by the seed, intervals from so many resamples."""
+
+    seed: int = 0
+    trees: bool = True
+    resamples: int = RESAMPLES
+
+    def run(
+        self,
+        choices: Choices,
+        features: Sequence[Features],
+        fold: Ints,
+        progress: Progress = silent,
+    ) -> tuple[dict[str, tuple[Hit, ...]], dict[str, float], Floats]:
+        """Figures by attacker, figures of families alone, and the stronger one's scores.
+
+        `features` are one table, or one for each fold that is attacked.
+        """
+        parts = (
+            [(features[0], None)]
+            if len(features) == 1
+            else [(own, [number]) for number, own in enumerate(features)]
+        )
+
+        def by_logit(families: frozenset[str] | None = None) -> Floats:
+            by_part = [logit_scores(own, choices, fold, families, only) for own, only in parts]
+            total: Floats = np.sum(by_part, axis=0)
+            return total
+
+        scores = {LOGIT: by_logit()}
+        progress("attack", 1, 3)
+        if self.trees and trees_installed():
+            by_part = [tree_scores(own, choices, fold, self.seed, only) for own, only in parts]
+            scores[TREES] = np.sum(by_part, axis=0)
+        progress("attack", 2, 3)
+        own_words = [WORDS] if features[0].words.shape[1] else []
+        alone = {
+            family: float(choices.share_right(by_logit(frozenset({family}))).mean())
+            for family in FAMILIES
+            if family in {*features[0].families, *own_words}
+        }
+        progress("attack", 3, 3)
+        shares = {name: choices.share_right(one) for name, one in scores.items()}
+        best = max(shares, key=lambda name: shares[name].mean())
+        hits = {name: tuple(_hits(choices, one, self.resamples)) for name, one in shares.items()}
+        return hits, alone, scores[best]
 
 
 def attack_benchmark(
@@ -148,49 +242,64 @@ def attack_benchmark(
     if not len(choices):
         return None
     source = source or CaptionSource.of_items(benchmark.items)
+    attack = attack_choices(
+        choices, source, benchmark.name,
+        seed=seed, trees=trees, resamples=resamples, progress=progress,
+    )  # fmt: skip
+    return replace(attack, sha256=benchmark.sha256)
+
+
+def attack_choices(
+    choices: Choices,
+    source: CaptionSource,
+    name: str,
+    *,
+    seed: int = 0,
+    trees: bool = True,
+    resamples: int = RESAMPLES,
+    progress: Progress = silent,
+) -> TextAttack:
+    """Attack choices among texts with what the captions of a source say."""
     fold = choices.folds(seed)
-    features = crossfitted_features(choices, source, fold, progress)
-    scores = {LOGIT: logit_scores(features, choices, fold)}
-    progress("attack", 1, 3)
-    if trees and trees_installed():
-        scores[TREES] = tree_scores(features, choices, fold, seed)
-    progress("attack", 2, 3)
-    alone = {
-        family: float(
-            choices.share_right(
-                logit_scores(features, choices, fold, frozenset({family}))
-            ).mean()
-        )
-        for family in FAMILIES
-        if family in {*features.families, "words"}
-    }  # fmt: skip
-    progress("attack", 3, 3)
-    shares = {name: choices.share_right(own) for name, own in scores.items()}
-    best = max(shares, key=lambda name: shares[name].mean())
+    features = independent_features(choices, source, fold)
+    hits, alone, scores = Attackers(seed, trees, resamples).run(choices, features, fold, progress)
     return TextAttack(
-        benchmark.name,
-        source.name,
-        len(source.codes),
-        seed,
-        {name: tuple(_hits(choices, own, resamples)) for name, own in shares.items()},
-        alone,
-        choices.item,
-        shares[best],
-        choices.margins(scores[best]),
-    )
+        name, source.name, len(source.codes), seed, hits, alone, choices, scores
+    )  # fmt: skip
 
 
-def crossfitted_features(
-    choices: Choices, source: CaptionSource, fold: Ints, progress: Progress = silent
-) -> Features:
-    """Features by captions of the source, without those of images in a choice's own fold."""
-    fold_of = {
+def independent_features(choices: Choices, source: CaptionSource, fold: Ints) -> list[Features]:
+    """Features that owe nothing to the truth of the choices that are attacked.
+
+    Captions of the benchmark's images are left out where the source has more others. Else (the
+    benchmark's own captions) each fold is attacked with captions of the others alone: those of its
+    own images help neither its features nor, through the features of other choices, the weights. It
+    takes a table of features for each fold; with many choices one caption has no such weight, and
+    one table serves all.
+    """
+    inside = source.folds(dict.fromkeys(chain.from_iterable(choices.images), 0)) >= 0
+    if 2 * inside.sum() <= len(inside):
+        return [crossfitted_features(choices, source.some(~inside), np.zeros_like(fold))]
+    if len(choices) > MANY:
+        return [crossfitted_features(choices, source, fold)]
+    own = source.folds(_fold_of(choices, fold))
+    numbers = range(int(fold.max(initial=0)) + 1)
+    return [crossfitted_features(choices, source.some(own != k), fold) for k in numbers]
+
+
+def _fold_of(choices: Choices, fold: Ints) -> dict[str, int]:
+    """The fold of each image."""
+    return {
         image: int(number)
         for number, images in zip(fold, choices.images, strict=True)
         for image in images
     }
+
+
+def crossfitted_features(choices: Choices, source: CaptionSource, fold: Ints) -> Features:
+    """Features by captions of the source, without those of images in a choice's own fold."""
     folds = int(fold.max(initial=0)) + 1
-    statistics = WordStatistics(source, source.folds(fold_of), folds)
+    statistics = WordStatistics(source, source.folds(_fold_of(choices, fold)), folds)
     return option_features(choices, statistics, fold)
 
 

@@ -53,8 +53,10 @@ def option_features(choices: Choices, statistics: WordStatistics, fold: Ints) ->
 
     `fold` is the fold of each choice, as the statistics know it.
     """
-    codes = WordCodes.of(choices.texts, statistics.source.vocabulary)
-    by_option = [_form(choices), *_likeness(choices, codes, statistics)]
+    # Words that the source lacks have numbers of their own: that it has a word might be the truth's
+    # own doing, where the source has the true captions too.
+    codes = WordCodes.of(choices.texts, dict(statistics.source.vocabulary), grow=True)
+    by_option = [_form(choices), _likeness(choices, codes)]
     columns, names, families = _merged(by_option)
     counted = np.zeros((len(choices.text), 0))
     for number in range(statistics.folds):
@@ -64,7 +66,7 @@ def option_features(choices: Choices, statistics: WordStatistics, fold: Ints) ->
         texts, place = np.unique(choices.text[options], return_inverse=True)
         keep = np.zeros(len(codes), bool)
         keep[texts] = True
-        table = _counted(codes.some(keep), statistics, number)
+        table = _counted(_known(codes.some(keep), statistics, number), statistics, number)
         if not counted.shape[1]:
             counted = np.zeros((len(choices.text), len(table)))
         counted[options] = np.stack([column for _, _, column in table], axis=1)[place]
@@ -89,6 +91,14 @@ def _merged(columns: Sequence[Sequence[Column]]) -> tuple[Floats, tuple[str, ...
         tuple(name for name, _, _ in flat),
         tuple(family for _, family, _ in flat),
     )
+
+
+def _known(codes: WordCodes, statistics: WordStatistics, fold: int) -> WordCodes:
+    """The same texts; words that no caption outside the fold has are one, the unknown one."""
+    times = statistics.times(fold)
+    unknown = len(times) - 1
+    word = np.minimum(codes.word, unknown)
+    return WordCodes(np.where(times[word] > 0, word, unknown), codes.starts)
 
 
 def _counted(codes: WordCodes, statistics: WordStatistics, fold: int) -> list[Column]:
@@ -178,7 +188,7 @@ def _form(choices: Choices) -> list[Column]:
     ]
 
 
-def _likeness(choices: Choices, codes: WordCodes, statistics: WordStatistics) -> list[list[Column]]:
+def _likeness(choices: Choices, codes: WordCodes) -> list[Column]:
     """How near each option is to the others, and what its own words and theirs have in common.
 
     Of two options each is as near to the other, so that only the words that they do not share can
@@ -190,7 +200,7 @@ def _likeness(choices: Choices, codes: WordCodes, statistics: WordStatistics) ->
     cosine = np.round(cosine, 9)
     near = _reduced("cosine", LIKENESS, pairs_first, cosine, len(choices.text))
     most = _reduced("", LIKENESS, pairs_first, -cosine, len(choices.text))[2][2]
-    present = _presence(codes, len(statistics.source.vocabulary) + 1)[choices.text]
+    present = _presence(codes)[choices.text]
     members = csr_matrix(
         (np.ones(len(choices.text)), (choices.choice, np.arange(len(choices.text))))
     )
@@ -205,13 +215,11 @@ def _likeness(choices: Choices, codes: WordCodes, statistics: WordStatistics) ->
     own = words - np.diff(others.indptr)
     count = (choices.sizes - 1)[choices.choice]
     return [
-        [
-            near[1],
-            near[2],
-            ("cosine, most", LIKENESS, -most),
-            ("words that others have, share", LIKENESS, total / words / count),
-            ("words of its own", LIKENESS, own.astype(float)),
-        ]
+        near[1],
+        near[2],
+        ("cosine, most", LIKENESS, -most),
+        ("words that others have, share", LIKENESS, total / words / count),
+        ("words of its own", LIKENESS, own.astype(float)),
     ]
 
 
@@ -228,8 +236,9 @@ def _within(choices: Choices) -> tuple[Ints, Ints]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def _presence(codes: WordCodes, words: int) -> csr_matrix:
+def _presence(codes: WordCodes) -> csr_matrix:
     """Which words each text has, 0 or 1."""
+    words = int(codes.word.max(initial=0)) + 1
     table = csr_matrix(
         (np.ones(len(codes.word)), (codes.text, codes.word)), shape=(len(codes), words)
     )

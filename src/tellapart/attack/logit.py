@@ -7,6 +7,7 @@ weights of its own, which a ridge keeps small where the kind has few choices.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -63,12 +64,19 @@ def centred_features(values: Floats, choices: Choices) -> Floats:
 
 
 def logit_scores(
-    features: Features, choices: Choices, fold: Ints, families: frozenset[str] | None = None
+    features: Features,
+    choices: Choices,
+    fold: Ints,
+    families: frozenset[str] | None = None,
+    only: Sequence[int] | None = None,
 ) -> Floats:
-    """A score for each option, by weights that were fitted on the other folds."""
+    """A score for each option, by weights that were fitted on the other folds.
+
+    With `only` some folds are scored, and options of the others have 0.
+    """
     design = Design.of(features, choices, families)
     scores = np.zeros(len(choices.text))
-    for number in np.unique(fold).tolist():
+    for number in np.unique(fold).tolist() if only is None else only:
         here = fold == number
         if not here.all():
             weights = fit(design, choices, ~here)

@@ -122,6 +122,12 @@ class CaptionSource:
             [text for _, text in seen],
         )
 
+    def some(self, keep: Bools) -> CaptionSource:
+        """The same with some of the captions."""
+        return CaptionSource(
+            self.name, self.codes.some(keep), self.image[keep], self.images, self.vocabulary
+        )
+
     def folds(self, fold_of: Mapping[str, int]) -> Ints:
         """The fold of each caption's image, -1 where no choice has the image."""
         own = np.full(len(self.images), -1, np.int64)
@@ -233,14 +239,19 @@ class WordStatistics:
             }
         return self._models[key]
 
+    def times(self, fold: int) -> Ints:
+        """How often captions outside a fold have each word; the last number is 0, for others."""
+        return self.counts[:, -1] - self.counts[:, fold]
+
     def frequency(self, fold: int) -> Floats:
         """The logarithm of each word's share; the last number stands for unknown words."""
-        times = self.counts[:, -1] - self.counts[:, fold]
+        times = self.times(fold)
         logs: Floats = np.log((times + 1) / (times.sum() + len(times)))
         return logs
 
 
 def _joined(parts: Iterable[tuple[Ints, Ints, Ints]]) -> tuple[Ints, Ints, Ints]:
-    columns = list(zip(*parts, strict=True))
+    none = np.zeros(0, np.int64)  # where no text is long enough
+    columns = list(zip((none, none, none), *parts, strict=True))
     text, first, second = (np.concatenate(column) for column in columns)
     return text, first, second

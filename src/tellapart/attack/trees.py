@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,30 @@ def fit_trees(table: Floats32, choices: Choices, use: Bools, seed: int) -> Any:
         return model.fit(table[rows], choices.right[rows])
 
 
-def tree_scores(features: Features, choices: Choices, fold: Ints, seed: int = 0) -> Floats:
-    """A score for each option, by trees that were fitted on the other folds."""
+def tree_decisions(model: Any, table: Floats32) -> Floats:
+    """The log-odds of rows by fitted trees."""
+    with threadpool_limits(limits=1):
+        decided: Floats = model.decision_function(table)
+    return decided
+
+
+def tree_scores(
+    features: Features,
+    choices: Choices,
+    fold: Ints,
+    seed: int = 0,
+    only: Sequence[int] | None = None,
+) -> Floats:
+    """A score for each option, by trees that were fitted on the other folds.
+
+    With `only` some folds are scored, and options of the others have 0.
+    """
     table = tree_input(features, choices)
     scores = np.zeros(len(choices.text))
-    for number in np.unique(fold).tolist():
+    for number in np.unique(fold).tolist() if only is None else only:
         here = fold == number
         if not here.all():
             model = fit_trees(table, choices, ~here, seed)
             rows = here[choices.choice]
-            scores[rows] = model.decision_function(table[rows])
+            scores[rows] = tree_decisions(model, table[rows])
     return np.round(scores, 6)

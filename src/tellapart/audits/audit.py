@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tellapart.attack.attack import FEW, TextAttack, attack_benchmark
+from tellapart.attack.choices import caption_choices
+from tellapart.attack.statistics import CaptionSource
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guessers import (
     NGRAMS,
@@ -29,6 +32,7 @@ from tellapart.audits.guesses import (
 from tellapart.audits.image_guessers import detectors, image_guessers, picture_statistics
 from tellapart.audits.options import AuditOptions
 from tellapart.audits.sheet import GuessSheet, sheet_of
+from tellapart.audits.verdict import verdict
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.measures.measure import Measure, Outcomes
@@ -46,10 +50,12 @@ the other way beside it; "fair" is the way (and "best" the cue) chosen on other 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that was found; `str()` leads with the strongest cue.
+    """All that was found; `str()` leads with the attackers and ends with a verdict.
 
-    `guesses` holds every cue in every direction by every measure and kind; `fair` each family of
-    cues with its direction cross-fitted; `best` the best cue of a side, cross-fitted, by kind.
+    `attack` is the attack on captions, `pictures` the one on pictures (None where nothing is asked
+    of them, or of too few items). `guesses` holds every cue in every direction by every measure
+    and kind; `fair` each family of cues with its direction cross-fitted; `best` the best cue of a
+    side, cross-fitted, by kind.
     """
 
     benchmark: str
@@ -59,6 +65,13 @@ class Audit:
     best: tuple[tuple[str, BestGuess], ...]
     structure: tuple[Finding, ...]
     remarks: tuple[str, ...]
+    attack: TextAttack | None = None
+    pictures: TextAttack | None = None
+
+    @property
+    def verdict(self) -> list[str]:
+        """What a reader should know who reads nothing else."""
+        return verdict(self)
 
     def guess(self, cue: str, measure: str = "accuracy", kind: str = "micro") -> Guess:
         """One guess by the name of its cue."""
@@ -86,6 +99,9 @@ class Audit:
         return {
             "benchmark": self.benchmark,
             "items": self.items,
+            "verdict": self.verdict,
+            "text_alone": self.attack and self.attack.to_json(),
+            "pictures_alone": self.pictures and self.pictures.to_json(),
             "best": [{"sees": sees, **best.to_json()} for sees, best in self.best],
             "guesses": [guess.to_json() for guess in self.guesses],
             "direction_chosen_on_other_images": [
@@ -98,13 +114,18 @@ class Audit:
 
     def __str__(self) -> str:
         parts = [f"{self.benchmark}: {self.items:,} items"]
+        if self.attack:
+            parts += ["Attackers that read captions and never look", str(self.attack)]
+        if self.pictures:
+            parts += ["Attackers that see pictures and read no caption", str(self.pictures)]
         if self.guesses:
-            parts += ["What can be guessed without looking", self._guess_table(), NOTES]
+            parts += ["What single cues give away without looking", self._guess_table(), NOTES]
         if self.best:
             parts += ["The best guess, chosen on other images", _best_table(self.best)]
         parts += ["Structure", _finding_table(self.structure)]
         if self.remarks:
             parts.append("\n".join(f"remark: {remark}" for remark in self.remarks))
+        parts.append("\n".join(f"verdict: {line}" for line in self.verdict))
         return "\n\n".join(parts)
 
     def _guess_table(self) -> str:
@@ -187,14 +208,17 @@ def audit_benchmark(
     corpus: Corpus | None,
     synonyms: Mapping[str, str],
     overlap_with: Corpus | Benchmark | None,
+    captions: Corpus | None = None,
 ) -> Audit:
     """Audit a benchmark.
 
     `corpus` (with captions and objects) is what FOIL's rules are held against, `synonyms` says
     which category a word names; `overlap_with` is another corpus or benchmark whose images should
-    not be in this one.
+    not be in this one; `captions` is what attackers learn from (None: the true captions of the
+    benchmark's other images).
     """
     collected = _Collection(benchmark, options, progress)
+    attack = _attack(collected, captions)
     _read(collected)
     _look(collected)
     findings = structure(benchmark)
@@ -213,7 +237,23 @@ def audit_benchmark(
         tuple(collected.best()),
         tuple(findings),
         tuple(collected.remarks),
+        attack,
     )
+
+
+def _attack(collected: _Collection, captions: Corpus | None) -> TextAttack | None:
+    """The attack on captions, where enough are chosen among to learn from."""
+    benchmark = collected.benchmark
+    asked = len(caption_choices(benchmark.items))
+    if asked < FEW:
+        if asked:
+            collected.remarks.append(
+                f"attackers learn nothing from {asked} items ({FEW} are needed): single cues only"
+            )
+        return None
+    source = None if captions is None else CaptionSource.of_corpus(captions)
+    options, progress = collected.options, collected.progress
+    return attack_benchmark(benchmark, source, resamples=options.resamples, progress=progress)
 
 
 def _read(collected: _Collection) -> None:

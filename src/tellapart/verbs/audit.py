@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 def audit(
     benchmark: BenchmarkSource,
     *,
+    captions_from: Annotated[
+        Corpus | Path | str | None,
+        Help(
+            "A corpus that attackers learn from (default: the true captions of the benchmark's "
+            "other images)."
+        ),
+    ] = None,
     corpus: Annotated[
         Corpus | Path | str | None, Help("Captions (and objects) to hold FOIL's own rules against.")
     ] = None,
@@ -53,6 +60,7 @@ def audit(
         corpus=None if corpus is None else open_corpus(corpus, ReadOptions(objects=objects)),
         synonyms=read_synonyms(synonyms) if isinstance(synonyms, Path) else synonyms or {},
         overlap_with=open_other(Path(other)) if isinstance(other, Path | str) else other,
+        captions=None if captions_from is None else open_corpus(captions_from),
     )
 
 
