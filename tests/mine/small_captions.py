@@ -39,6 +39,7 @@ def animals() -> list[Row]:
             f"A {animal} is on a {seat} next to a wall.",
             f"the {coat} {animal} sits on the {seat}",
             f"A {animal} standing on a {seat}." if k % 2 else f"A {animal} under a {seat}.",
+            f"A {animal} looking up.",
         ]
         rows.append(([animal, seat], texts))
     return rows

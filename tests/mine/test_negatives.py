@@ -187,8 +187,28 @@ def test_an_item_is_an_image_with_a_caption_of_its_own_and_one_that_is_false(cor
         ((image, place),) = item.true
         assert (image, len(item.captions)) == (0, 2) and item.original == (0, place)
         own = {alike(text) for text in corpus.texts_by_image[item.images[0]]}
-        assert item.captions[place] in own and item.captions[1 - place] not in own
+        written = item.origin.notes.get("caption", item.captions[place])
+        assert alike(written) in own and item.captions[1 - place] not in own
         assert item.origin.source_id.startswith(item.images[0])
+
+
+def test_of_the_add_kinds_both_captions_have_a_detail_and_people_wrote_neither(
+    corpus, built, tmp_path
+):
+    assert "people wrote neither" in built.card.made["details"]
+    added = [item for item in built.items if item.kind.startswith("add")]
+    for item in added:
+        true, false = (item.captions[place] for place in (item.original[1], 1 - item.original[1]))
+        assert len(true.split()) == len(false.split()) and item.origin.notes["was"] in true
+        assert item.origin.notes["detail"] == "true against false"
+    kinds = ("add-object", "add-attribute")
+    papers = made(corpus, tmp_path / "added", own={"kinds": kinds, "details": "added"})
+    assert "the longer caption" in papers.card.made["details"]
+    for item in papers.items:
+        place = item.original[1]
+        assert len(item.captions[place]) < len(item.captions[1 - place])
+    other = made(corpus, tmp_path / "other", own={"kinds": ("replace-object",)})
+    assert "details" not in other.card.made
 
 
 def test_pitfall_5_both_captions_have_one_form(built, corpus, tmp_path):
@@ -261,6 +281,8 @@ def test_options_that_make_no_sense_are_named():
         NegativesOptions(kinds=("swap-objects",))
     with pytest.raises(BadInput, match="nothing makes negatives by 'magic'"):
         NegativesOptions(by="magic")
+    with pytest.raises(BadInput, match="details: 'none'"):
+        NegativesOptions(details="none")
     with pytest.raises(BadInput, match="per_caption: 0"):
         NegativesOptions(per_caption=0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 from tests.mine.small_captions import small_corpus
@@ -14,7 +15,7 @@ from tellapart.mine.negatives.checks import problem_of
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import Edit, Negative, NegativesTask, SourceCaption, changed
 from tellapart.mine.negatives.phrases import kernel_of, read
-from tellapart.mine.negatives.rules import RULES, alternatives, drawn, make
+from tellapart.mine.negatives.rules import ADDED, RULES, alternatives, drawn, make
 from tellapart.mine.negatives.rules.alternatives import similar
 from tellapart.mine.negatives.rules.attributes import CONTRARIES, NEW_COLOURS, SORT
 from tellapart.mine.negatives.rules.context import CaptionContext, WordLists, learn
@@ -55,12 +56,31 @@ def edits(
     kind: str, lists: WordLists, captions: list[str], objects: set[str] | None = None
 ) -> dict[str, str]:
     """What a rule makes of the first of some captions of an image: the negatives by what is new."""
+    context = context_of(lists, captions, objects)
+    rule = ADDED.get(kind, RULES[kind])
+    return {edit.now: changed(captions[0], edit.changes) for edit in rule(context)}
+
+
+def pairs(
+    kind: str, lists: WordLists, captions: list[str], objects: set[str] | None = None
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """The true and the false caption by the true and the false detail."""
+    return {
+        (edit.was, edit.now): (changed(captions[0], edit.truth), changed(captions[0], edit.changes))
+        for edit in RULES[kind](context_of(lists, captions, objects))
+    }
+
+
+def context_of(
+    lists: WordLists, captions: list[str], objects: set[str] | None = None
+) -> CaptionContext:
+    """The first of some captions of an image, as the rules get it."""
     read_captions = [(one, read(one)) for one in parse(captions)]
     known = None if objects is None else frozenset(objects)
     facts = facts_of(read_captions, known, lists.nouns.denotes)
     first, reading = read_captions[0]
-    context = CaptionContext(SourceCaption("c", "i", first.text, first), reading, facts, lists)
-    return {edit.now: changed(first.text, edit.changes) for edit in RULES[kind](context)}
+    source = SourceCaption("c", "i", first.text, first)
+    return CaptionContext(source, reading, facts, lists, read_captions)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -312,6 +332,47 @@ def test_an_attribute_is_added_that_excludes_what_another_caption_says(lists):
     assert not edits("add-attribute", lists, ["A bus parked next to a tree is green.", "a red bus"])
 
 
+def test_a_thing_that_another_caption_has_there_stands_against_one_that_is_not_there(lists):
+    captions = ["A cat looking up.", "a black cat sits on a chair", "A cat on a chair."]
+    found = pairs("add-object", lists, captions, {"cat", "chair"})
+    assert found["a chair", "a bed"] == (
+        "A cat on a chair looking up.",
+        "A cat on a bed looking up.",
+    )
+    turned = [text.replace("chair", "bed") for text in captions]
+    assert ("a bed", "a chair") in pairs("add-object", lists, turned, {"cat", "bed"})
+    # The bed is there; the chair is named already, or in no caption that says where the cat is.
+    assert ("a chair", "a bed") not in pairs("add-object", lists, captions, {"cat", "chair", "bed"})
+    for others in (["A cat looking up on a chair.", *captions[1:]], [captions[0], "A chair."]):
+        assert not pairs("add-object", lists, others, {"cat", "chair"})
+
+
+def test_people_do_not_get_what_was_said_of_something_else(lists):
+    captions = ["A man smiling.", "A man holding a bat on a field."]
+    assert ("a bat", "a kite") in pairs("add-object", lists, captions, {"bat"})
+    woman = ["A man smiling.", "A woman holding a bat on a field.", "a man and a woman"]
+    for others in (woman, ["Two men smiling.", captions[1]]):
+        assert not pairs("add-object", lists, others, {"bat"})
+
+
+def test_an_attribute_of_another_caption_stands_against_one_that_excludes_it(lists):
+    captions = ["A bus parked next to a tree.", "a red bus"]
+    found = pairs("add-attribute", lists, captions)
+    assert found["red", "blue"] == (
+        "A red bus parked next to a tree.",
+        "A blue bus parked next to a tree.",
+    )
+    assert ("blue", "red") in pairs("add-attribute", lists, [captions[0], "a blue bus"])
+    for other in ("a red and white bus", "two red buses", "the bus is red"):
+        assert not pairs("add-attribute", lists, [captions[0], other])
+    assert not pairs("add-attribute", lists, ["Buses parked next to a tree.", "a red bus"])
+
+
+def test_what_an_attribute_is_made_of_says_it_as_well(lists):
+    captions = ["A cup on a table.", "A white cup.", "a cup of wood"]
+    assert "wooden" not in edits("add-attribute", lists, captions)
+
+
 # --- all of it -----------------------------------------------------------------------------------
 
 
@@ -321,6 +382,38 @@ def test_all_kinds_come_out_and_pass_the_check_of_all(task, made):
     assert set(kinds) == set(KINDS)
     for negative in made:
         assert problem_of(parses[negative.caption], alike(negative.text), negative.kind) is None
+
+
+def test_neither_caption_of_the_add_kinds_is_told_by_its_length(task, lists):
+    method = NegativesOptions(kinds=("add-object", "add-attribute"), per_caption=8)
+    found = make(replace(task, method=method), lists).negatives
+    texts = dict(zip(task.corpus.captions["id"], task.corpus.captions["text"], strict=True))
+    assert {negative.kind for negative in found} == set(method.kinds)
+    for negative in found:
+        words, others = negative.original.split(), negative.text.split()
+        assert len(words) == len(others) and abs(len(negative.was) - len(negative.now)) <= 3
+        assert negative.notes == {
+            "detail": "true against false",
+            "caption": texts[negative.caption],
+        }
+    told = Counter((negative.was, negative.now) for negative in found)
+    both_ways = sum(n for (was, now), n in told.items() if (now, was) in told)
+    assert both_ways > 0.75 * sum(told.values())
+
+
+def test_a_language_model_is_asked_for_false_details_alone(task):
+    assert task.details == "both"
+    assert replace(task, method=NegativesOptions(by="llm:hf:some")).details == "added"
+
+
+def test_details_can_be_added_as_sugarcrepe_does(task, lists):
+    method = NegativesOptions(kinds=("add-object", "add-attribute"), details="added")
+    found = make(replace(task, method=method), lists).negatives
+    texts = dict(zip(task.corpus.captions["id"], task.corpus.captions["text"], strict=True))
+    assert {negative.kind for negative in found} == set(method.kinds)
+    for negative in found:
+        assert (negative.original, negative.was) == (texts[negative.caption], "")
+        assert len(negative.text) > len(negative.original) and not negative.notes
 
 
 def test_no_object_is_put_in_that_the_image_shows_or_a_caption_names(corpus, made):

@@ -13,6 +13,9 @@ from typing import Annotated
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
 
+DETAILS = ("both", "added")
+"""Ways of the add kinds by rules: a true detail against a false one, or a false one alone."""
+
 
 # Without slots: options of the builder inherit from it and from another class that has some.
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +23,10 @@ class NegativesMethod:
     """Which kinds, written by what, how many.
 
     No `kinds` means all; `by` is `rules` or `llm:MODEL`; `per_caption` counts negatives of each
-    kind; `lists_from` is a corpus that the word lists are learnt from, where that is not the
-    corpus itself. `as_written` keeps the captions' own form instead of one form for all
-    (`text.formatting`). `llm` holds the options of the language model's way (`LlmOptions`).
+    kind; `details` is the way of the add kinds by rules, one of `DETAILS`; `lists_from` is a corpus
+    that the word lists are learnt from, where that is not the corpus itself. `as_written` keeps the
+    captions' own form instead of one form for all (`text.formatting`). `llm` holds the options of
+    the language model's way (`LlmOptions`).
     """
 
     kinds: Annotated[
@@ -30,6 +34,13 @@ class NegativesMethod:
     ] = ()
     by: Annotated[str, Help("What writes them: rules, or llm:MODEL.")] = "rules"
     per_caption: Annotated[int, Help("At most this many of each kind for a caption.")] = 1
+    details: Annotated[
+        str,
+        Help(
+            "rules, the add kinds: both puts a true detail against a false one, added a false "
+            "detail against none, as SugarCrepe has it."
+        ),
+    ] = "both"
     lists_from: Annotated[
         Path | None, Help("rules: learn the word lists from this corpus, not from the captions.")
     ] = None
@@ -46,5 +57,7 @@ class NegativesMethod:
                 raise UnknownName("kind of near miss", kind, KINDS)
         if self.by != "rules" and not self.by.startswith("llm:"):
             raise BadInput(f"nothing makes negatives by {self.by!r}", allowed="rules, or llm:MODEL")
+        if self.details not in DETAILS:
+            raise BadInput(f"details: {self.details!r}", allowed=", ".join(DETAILS))
         if self.per_caption < 1:
             raise BadInput(f"per_caption: {self.per_caption}", allowed="1 or more")

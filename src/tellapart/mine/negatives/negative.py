@@ -66,13 +66,16 @@ class Change(NamedTuple):
 class Edit(NamedTuple):
     """Changes that belong together; `was` and `now` are what they are about.
 
-    `weight` says how likely the edit is to be drawn among others for the same caption.
+    `weight` says how likely the edit is to be drawn among others for the same caption. `truth` are
+    changes that put a true detail where `changes` put a false one: then the caption with the true
+    detail is the original.
     """
 
     changes: tuple[Change, ...]
     was: str
     now: str
     weight: float = 1.0
+    truth: tuple[Change, ...] = ()
 
 
 def changed(text: str, changes: Sequence[Change]) -> str:
@@ -120,6 +123,11 @@ class NegativesTask:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of negatives that are wanted."""
         return self.method.kinds or KINDS
+
+    @property
+    def details(self) -> str:
+        """What the add kinds put in, one of `DETAILS`; a language model is asked for one detail."""
+        return self.method.details if self.method.by == "rules" else "added"
 
     def source(self, row: int) -> SourceCaption:
         """One caption by its place in the corpus."""

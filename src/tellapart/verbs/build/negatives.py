@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
 
 
+ADDING = {"add-object", "add-attribute"}
+DETAILS_TOLD = {
+    "both": "a true one against a false one: people wrote neither caption of the add kinds",
+    "added": "a false one against none: of the add kinds the longer caption is the false one",
+}
+"""What the card says of what the add kinds put in."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NegativesOptions(NegativesMethod, BuildOptions):
     """Which negatives, and what every builder can be told."""
@@ -66,6 +74,7 @@ def negatives(
     how = {
         "kinds": list(task.kinds),
         "negatives_by": options.by,
+        **({"details": DETAILS_TOLD[task.details]} if set(task.kinds) & ADDING else {}),
         "form": "as written" if options.as_written else alike,
         "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
         "refused": result.refusals(),

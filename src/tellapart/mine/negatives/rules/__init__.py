@@ -30,19 +30,25 @@ from tellapart.mine.negatives.rules.context import (
     lists_for,
     read_images,
 )
+from tellapart.mine.negatives.rules.details import attribute_details, object_details
 from tellapart.mine.negatives.rules.objects import add_object, replace_object, swap_object
 from tellapart.mine.negatives.rules.relations import replace_relation
 from tellapart.text.english import alike
 
-RULES: Mapping[str, Callable[[CaptionContext], Iterator[Edit]]] = {
+Rule = Callable[[CaptionContext], Iterator[Edit]]
+RULES: Mapping[str, Rule] = {
     "replace-object": replace_object,
     "replace-attribute": replace_attribute,
     "replace-relation": replace_relation,
     "swap-object": swap_object,
     "swap-attribute": swap_attribute,
-    "add-object": add_object,
-    "add-attribute": add_attribute,
+    "add-object": object_details,
+    "add-attribute": attribute_details,
 }
+ADDED: Mapping[str, Rule] = {"add-object": add_object, "add-attribute": add_attribute}
+"""The add kinds as SugarCrepe has them: a caption against itself with a false detail."""
+TRUE_AGAINST_FALSE = "true against false"
+"""What the notes of a negative call the detail, where its original has one, too."""
 NOTHING = "nothing to change"
 """Why there is no negative where no rule found anything that it could do."""
 
@@ -59,7 +65,9 @@ def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
             facts = facts_of(readings, task.corpus.objects(image), lists.nouns.denotes)
             for row, parse, reading in captions:
                 source = SourceCaption(ids[row], image, parse.text, parse)
-                _edit(CaptionContext(source, reading, facts, lists), task, result)
+                _edit(
+                    CaptionContext(source, reading, facts, lists, readings=readings), task, result
+                )
             done += len(captions)
             task.progress("negatives", done, len(ids))
     return result
@@ -68,8 +76,9 @@ def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
 def _edit(context: CaptionContext, task: NegativesTask, result: NegativeSet) -> None:
     """All negatives of one caption; for a kind without any, the reason that was met most often."""
     original: Original | None = None
+    rules = RULES if task.details == "both" else {**RULES, **ADDED}
     for kind in task.kinds:
-        edits = list(RULES[kind](context))
+        edits = list(rules[kind](context))
         negatives: list[Negative] = []
         if edits:
             original = original or Original.of(context.source.parse)
@@ -89,10 +98,13 @@ def _sound(
     """What edits make of a caption, where it passes the check that all negatives pass."""
     source = context.source
     for edit in edits:
-        text = changed(source.text, edit.changes)
-        if not context.doubts(problem_with(original, alike(text), kind)):
+        text, true = changed(source.text, edit.changes), changed(source.text, edit.truth)
+        texts = (text, true) if edit.truth else (text,)
+        problems = (problem_with(original, alike(one), kind) for one in texts)
+        if not context.doubts(next(filter(None, problems), None)):
+            notes = {"detail": TRUE_AGAINST_FALSE, "caption": source.text} if edit.truth else {}
             yield Negative(
-                source.caption, source.image, kind, source.text, text, edit.was, edit.now
+                source.caption, source.image, kind, true, text, edit.was, edit.now, notes
             )
 
 

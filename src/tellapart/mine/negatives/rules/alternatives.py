@@ -27,6 +27,10 @@ ALTERNATIVES, COMPANIONS = 12, 30
 LEAST_SIMILAR, UNSEEN, ALIKE = 0.08, 0.15, 0.3
 """Least cosine of an alternative; of one that is no listed object; and where neither a table nor
 WordNet knows the two words."""
+LISTED = 0.05
+"""Least cosine of a peer where a table of categories knows both; else it is `UNSEEN`."""
+LEVEL = 2
+"""Most letters by which a detail may be longer than another."""
 FOLDERS = ("/usr/share/wordnet", "/usr/local/share/wordnet", "/usr/local/WordNet-3.0/dict")
 SENSES = 2
 """Senses of a noun that are looked at, the most frequent ones."""
@@ -34,6 +38,15 @@ GENERAL = 6
 """Steps from the root (entity) within which a sense says too little of what a thing is."""
 Chain = tuple[int, ...]
 """A sense and all above it, by their places in `data.noun`, the nearest first."""
+
+
+def is_level(one: str, other: str) -> bool:
+    """Whether two details have as many words and nearly as many letters.
+
+    >>> is_level("dog", "horse"), is_level("cat", "elephant"), is_level("car", "fire truck")
+    (True, False, False)
+    """
+    return len(one.split()) == len(other.split()) and abs(len(one) - len(other)) <= LEVEL
 
 
 class Alternative(NamedTuple):
@@ -53,6 +66,7 @@ class Alternatives:
     nouns: Nouns
     sorts: Mapping[str, str]
     _alternatives: dict[str, tuple[Alternative, ...]] = field(default_factory=dict)
+    _peers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def alternatives(self, noun: str) -> tuple[Alternative, ...]:
         """Nouns of its sort that are used as this one is, the most alike first."""
@@ -69,8 +83,30 @@ class Alternatives:
                 continue
             if other not in self.nouns.denotes and cosine < UNSEEN:
                 continue
-            if self._same_sort(noun, other, cosine):
+            if self.same_sort(noun, other, cosine):
                 yield Alternative(other, kernel, self.nouns.forms(other), cosine)
+
+    def peers(self, noun: str) -> tuple[str, ...]:
+        """Nouns of its sort that take `a` as it does and are as long; it holds both ways."""
+        if noun not in self._peers:
+            self._peers[noun] = tuple(self._level(noun)) if self._countable(noun) else ()
+        return self._peers[noun]
+
+    def _level(self, noun: str) -> Iterator[str]:
+        same = self.nouns.same_things.get(noun, ())
+        for kernel, cosine in self._similar.ranked(kernel_of(noun)):
+            other = self.nouns.by_kernel[kernel]
+            if other in same or not is_level(noun, other) or not self._countable(other):
+                continue
+            listed = self._sorts_of(noun) and self._sorts_of(other)
+            if cosine >= (LISTED if listed else UNSEEN) and self.same_sort(noun, other, cosine):
+                yield other
+
+    def _countable(self, noun: str) -> bool:
+        """Whether `a` before a noun tells a thing of which one can say that it is not there."""
+        nouns, kernel = self.nouns, kernel_of(noun)
+        usual = noun in nouns.deniable and nouns.by_kernel[kernel] == noun
+        return usual and "a" in nouns.forms(noun) and not nouns.is_mass(noun)
 
     @cached_property
     def _similar(self) -> SimilarNouns:
@@ -93,11 +129,11 @@ class Alternatives:
             if number < ATTESTED or one not in nouns.known or kernel == kernel_of(one):
                 continue
             if other in nouns.deniable and len(companions.setdefault(one, [])) < COMPANIONS:
-                forms, same = nouns.forms(other), self._same_sort(one, other)
+                forms, same = nouns.forms(other), self.same_sort(one, other)
                 companions[one].append(Alternative(other, kernel, forms, number**0.5, same))
         return {noun: tuple(others) for noun, others in companions.items()}
 
-    def _same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
+    def same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
         """By the table of categories, else by WordNet, else by how alike they are used."""
         first, second = self._sorts_of(noun), self._sorts_of(other)
         if first and second:

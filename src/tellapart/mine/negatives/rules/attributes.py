@@ -60,6 +60,11 @@ SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "shape": (("round circular", "square", "rectangular", "triangular"),),
 }  # fmt: skip
 """Words of a sort in groups that exclude one another; words in one string mean the same."""
+ROOTS = {
+    "grassy": "grass", "snowy": "snow", "sandy": "sand", "rocky": "rock", "muddy": "mud",
+    "rainy": "rain", "cloudy": "cloud", "sunny": "sun", "wooden": "wood", "striped": "stripe",
+}  # fmt: skip
+"""The nouns that attributes are made of: on the grass is as good as on a grassy field."""
 COUNTS = ("two", "three", "four", "five", "six")
 """Counts that people get right."""
 UNUSUAL = 0.02
@@ -136,7 +141,8 @@ def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tupl
 
 def _is_said(context: CaptionContext, close: frozenset[str]) -> bool:
     """Whether a caption has an attribute or one that means nearly the same, of whatever thing."""
-    return context.doubts(None if close.isdisjoint(context.facts.words) else "said elsewhere")
+    words = close | {ROOTS[word] for word in close & ROOTS.keys()}
+    return context.doubts(None if words.isdisjoint(context.facts.words) else "said elsewhere")
 
 
 def _is_clear(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
@@ -182,7 +188,12 @@ def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tupl
 
 def add_attribute(context: CaptionContext) -> Iterator[Edit]:
     """An attribute that excludes what another caption says of the same thing."""
-    tokens = context.source.parse.tokens
+    for phrase, _, other, weight in contrary_attributes(context):
+        yield Edit((before_noun(context, phrase, other),), "", other, weight)
+
+
+def contrary_attributes(context: CaptionContext) -> Iterator[tuple[Phrase, str, str, float]]:
+    """Phrases without attribute; what another caption says of the thing; what excludes that."""
     for phrase in context.reading.phrases:
         if phrase.noun not in PEOPLE and phrase.noun not in context.lists.nouns.known:
             continue
@@ -194,12 +205,15 @@ def add_attribute(context: CaptionContext) -> Iterator[Edit]:
             if SORT[attribute] in behind:
                 continue
             for other, weight in _others(context, phrase, attribute):
-                first = tokens[phrase.core]
-                if phrase.core == 0:
-                    change = Change(first.begin, first.end, f"{other} {first.text.lower()}")
-                else:
-                    change = Change(first.begin, first.begin, f"{other} ")
-                yield Edit((change,), "", other, weight)
+                yield phrase, attribute, other, weight
+
+
+def before_noun(context: CaptionContext, phrase: Phrase, attribute: str) -> Change:
+    """The change that puts an attribute before a noun."""
+    first = context.source.parse.tokens[phrase.core]
+    if phrase.core == 0:
+        return Change(first.begin, first.end, f"{attribute} {first.text.lower()}")
+    return Change(first.begin, first.begin, f"{attribute} ")
 
 
 def _sorts_behind(context: CaptionContext) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -42,12 +42,16 @@ ReadCaptions = list[tuple[int, Parse, Reading]]
 
 @dataclass(frozen=True, slots=True)
 class CaptionContext:
-    """One caption with everything that its rules ask; `refused` counts why edits were not made."""
+    """One caption with everything that its rules ask.
+
+    `readings` are all captions of the image; `refused` counts why edits were not made.
+    """
 
     source: SourceCaption
     reading: Reading
     facts: ImageFacts
     lists: WordLists
+    readings: Sequence[tuple[Parse, Reading]] = ()
     refused: Counter[str] = field(default_factory=Counter)
 
     def word(self, token: int) -> str:

@@ -131,7 +131,7 @@ def add_object(context: CaptionContext) -> Iterator[Edit]:
         same = _same_sort_wanted(context, place)
         if same is None or phrase.noun not in lists.nouns.known:
             continue
-        if not _may_be_joined(context, phrase, same):
+        if not may_be_joined(context, phrase, same):
             continue
         where, end = context.collocates(place), context.source.parse.tokens[phrase.head].end
         for other in lists.alternatives.companions(phrase.noun):
@@ -174,7 +174,7 @@ def _added(context: CaptionContext, phrase: Phrase, other: Alternative) -> str:
     return written if context.lists.nouns.is_mass(other.noun) else ""
 
 
-def _may_be_joined(context: CaptionContext, phrase: Phrase, subject: bool) -> bool:
+def may_be_joined(context: CaptionContext, phrase: Phrase, subject: bool) -> bool:
     """Whether `and` may follow a phrase: it is in no list, and no verb would have to change."""
     tokens = context.source.parse.tokens
     head = tokens[phrase.head]

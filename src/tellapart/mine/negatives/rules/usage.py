@@ -87,6 +87,8 @@ class CorpusCounts:
     """(kernel, verb)"""
     acts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(verb, preposition, kernel)"""
+    links: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(kernel, preposition or verb, kernel); `person` stands for all people before it"""
     parts: Counter[WordPair] = field(default_factory=Counter)
     """(kernel, kernel) with `of` between"""
     joined: Counter[WordPair] = field(default_factory=Counter)
@@ -148,6 +150,7 @@ def _count_relations(counts: CorpusCounts, parse: Parse, reading: Reading) -> No
         if relation.subject >= 0:
             subject = reading.phrases[relation.subject].kernel
             counts.before[subject, name] += 1
+            counts.links[anybody(subject), name, kernel] += 1
             if verb and relation.verb not in seen:
                 counts.does[subject, verb] += 1
                 seen.add(relation.verb)
@@ -156,6 +159,11 @@ def _count_relations(counts: CorpusCounts, parse: Parse, reading: Reading) -> No
         if verb and name != verb:
             counts.verbs[verb, name] += 1
             counts.acts[verb, name, kernel] += 1
+
+
+def anybody(kernel: str) -> str:
+    """A kernel, or `person` for all that means people."""
+    return "person" if kernel in PEOPLE or kernel == "people" else kernel
 
 
 @dataclass(frozen=True)

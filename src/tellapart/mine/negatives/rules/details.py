@@ -1,0 +1,359 @@
+"""Details that are true of an image against details that are false, put into one caption.
+
+A caption beside itself with a false detail added is told by its length. So the true caption gets a
+detail, too: a thing that another caption names or that the list of objects has, an attribute that
+another caption gives to the thing. Both details are of one sort, as many words, nearly as long, and
+put in at one place by one rule; and what is true here and false there may be the other way round in
+another image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tellapart.mine.negatives.negative import Change, Edit
+from tellapart.mine.negatives.phrases import (
+    GROUPS,
+    NO_THINGS,
+    PEOPLE,
+    SCENES,
+    WORN,
+    Phrase,
+    Relation,
+    kernel_of,
+)
+from tellapart.mine.negatives.rules.alternatives import is_level
+from tellapart.mine.negatives.rules.attributes import (
+    CONTRARIES,
+    SORT,
+    before_noun,
+    contrary_attributes,
+)
+from tellapart.mine.negatives.rules.context import CaptionContext, Collocates
+from tellapart.mine.negatives.rules.objects import PLACES, may_be_joined
+from tellapart.mine.negatives.rules.usage import ATTESTED, anybody
+from tellapart.text.english import article
+from tellapart.text.parses import Parse, Token
+
+NEARNESS = frozenset("with near by beside".split()) | {"next to"}
+"""Relations that say no more than that two things are together."""
+DEEDS = {
+    f"{stem}ing": (f"{stem}ing", third)
+    for stem, third in (
+        ("hold", "holds"), ("carry", "carries"), ("rid", "rides"), ("eat", "eats"), ("us", "uses"),
+        ("pull", "pulls"), ("push", "pushes"), ("driv", "drives"), ("feed", "feeds"),
+        ("pett", "pets"), ("cutt", "cuts"), ("mak", "makes"), ("prepar", "prepares"),
+        ("wash", "washes"), ("touch", "touches"), ("watch", "watches"), ("lead", "leads"),
+        ("throw", "throws"), ("catch", "catches"), ("kick", "kicks"), ("swing", "swings"),
+        ("cook", "cooks"), ("serv", "serves"), ("lick", "licks"), ("chas", "chases"),
+    )
+}  # fmt: skip
+"""What somebody does with a thing, as it is added and as captions have it."""
+ADDED = DEEDS | {
+    name: (name,)
+    for name in (*NEARNESS, "in front of", "behind", "on", "on top of", "under", "in", "inside")
+}
+"""Relations that may be added, each with the forms in which another caption may have it."""
+RESTS = frozenset(
+    """sitting sits sit seated standing stands stand laying lays lay lying lies lie sleeping sleeps
+    resting rests perched perching parked placed displayed set curled lounging lounges relaxing
+    posed posing crouching kneeling leaning floating flying hanging""".split()
+)
+"""Verbs that say where somebody or something is; `looking at books on a table` does not."""
+UNFIT = frozenset(("orange", "toilet"))
+"""Nouns that mostly are something else, or whose like is elsewhere."""
+ATOP = frozenset(("on", "on top of"))
+COMMON = frozenset(("table", "chair"))
+"""What is near to much, and nobody says so."""
+SURFACES = frozenset("table desk counter plate".split())
+"""What things are on, and people hardly ever."""
+CONFUSED = frozenset(
+    frozenset(pair.split())
+    for pair in (
+        "couch chair", "sofa chair", "couch bed", "sofa bed", "chair bench", "table desk",
+        "car truck", "cup bowl", "oven stove", "bus truck", "laptop computer", "bear dog",
+    )
+)  # fmt: skip
+"""Things of which one is often taken for the other."""
+ROOMS = frozenset(("kitchen", "bathroom", "bedroom", "office", "room")) | {
+    "living room", "dining room", "hotel room", "bath room",
+}  # fmt: skip
+"""What everything in the image is in."""
+FIXTURES = frozenset(
+    """bed chair couch sofa table desk toilet sink oven stove refrigerator fridge microwave
+    television tv computer monitor piano fireplace mirror clock""".split()
+)
+"""What a room is said to have."""
+UNREAL = frozenset(
+    """toy stuffed fake plastic statue drawn painted miniature model decorative wooden metal ceramic
+    chocolate shaped paper""".split()
+)
+"""Words before the noun of a thing that may not be one."""
+ONE = frozenset(("a", "an", "the", "his", "her", "another", "one"))
+"""Determiners of a single thing."""
+
+
+def attribute_details(context: CaptionContext) -> Iterator[Edit]:
+    """What another caption says of a thing, against what excludes it and is as long."""
+    if context.source.text.isupper():
+        return
+    for phrase, attribute, other, _ in contrary_attributes(context):
+        if not is_level(attribute, other) or attribute not in CONTRARIES.get(other, ()):
+            continue
+        if _is_all_that(context, phrase, attribute):
+            weight = context.lists.collocations.attributes[phrase.kernel][other]
+            true, false = (before_noun(context, phrase, word) for word in (attribute, other))
+            yield Edit((false,), attribute, other, weight, (true,))
+
+
+def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> bool:
+    """Whether a caption has an attribute of just such a thing, and none another of its sort.
+
+    A bus that is white and red is no white bus.
+    """
+    sort, found = SORT[attribute], False
+    for parse, reading in context.readings:
+        for one in reading.phrases:
+            words = [parse.tokens[k].text.lower() for k in one.attributes]
+            alike = [word for word in words if SORT.get(word) == sort]
+            if one.kernel != phrase.kernel or not alike:
+                continue
+            if len(alike) > 1 or any(other in CONTRARIES[attribute] for other in alike):
+                return False
+            found = found or (alike == [attribute] and one.plural == phrase.plural)
+    return found
+
+
+class Spot(NamedTuple):
+    """Where a thing may be added: behind which letter, by which words, beside which noun."""
+
+    end: int
+    words: str
+    anchor: str
+    needed: Collocates
+
+    def put(self, detail: str) -> Change:
+        """The change that puts a detail there."""
+        return Change(self.end, self.end, f" {self.words} {detail}")
+
+
+def object_details(context: CaptionContext) -> Iterator[Edit]:
+    """A thing of which this caption does not speak, against one of its sort that is not there."""
+    if context.source.text.isupper():
+        return
+    for noun in _unsaid_things(context):
+        for spot in (*_joints(context, noun), *_relations(context, noun)):
+            if not _reads_well(context, spot, noun):
+                continue
+            for other in context.lists.alternatives.peers(noun):
+                if {noun, other} in CONFUSED or not _reads_well(context, spot, other):
+                    continue
+                if context.absent(other, spot.anchor):
+                    true, false = _with_article(context, noun), _with_article(context, other)
+                    weight = _expected(context, spot, other)
+                    yield Edit((spot.put(false),), true, false, weight, (spot.put(true),))
+
+
+def _reads_well(context: CaptionContext, spot: Spot, noun: str) -> bool:
+    """Whether the corpus has a noun in such a spot, and with the other nouns of the caption.
+
+    What is asked of a true detail is asked of a false one: else a noun would tell by itself.
+    """
+    counts, kernel, anchor = context.lists.counts, kernel_of(noun), kernel_of(spot.anchor)
+    if noun in UNFIT or (spot.words in NEARNESS and noun in COMMON):
+        return False
+    if spot.words in ATOP and noun in SURFACES and anybody(anchor) in GROUPS | {"person"}:
+        return False
+    if spot.words == "with" and anchor in ROOMS and noun not in FIXTURES:
+        return False
+    if spot.words == "and":
+        times = counts.joined[noun, spot.anchor] + counts.joined[spot.anchor, noun]
+    else:
+        times = sum(counts.links[anybody(anchor), form, kernel] for form in ADDED[spot.words])
+    together = [counts.beside[min(noun, one), max(noun, one)] for one in spot.needed.beside]
+    if times < ATTESTED or sum(number < ATTESTED for number in together) > 1:
+        return False
+    return context.fits(spot.needed._replace(beside=[]), noun, kernel)
+
+
+def _with_article(context: CaptionContext, noun: str) -> str:
+    written = context.lists.nouns.written(noun, False)
+    return f"{article(written)} {written}"
+
+
+def _expected(context: CaptionContext, spot: Spot, noun: str) -> float:
+    """How often captions have a noun together with those of this one.
+
+    True details come about as often; so neither sort is told by what is usual.
+    """
+    counts, beside = context.lists.counts, spot.needed.beside
+    if not beside:
+        return counts.nouns[noun]
+    return sum(counts.beside[min(noun, one), max(noun, one)] for one in beside)
+
+
+def _unsaid_things(context: CaptionContext) -> list[str]:
+    """Nouns of things that the image shows and that the caption does not name by any word."""
+    peers = context.lists.alternatives.peers
+    shown = {
+        phrase.noun
+        for parse, reading in context.readings
+        for phrase in reading.phrases
+        if not phrase.plural
+        and phrase.determiner in ONE
+        and not any(parse.tokens[k].text.lower() in UNREAL for k in phrase.attributes)
+    } | (context.facts.objects or frozenset())
+    tokens, phrases = context.source.parse.tokens, context.reading.phrases
+    words = {word for t in tokens for word in (t.text.lower(), t.lemma.lower())}
+    own = {name for phrase in phrases for name in (phrase.noun, phrase.kernel)}
+    return sorted(
+        noun
+        for noun in shown
+        if peers(noun)
+        and not any(word.startswith(noun[:4]) or word in noun.split() for word in words)
+        and _may_be_told(context, noun)
+        and not any(_is_one_thing(context, noun, name) for name in own)
+    )
+
+
+def _may_be_told(context: CaptionContext, noun: str) -> bool:
+    """Whether a thing stands for itself, and is in the list of objects where it could be."""
+    kernel, facts, denotes = kernel_of(noun), context.facts, context.lists.nouns.denotes
+    if kernel in SCENES | WORN:
+        return False
+    return (
+        facts.objects is None or noun not in denotes or not denotes[noun].isdisjoint(facts.objects)
+    )
+
+
+def _is_one_thing(context: CaptionContext, noun: str, other: str) -> bool:
+    """Whether two nouns may speak of one thing of the image."""
+    nouns, sorts = context.lists.nouns, context.lists.alternatives
+    if anybody(kernel_of(other)) == "person":
+        return False
+    objects = nouns.denotes.get(noun, frozenset()) - {"person"}
+    if other in nouns.same_things.get(noun, ()) or objects & nouns.denotes.get(other, frozenset()):
+        return True
+    one, two = kernel_of(noun), kernel_of(other)
+    if sorts.wordnet and sorts.wordnet.related(one, two):
+        return True
+    strange = other not in nouns.known and two not in SCENES | NO_THINGS
+    return (strange or sorts.same_sort(noun, other)) and not any(
+        {one, two} <= {phrase.kernel for phrase in reading.phrases}
+        for _, reading in context.readings
+    )
+
+
+def _joints(context: CaptionContext, noun: str) -> Iterator[Spot]:
+    """Behind nouns of things that stand in the relations in which the thing stands."""
+    for place, phrase in enumerate(context.reading.phrases):
+        relations = [r for r in context.reading.relations if place in (r.subject, r.object)]
+        subject = any(relation.subject == place for relation in relations)
+        if phrase.plural or phrase.determiner not in ONE or not relations:
+            continue
+        if may_be_joined(context, phrase, subject) and all(
+            _holds(context, place, kernel_of(noun), relation) for relation in relations
+        ):
+            needed = context.collocates(place)
+            needed.beside.append(phrase.noun)
+            end = context.source.parse.tokens[phrase.head].end
+            yield Spot(end, "and", phrase.noun, needed)
+
+
+def _holds(context: CaptionContext, place: int, kernel: str, relation: Relation) -> bool:
+    """Whether a relation of a thing holds of another one, too, by what other captions say."""
+    phrases, said, name = context.reading.phrases, context.facts.statements, context.name(relation)
+    joined = any(
+        {reading.phrases[one].kernel, reading.phrases[two].kernel}
+        == {kernel, phrases[place].kernel}
+        for _, reading in context.readings
+        for one, two in reading.joined
+    )
+    if relation.subject == place:
+        there = phrases[relation.object].kernel
+        return name in PLACES and (joined or (kernel, name, there) in said)
+    if name not in NEARNESS:
+        return False
+    subject = phrases[relation.subject].kernel if relation.subject >= 0 else ""
+    in_room = name == "with" and subject in ROOMS and kernel in FIXTURES
+    return joined or in_room or any((subject, near, kernel) in said for near in NEARNESS)
+
+
+def _relations(context: CaptionContext, noun: str) -> Iterator[Spot]:
+    """Where a phrase can get the relation to a thing that another caption has."""
+    phrases, tokens = context.reading.phrases, context.source.parse.tokens
+    words = {token.text.lower() for token in tokens}
+    known = [p.noun for p in phrases if p.noun in context.lists.nouns.known]
+    for place, phrase in enumerate(phrases):
+        if sum(p.kernel == phrase.kernel for p in phrases) > 1:
+            continue
+        several = context.facts.several
+        if phrase.plural != (phrase.kernel in several):
+            continue
+        if kernel_of(noun) in several and (phrase.plural or phrase.kernel in GROUPS):
+            continue
+        for name in sorted(_names(context, phrase, noun)):
+            if name.split()[0] not in words:
+                behind = _behind(context, place, name)
+                if behind is not None:
+                    needed = Collocates([name], [], [], [], known)
+                    yield Spot(behind.end, name, phrase.noun, needed)
+
+
+def _names(context: CaptionContext, phrase: Phrase, noun: str) -> set[str]:
+    """Relations to a thing that captions say of what a phrase speaks of."""
+    said = {
+        relation.name
+        if relation.last > relation.first
+        else parse.tokens[relation.verb].text.lower()
+        for parse, reading in context.readings
+        for relation in reading.relations
+        if relation.subject >= 0
+        and reading.phrases[relation.object].kernel == kernel_of(noun)
+        and _is_same(context, reading.phrases[relation.subject].kernel, phrase.kernel)
+        and _is_told(parse, relation)
+    }
+    names = {name for name, forms in ADDED.items() if not said.isdisjoint(forms)}
+    return names | {"with"} if phrase.kernel in ROOMS and noun in FIXTURES else names
+
+
+def _is_told(parse: Parse, relation: Relation) -> bool:
+    """Whether a relation speaks of where its subject is, not of what is done there."""
+    near = relation.name in NEARNESS or relation.verb < 0 or relation.first == relation.last
+    return near or parse.tokens[relation.verb].text.lower() in RESTS
+
+
+def _is_same(context: CaptionContext, one: str, other: str) -> bool:
+    """Whether two kernels speak of one thing of the image."""
+    if one == other or (context.facts.alone and {one, other} <= PEOPLE):
+        return True
+    denotes = context.lists.nouns.denotes
+    shared = denotes.get(one, frozenset()) & denotes.get(other, frozenset()) - {"person"}
+    return bool(shared) and context.facts.several.isdisjoint((one, other))
+
+
+def _behind(context: CaptionContext, place: int, name: str) -> Token | None:
+    """The token behind which a relation of a phrase reads well."""
+    tokens, phrases = context.source.parse.tokens, context.reading.phrases
+    head = tokens[phrases[place].head]
+    last = [token for token in tokens if token.pos not in ("PUNCT", "SPACE")][-1]
+    if head.place == last.place:
+        return head
+    there = [
+        phrases[relation.object]
+        for relation in context.reading.relations
+        if relation.subject == place and relation.first < relation.last
+    ]
+    ends = any(p.head == last.place and p.kernel not in ROOMS for p in there)
+    verbs = any(token.pos == "VERB" for token in tokens)
+    close = name == "with" or name in DEEDS
+    if place == 0 and ends and not (close and verbs):
+        return last
+    listed = head.dep == "conj" or any(
+        token.head == head.place and token.dep in ("cc", "conj") for token in tokens
+    )
+    follows = tokens[head.place + 1]
+    finite = follows.tag in ("VBZ", "VBP", "VBD") or follows.pos == "AUX"
+    follows_well = finite or (phrases[place].kernel not in ROOMS and follows.tag in ("VBG", "VBN"))
+    return head if follows_well and not listed else None
