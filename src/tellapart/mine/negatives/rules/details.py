@@ -73,6 +73,7 @@ CONFUSED = frozenset(
     for pair in (
         "couch chair", "sofa chair", "couch bed", "sofa bed", "chair bench", "table desk",
         "car truck", "cup bowl", "oven stove", "bus truck", "laptop computer", "bear dog",
+        "fridge refrigerator", "tv television",
     )
 )  # fmt: skip
 """Things of which one is often taken for the other."""
@@ -85,6 +86,8 @@ FIXTURES = frozenset(
     television tv computer monitor piano fireplace mirror clock""".split()
 )
 """What a room is said to have."""
+STRANGERS = 2
+"""Nouns of a caption that the corpus need not have beside a detail."""
 UNREAL = frozenset(
     """toy stuffed fake plastic statue drawn painted miniature model decorative wooden metal ceramic
     chocolate shaped paper""".split()
@@ -92,6 +95,8 @@ UNREAL = frozenset(
 """Words before the noun of a thing that may not be one."""
 ONE = frozenset(("a", "an", "the", "his", "her", "another", "one"))
 """Determiners of a single thing."""
+NAMING = ONE | {"", "its", "their", "this", "that", "'s"}
+"""Determiners with which a caption names a thing that is there; `no` is none of them."""
 
 
 def attribute_details(context: CaptionContext) -> Iterator[Edit]:
@@ -171,8 +176,8 @@ def _reads_well(context: CaptionContext, spot: Spot, noun: str) -> bool:
         times = counts.joined[noun, spot.anchor] + counts.joined[spot.anchor, noun]
     else:
         times = sum(counts.links[anybody(anchor), form, kernel] for form in ADDED[spot.words])
-    together = [counts.beside[min(noun, one), max(noun, one)] for one in spot.needed.beside]
-    if times < ATTESTED or sum(number < ATTESTED for number in together) > 1:
+    beside = [counts.beside[min(noun, one), max(noun, one)] for one in spot.needed.beside]
+    if times < ATTESTED or sum(number < ATTESTED for number in beside) > STRANGERS:
         return False
     return context.fits(spot.needed._replace(beside=[]), noun, kernel)
 
@@ -201,7 +206,7 @@ def _unsaid_things(context: CaptionContext) -> list[str]:
         for parse, reading in context.readings
         for phrase in reading.phrases
         if not phrase.plural
-        and phrase.determiner in ONE
+        and phrase.determiner in NAMING
         and not any(parse.tokens[k].text.lower() in UNREAL for k in phrase.attributes)
     } | (context.facts.objects or frozenset())
     tokens, phrases = context.source.parse.tokens, context.reading.phrases
@@ -239,7 +244,8 @@ def _is_one_thing(context: CaptionContext, noun: str, other: str) -> bool:
     if sorts.wordnet and sorts.wordnet.related(one, two):
         return True
     strange = other not in nouns.known and two not in SCENES | NO_THINGS
-    return (strange or sorts.same_sort(noun, other)) and not any(
+    alike = {noun, other} in CONFUSED or sorts.same_sort(noun, other)
+    return (strange or alike) and not any(
         {one, two} <= {phrase.kernel for phrase in reading.phrases}
         for _, reading in context.readings
     )
@@ -250,7 +256,10 @@ def _joints(context: CaptionContext, noun: str) -> Iterator[Spot]:
     for place, phrase in enumerate(context.reading.phrases):
         relations = [r for r in context.reading.relations if place in (r.subject, r.object)]
         subject = any(relation.subject == place for relation in relations)
-        if phrase.plural or phrase.determiner not in ONE or not relations:
+        if phrase.plural or phrase.determiner not in ONE or phrase.kernel in ROOMS or not relations:
+            continue
+        behind = [t.pos for t in context.source.parse.tokens[phrase.head + 1 :][:2]]
+        if behind in (["ADP", "CCONJ"], ["ADP", "PUNCT"], ["ADP"]):  # with the TV on and ...
             continue
         if may_be_joined(context, phrase, subject) and all(
             _holds(context, place, kernel_of(noun), relation) for relation in relations
@@ -311,6 +320,7 @@ def _names(context: CaptionContext, phrase: Phrase, noun: str) -> set[str]:
         for relation in reading.relations
         if relation.subject >= 0
         and reading.phrases[relation.object].kernel == kernel_of(noun)
+        and reading.phrases[relation.subject].plural == phrase.plural
         and _is_same(context, reading.phrases[relation.subject].kernel, phrase.kernel)
         and _is_told(parse, relation)
     }
