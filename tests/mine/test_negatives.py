@@ -290,7 +290,7 @@ def test_options_that_make_no_sense_are_named():
 def test_the_command_tells_what_was_made_and_what_was_refused(built):
     told = VERB.text(built)
     kinds = Counter(item.kind for item in built.items)
-    lines = {line.split()[0]: line for line in told.splitlines()}
+    lines = {line.split()[0]: line for line in told.splitlines() if line}
     for kind in KINDS:
         assert f"{kinds[kind]:,}" in lines[kind]
         for reason, number in built.card.made["refused"][kind].items():

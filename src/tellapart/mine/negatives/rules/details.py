@@ -124,6 +124,8 @@ def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> boo
             alike = [word for word in words if SORT.get(word) == sort]
             if one.kernel != phrase.kernel or not alike:
                 continue
+            if one.noun.removesuffix(one.kernel).strip().endswith("ing"):
+                return False  # in yellow vest riding motorcycle
             if len(alike) > 1 or any(other in CONTRARIES[attribute] for other in alike):
                 return False
             found = found or (alike == [attribute] and one.plural == phrase.plural)
@@ -303,11 +305,17 @@ def _relations(context: CaptionContext, noun: str) -> Iterator[Spot]:
         if kernel_of(noun) in several and (phrase.plural or phrase.kernel in GROUPS):
             continue
         for name in sorted(_names(context, phrase, noun)):
-            if name.split()[0] not in words:
-                behind = _behind(context, place, name)
-                if behind is not None:
-                    needed = Collocates([name], [], [], [], known)
-                    yield Spot(behind.end, name, phrase.noun, needed)
+            behind = None if _is_used(name, words) else _behind(context, place, name)
+            if behind is not None:
+                needed = Collocates([name], [], [], [], known)
+                yield Spot(behind.end, name, phrase.noun, needed)
+
+
+def _is_used(name: str, words: set[str]) -> bool:
+    """Whether a caption has a relation already, or a deed in another form."""
+    if name in DEEDS:
+        return any(word.startswith(name[:3]) for word in words)
+    return name.split(maxsplit=1)[0] in words
 
 
 def _names(context: CaptionContext, phrase: Phrase, noun: str) -> set[str]:
