@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image as Pillow
 from soak.fairness import fair_world
 from tests.audits.conftest import bench
-from tests.audits.test_image_guessers import draw
+from tests.audits.test_image_guessers import GRID, draw, squares
 from typer.testing import CliRunner
 
+from tellapart import seeds
 from tellapart.attack.attack import FEW
-from tellapart.attack.features import MARKS, WORDS
+from tellapart.attack.features import IMAGE_ENCODER, MARKS, WORDS
 from tellapart.audits.audit import Audit
 from tellapart.audits.options import AuditOptions
 from tellapart.benchmark.benchmark import Benchmark, make_benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.corpus.corpus import make_corpus
+from tellapart.errors import BadInput
 from tellapart.items import Item, Origin
 from tellapart.verbs.audit import audit
 
@@ -92,7 +97,47 @@ def test_a_brighter_true_picture_is_named(tmp_path: Path) -> None:
     options = AuditOptions(ngrams=False, resamples=200)
     found = audit(bench(items, tmp_path), options=options)
     assert found.guess("the brighter image").estimate.value > 0.9
-    assert "brightness" in "\n".join(found.verdict) or "brighter" in "\n".join(found.verdict)
+    assert found.pictures is not None and found.pictures.overall.low > 0.9
+    verdict = "\n".join(found.verdict)
+    assert "guessable by pictures alone: " in verdict and "the brighter image" in verdict
+
+
+def test_a_frozen_encoder_sees_what_statistics_do_not(tmp_path: Path) -> None:
+    # The true picture has a bright left half, the other one a bright right half.
+    items = []
+    for k in range(60):
+        names = (f"{k}-0", f"{k}-1")
+        for place, name in enumerate(names):
+            halves(tmp_path / f"{name}.png", name, left=place == k % 2)
+        items.append(
+            Item.imported("test", str(k), images=names, captions=("A cat",),
+                          true=frozenset({(k % 2, 0)}), kind="k", origin=Origin("test"))
+        )  # fmt: skip
+    told = bench(items, tmp_path)
+    plain = AuditOptions(ngrams=False, resamples=200)
+    without = audit(told, options=plain).pictures
+    with_one = audit(told, options=replace(plain, encoder="storybook")).pictures
+    assert without is not None and with_one is not None
+    assert without.overall.value < 0.7 < 0.9 < with_one.overall.value
+    assert with_one.carried_by()[0][0] == IMAGE_ENCODER and "storybook" in with_one.source
+    with pytest.raises(BadInput, match="does not embed images"):
+        audit(told, options=replace(plain, encoder="chance"))
+
+
+def halves(path: Path, *key: object, left: bool) -> None:
+    rng = seeds.rng(0, *key)
+    pixels = rng.integers(90, 110, size=(32, 32, 3))
+    pixels[:, slice(0, 16) if left else slice(16, 32)] += 100
+    Pillow.fromarray(pixels.astype(np.uint8)).save(path)
+
+
+def test_whole_grids_are_answered_by_both_attackers_together(tmp_path: Path) -> None:
+    items = squares(tmp_path, told=True, number=60)
+    found = audit(bench(items, tmp_path, GRID), options=AuditOptions(ngrams=False, resamples=50))
+    both = "original or edited, by attackers on images and captions"
+    assert found.guess(both, "Group").estimate.value == 1.0
+    assert "a whole grid cannot be answered so" in found.verdict[0]
+    assert any("by an image and a text detector together" in line for line in found.verdict)
 
 
 def test_captions_of_a_corpus_are_learned_from_and_named(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tellapart.corpus.coco import plain_id
 from tellapart.types import Bools, Floats, Ints
 
 FOLDS = 5
+IMAGES, CAPTIONS = 0, 1
+"""The side of a grid that is chosen among: the place of its index in a cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +105,26 @@ def group_folds(group: Ints, seed: int, number: int = FOLDS) -> Ints:
 
 def caption_choices(items: ItemTable) -> Choices:
     """The choices among captions of some items, as their grids ask them."""
+    return _choices(items, CAPTIONS)
+
+
+def image_choices(items: ItemTable) -> Choices:
+    """The choices among images of some items; their texts are the images' ids."""
+    return _choices(items, IMAGES)
+
+
+def _choices(items: ItemTable, side: int) -> Choices:
     tables: list[tuple[Ints, Ints, Ints, Bools]] = []
-    begins = np.cumsum(items.shape[1]) - items.shape[1]
+    begins = np.cumsum(items.shape[side]) - items.shape[side]
     for pattern in items.patterns:
-        right = right_captions(pattern)
+        right = right_options(pattern, side)
         if right:
-            rows, options = len(pattern.rows), np.arange(pattern.captions)
+            size = (pattern.images, pattern.captions)[side]
+            rows, options = len(pattern.rows), np.arange(size)
             mark = np.isin(options, list(right))
             tables.append(
                 (
-                    np.repeat(pattern.rows, pattern.captions),
+                    np.repeat(pattern.rows, size),
                     np.tile(options, rows),
                     (begins[pattern.rows][:, None] + options).ravel(),
                     np.tile(mark, rows),
@@ -124,9 +136,9 @@ def caption_choices(items: ItemTable) -> Choices:
     order = np.lexsort((place, item))
     item, flat, right_one = item[order], flat[order], right_one[order]
     asked, choice = np.unique(item, return_inverse=True)
-    captions = items.frame["captions"].explode()[flat]
-    distinct = captions.unique(maintain_order=True)
-    text = captions.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+    texts = items.frame[("images", "captions")[side]].explode()[flat]
+    distinct = texts.unique(maintain_order=True)
+    text = texts.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
     images = items.frame["images"].to_list()
     return Choices(
         tuple(distinct), text.to_numpy(), choice.astype(np.int64), right_one,
@@ -135,13 +147,14 @@ def caption_choices(items: ItemTable) -> Choices:
     )  # fmt: skip
 
 
-def right_captions(pattern: Pattern) -> frozenset[int]:
-    """The captions of a grid that an attacker is to find; none where all or none are right."""
-    if pattern.images == 1:
-        right = frozenset(caption for _, caption in pattern.true)
+def right_options(pattern: Pattern, side: int) -> frozenset[int]:
+    """The options of a grid that an attacker is to find; none where all or none are right."""
+    sizes = (pattern.images, pattern.captions)
+    if sizes[1 - side] == 1:
+        right = frozenset(cell[side] for cell in pattern.true)
     else:
-        right = frozenset({pattern.original[1]}) if pattern.original else frozenset()
-    return right if 0 < len(right) < pattern.captions else frozenset()
+        right = frozenset({pattern.original[side]}) if pattern.original else frozenset()
+    return right if 0 < len(right) < sizes[side] else frozenset()
 
 
 def paired_choices(

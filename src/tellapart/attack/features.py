@@ -23,9 +23,12 @@ LIKENESS = "likeness to the other options"
 WORDS = "words"
 ENCODER = "sentence encoder"
 LANGUAGE_MODEL = "language model"
+IMAGE_STATISTICS = "image statistics"
+IMAGE_ENCODER = "image encoder"
 OTHER_MARKS = re.compile(r"[^\w .,]")
 FAMILIES = (
     N_GRAMS, TOGETHER, FREQUENCY, LENGTH, MARKS, LIKENESS, WORDS, ENCODER, LANGUAGE_MODEL,
+    IMAGE_STATISTICS, IMAGE_ENCODER,
 )  # fmt: skip
 
 

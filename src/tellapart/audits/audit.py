@@ -31,6 +31,7 @@ from tellapart.audits.guesses import (
 )
 from tellapart.audits.image_guessers import detectors, image_guessers, picture_statistics
 from tellapart.audits.options import AuditOptions
+from tellapart.audits.picture_attack import attack_pictures, together
 from tellapart.audits.sheet import GuessSheet, sheet_of
 from tellapart.audits.verdict import verdict
 from tellapart.benchmark.benchmark import Benchmark
@@ -53,7 +54,8 @@ class Audit:
     """All that was found; `str()` leads with the attackers and ends with a verdict.
 
     `attack` is the attack on captions, `pictures` the one on pictures (None where nothing is asked
-    of them, or of too few items). `guesses` holds every cue in every direction by every measure
+    of them, or of too few items); in `grids` with several of both they tell original from edited.
+    `guesses` holds every cue in every direction by every measure
     and kind; `fair` each family of cues with its direction cross-fitted; `best` the best cue of a
     side, cross-fitted, by kind.
     """
@@ -67,6 +69,7 @@ class Audit:
     remarks: tuple[str, ...]
     attack: TextAttack | None = None
     pictures: TextAttack | None = None
+    grids: bool = False
 
     @property
     def verdict(self) -> list[str]:
@@ -220,7 +223,7 @@ def audit_benchmark(
     collected = _Collection(benchmark, options, progress)
     attack = _attack(collected, captions)
     _read(collected)
-    _look(collected)
+    pictures = _look(collected, attack)
     findings = structure(benchmark)
     if corpus is not None:
         rules = foil_rules(benchmark, corpus, synonyms)
@@ -238,6 +241,8 @@ def audit_benchmark(
         tuple(findings),
         tuple(collected.remarks),
         attack,
+        pictures,
+        all(min(shape) > 1 for shape in benchmark.items.shapes),
     )
 
 
@@ -273,21 +278,30 @@ def _read(collected: _Collection) -> None:
         collected.add(sample, [*text_guessers(sample), *languages], words)
 
 
-def _look(collected: _Collection) -> None:
-    """Cues from pictures alone, for choices of images and for whole grids."""
+def _look(collected: _Collection, captions: TextAttack | None) -> TextAttack | None:
+    """Cues from pictures alone, for choices of images and for whole grids, and the attack."""
     benchmark, options = collected.benchmark, collected.options
     if bool((benchmark.items.shape[0] == 1).all()):
-        return
+        return None
     if not options.look:
         collected.remarks.append("cues from pictures: left out, as asked")
-        return
+        return None
     looked = picture_statistics(benchmark, options.picture_items, collected.progress)
     if looked.remark:
         collected.remarks.append(f"cues from pictures: {looked.remark}")
     if len(looked.items):
         sheet = sheet_of(benchmark, items=looked.items)
         collected.add(sheet, image_guessers(looked, sheet), measures_for(benchmark, "image"))
-        collected.add(sheet, detectors(looked, sheet), measures_for(benchmark, "both"))
+        attack = attack_pictures(
+            benchmark, looked, options.encoder, resamples=options.resamples,
+            progress=collected.progress,
+        )  # fmt: skip
+        both = detectors(looked, sheet)
+        if attack is not None and captions is not None and both:
+            both.append(together(captions, attack))
+        collected.add(sheet, both, measures_for(benchmark, "both"))
+        return attack
+    return None
 
 
 class _Collection:

@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from tellapart.attack.choices import CAPTIONS, IMAGES
 from tellapart.audits.guessers import capital_first, edge_space, final_stop
-from tellapart.audits.regression import CAPTIONS, IMAGES, contrasts
+from tellapart.audits.regression import contrasts
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.benchmark.table import ItemTable, Pattern
 from tellapart.corpus.coco import plain_id

@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from tellapart.audits.regression import CAPTIONS, crossfitted, option_pairs
+from tellapart.attack.choices import CAPTIONS
+from tellapart.audits.regression import crossfitted, option_pairs
 from tellapart.audits.sheet import FOLDS, GuessSheet
 from tellapart.errors import TellapartError
 from tellapart.models.baselines import Blind

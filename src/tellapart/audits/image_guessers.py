@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
+from tellapart.attack.choices import CAPTIONS, IMAGES
 from tellapart.audits.guessers import Guesser, text_scores
-from tellapart.audits.regression import CAPTIONS, IMAGES, crossfitted, option_pairs
+from tellapart.audits.regression import crossfitted, option_pairs
 from tellapart.audits.sheet import GuessSheet
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from tellapart.options import Help
 
@@ -21,6 +21,9 @@ class AuditOptions:
     look: Annotated[
         bool, Help("Also guess from the pictures alone.", alias="--images/--no-images")
     ] = True
+    encoder: Annotated[
+        Any, Help("Also guess from what a model sees in the pictures alone: storybook, ...")
+    ] = ""
     picture_items: int = 2_000
     ngrams: bool = True
     resamples: int = 2_000

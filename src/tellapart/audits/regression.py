@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tellapart.attack.choices import CAPTIONS, right_options
 from tellapart.audits.sheet import FOLDS, GuessSheet
 from tellapart.benchmark.table import Pattern
 from tellapart.types import Floats, Ints
-
-IMAGES, CAPTIONS = 0, 1
-"""The side of a grid that is chosen among: the place of its index in a cell."""
 
 RIDGE = 1.0
 STEPS = 25
@@ -49,14 +47,9 @@ def option_pairs(sheet: GuessSheet, side: int) -> OptionPairs:
 
 def contrasts(pattern: Pattern, side: int) -> list[tuple[int, int]]:
     """Options to be told apart: (right, wrong), in larger grids (original, other)."""
-    sizes = (pattern.images, pattern.captions)
-    if sizes[1 - side] == 1:
-        right = {cell[side] for cell in pattern.true}
-    elif pattern.original is not None:
-        right = {pattern.original[side]}
-    else:
-        return []
-    return [(a, b) for a in sorted(right) for b in range(sizes[side]) if b not in right]
+    right = right_options(pattern, side)
+    size = (pattern.images, pattern.captions)[side]
+    return [(a, b) for a in sorted(right) for b in range(size) if b not in right]
 
 
 def crossfitted(features: Floats, pairs: OptionPairs, fold: Ints) -> Floats:

@@ -20,8 +20,8 @@ NAMED = 3
 def verdict(audit: Audit) -> list[str]:
     """What a reader should know who reads nothing else, a sentence each."""
     lines = [
-        *_attacked(audit.attack, "by text alone"),
-        *_attacked(audit.pictures, "by pictures alone"),
+        *_attacked(audit.attack, "by text alone", audit.grids),
+        *_attacked(audit.pictures, "by pictures alone", audit.grids),
     ]
     lines += [*_grids(audit), *_places(audit), *_single_cues(audit)]
     return lines or ["nothing is asked that could be guessed from captions or pictures alone"]
@@ -43,10 +43,10 @@ def degree(hit: Hit) -> str:
     return "slightly guessable" if hit.low > hit.chance else "not guessable"
 
 
-def _attacked(attack: TextAttack | None, how: str) -> Iterator[str]:
+def _attacked(attack: TextAttack | None, how: str, grids: bool) -> Iterator[str]:
     if attack is None:
         return
-    if all(len(images) > 1 for images in attack.choices.images):
+    if grids:
         how += " (original or edited; a whole grid cannot be answered so)"
     told = f"{degree(attack.overall)} {how}: {share(attack.overall)} by {attack.attacker}"
     carried = [f"{name} {percent(value)}" for name, value in attack.carried_by()[:NAMED]]
