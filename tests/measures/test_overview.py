@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.measures.contestants import is_reference
-from tellapart.measures.overview import Column
+from tellapart.measures.overview import Column, ReferenceLine
 from tellapart.score.run import save_run
 
 RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
@@ -88,6 +88,9 @@ def test_the_card_may_bring_a_line_for_the_text_alone():
     assert "boosted trees; 40,000 captions" in str(overview)
     none = ta.measure([run(bench("one", text_alone="unknown"), "m", 9)]).overview
     assert "text alone" not in none.line_labels
+    other = {**known, "items_sha256": "of other items"}
+    stale = ta.measure([run(bench("one", text_alone=other), "m", 9)]).overview
+    assert "text alone" not in stale.line_labels, "a part of a benchmark has not the whole's figure"
 
 
 def test_two_versions_of_a_benchmark_are_two_columns():
@@ -117,10 +120,10 @@ def test_what_can_be_guessed_from_captions_is_a_line_too(tmp_path):
 
 
 def test_the_card_goes_before_a_cue():
-    known = {"value": 82.0, "attacker": "boosted trees"}
+    known = {"value": 82.0, "low": 80.5, "high": 83.5, "chance": 50.0, "attacker": "trees"}
     overview = ta.measure([run(bench("one", text_alone=known), "m", 9)]).overview
-    guess = replace(overview.rows[0], value=0.6)
-    assert overview.with_guesses([(guess, "length")]).line_labels == ("chance", "text alone")
+    guess = ReferenceLine("best cue", "one", "accuracy", 0.6)
+    assert overview.with_guesses([guess]).line_labels == ("chance", "text alone")
     plain = ta.measure([run(bench("two"), "m", 9)]).overview
-    guess = replace(plain.rows[0], value=0.6)
-    assert plain.with_guesses([(guess, "length")]).line_labels == ("chance", "best cue")
+    guess = ReferenceLine("best cue", "two", "accuracy", 0.6)
+    assert plain.with_guesses([guess]).line_labels == ("chance", "best cue")

@@ -15,10 +15,13 @@ import numpy as np
 import polars as pl
 
 from tellapart import registry
+from tellapart.attack.attack import Hit
+from tellapart.attack.text_alone import TextAlone, read_by, text_alone
 from tellapart.audits.guessers import Guesser, Sees, text_guessers
 from tellapart.audits.sheet import GuessSheet, folds, sheet_of
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.measure import Measure, Outcomes
+from tellapart.measures.overview import BEST_CUE, TEXT_ALONE, ReferenceLine
 from tellapart.measures.scores import Estimate, estimates
 from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
@@ -27,7 +30,7 @@ from tellapart.score.engine import sample
 from tellapart.score.run import Run
 from tellapart.stats.intervals import RESAMPLES
 from tellapart.text.table_text import aligned, percent
-from tellapart.types import Floats
+from tellapart.types import Floats, Progress, silent
 
 GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 NOTHING = "nothing (chance)"
@@ -155,20 +158,31 @@ class BestGuess:
 
     `cue` names what was chosen in most folds first; `fair` is False where all items hang
     together through shared images, so that the choice was made on the items it is counted on.
+    `source` is what an attacker learned from; a single cue has none.
     """
 
     cue: str
     fair: bool
     estimate: Estimate
+    source: str = ""
 
     @property
     def label(self) -> str:
         """The cue, and a warning where it was chosen on the items that it is counted on."""
         return self.cue + ("" if self.fair else " (chosen on these items)")
 
+    def line(self, benchmark: str) -> ReferenceLine:
+        """The line that models are held against on a benchmark, by its label."""
+        own = self.estimate
+        label = TEXT_ALONE if self.source else BEST_CUE
+        note = f"{self.cue}; {self.source}" if self.source else f"{self.cue} ({benchmark})"
+        return ReferenceLine(label, benchmark, own.measure, own.value, own.low, own.high, note)
+
     def to_json(self) -> dict[str, Any]:
         """Flat, for `--json`."""
-        return {"cue": self.cue, "chosen_on_other_images": self.fair, **_fields(self.estimate)}
+        told = {"source": self.source} if self.source else {}
+        fair = {"chosen_on_other_images": self.fair}
+        return {"cue": self.cue, **told, **fair, **_fields(self.estimate)}
 
 
 def best_guesses(
@@ -264,24 +278,61 @@ def _line(row: BestGuess) -> tuple[str, ...]:
     return own.measure, own.kind, row.label, percent(own.value), percent(own.chance), f"{own.n:,}"
 
 
-def guessable(benchmark: Benchmark, *, resamples: int = RESAMPLES) -> Guessable:
+def guessable(
+    benchmark: Benchmark, *, resamples: int = RESAMPLES, progress: Progress = silent
+) -> Guessable:
     """The best guess from captions alone by each of the card's measures, ties halved.
 
-    The cue (length, marks, capitals, word frequency, all together) is chosen on other groups of
-    images than those that it is counted on; where none helps, as in a balanced grid, the guess
-    is chance. No picture is opened, no language model fitted.
+    Where captions are chosen among, it is the stronger attacker's (`attack/text_alone.py`): the
+    figure of the card, or one that was learned from the true captions of other images. Else, and
+    with few items, it is a cue (length, marks, capitals, word frequency, all together) that is
+    chosen on other groups of images than those that it is counted on; where none helps, as in a
+    balanced grid, the guess is chance. No picture is opened.
     """
-    named = [registry.measures.get(name) for name in benchmark.card.measures]
+    names = benchmark.card.measures
+    attacked = read_by(benchmark)
+    known = text_alone(benchmark, progress=progress) if attacked in names else None
+    rows = [] if known is None else _attacked(benchmark, attacked, known)
+    named = [registry.measures.get(name) for name in names if not (rows and name == attacked)]
     words = word_measures(benchmark)
-    rows: list[BestGuess] = []
     grid = [measure for measure in named if measure.asks <= GRID_ASKS]
     if grid:
-        rows += _best(sheet_of(benchmark), grid, resamples)
+        rows += best_cues(sheet_of(benchmark), grid, resamples)
     if words:
-        rows += _best(word_sheet(benchmark), words, resamples)
-    places = {name: k for k, name in enumerate(benchmark.card.measures)}
+        rows += best_cues(word_sheet(benchmark), words, resamples)
+    places = {name: k for k, name in enumerate(names)}
     rows.sort(key=lambda row: places[row.estimate.measure])
     return Guessable(benchmark.name, tuple(rows))
+
+
+def _attacked(benchmark: Benchmark, measure: str, known: TextAlone) -> list[BestGuess]:
+    """The attacker's figures, as far as they are known: overall, the mean of kinds, each kind."""
+    hits = [replace(known.overall, kind="micro")]
+    if len(known.kinds) > 1:
+        hits += [_mean_of_kinds(known), *known.kinds]
+    groups = int(benchmark.items.groups[1].max()) + 1
+    return [
+        BestGuess(
+            known.attacker,
+            True,
+            Estimate(
+                benchmark.name, "text alone", measure, hit.kind, hit.value, hit.low, hit.high,
+                hit.chance, hit.n, groups, 0, 0, "half", "as attacked",
+            ),
+            known.source,
+        )
+        for hit in hits
+    ]  # fmt: skip
+
+
+def _mean_of_kinds(known: TextAlone) -> Hit:
+    """The mean of the kinds' figures; its interval is that of independent ones."""
+    number = len(known.kinds)
+    half = float(np.sqrt(sum((hit.high - hit.low) ** 2 for hit in known.kinds))) / 2 / number
+    value, chance = (
+        float(np.mean([getattr(hit, name) for hit in known.kinds])) for name in ("value", "chance")
+    )
+    return Hit("macro", value, value - half, value + half, chance, known.overall.n)
 
 
 def word_sheet(benchmark: Benchmark) -> GuessSheet:
@@ -290,7 +341,8 @@ def word_sheet(benchmark: Benchmark) -> GuessSheet:
     return sheet_of(benchmark, frozenset(Ask), sample(items, WORD_ITEMS, 0))
 
 
-def _best(sheet: GuessSheet, measures: list[Measure], resamples: int) -> list[BestGuess]:
+def best_cues(sheet: GuessSheet, measures: list[Measure], resamples: int) -> list[BestGuess]:
+    """The best single cue of the captions by each measure, chosen on other images."""
     candidates: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
     for guesser in text_guessers(sheet):
         for name, run in ways(guesser, sheet):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tellapart.attack.text_alone import TextAlone, read_by
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.contestants import is_reference
 from tellapart.text.table_text import aligned
@@ -84,19 +85,14 @@ class Overview:
         values = [r.value for r in self.rows if r.benchmark == column.benchmark and r.n]
         return max(values) if len(values) > 1 else None
 
-    def with_guesses(self, guesses: Iterable[tuple[Estimate, str]]) -> Overview:
-        """With what a guesser gets from the captions, by (estimate, cue), on main measures.
+    def with_guesses(self, guesses: Iterable[ReferenceLine]) -> Overview:
+        """With what a guesser gets from the captions, on main measures.
 
         A benchmark whose card says what the text alone gives away has no need of it.
         """
         known = {line.benchmark for line in self.lines if line.label == TEXT_ALONE}
         wanted = {(c.benchmark, c.measure) for c in self.columns if c.benchmark not in known}
-        lines = [
-            ReferenceLine(BEST_CUE, one.benchmark, one.measure, one.value, one.low, one.high,
-                          f"{cue} ({one.benchmark})")
-            for one, cue in guesses
-            if one.kind == "micro" and (one.benchmark, one.measure) in wanted
-        ]  # fmt: skip
+        lines = [line for line in guesses if (line.benchmark, line.measure) in wanted]
         return replace(self, lines=(*self.lines, *lines))
 
     def to_json(self) -> dict[str, Any]:
@@ -185,15 +181,10 @@ def reference_line(row: Estimate, label: str, benchmark: str) -> ReferenceLine:
 def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceLine | None:
     """What the strongest known attacker gets from the text alone, where the card says it.
 
-    A card has it as `text_alone`: value, low and high in percent, attacker and source.
+    Only beside the measure that its figure is a score of.
     """
-    known = benchmark.card.made.get("text_alone")
-    if not isinstance(known, dict) or not isinstance(known.get("value"), int | float):
+    known = TextAlone.of_card(benchmark.card.made, benchmark.sha256)
+    if known is None or measure != read_by(benchmark):
         return None
-    low, high = (
-        known[end] / 100 if isinstance(known.get(end), int | float) else None
-        for end in ("low", "high")
-    )
-    told = (str(known[part]) for part in ("attacker", "source") if known.get(part))
-    note = "; ".join(told)
-    return ReferenceLine(TEXT_ALONE, name, measure, known["value"] / 100, low, high, note)
+    own, note = known.overall, f"{known.attacker}; {known.source}"
+    return ReferenceLine(TEXT_ALONE, name, measure, own.value, own.low, own.high, note)

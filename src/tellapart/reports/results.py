@@ -177,9 +177,10 @@ def overview(benchmarks: Sequence[BenchmarkResults]) -> Overview:
             lines += [reference_line(one, entry.label, label)] if one is not None and one.n else []
         lines += filter(None, [text_alone_line(results.benchmark, label, main)])
     cues = [
-        (replace(best.estimate, benchmark=results.label), best.cue)
+        best.line(results.label)
         for results in benchmarks
         for best in results.cues.values()
+        if best.estimate.kind == "micro"
     ]
     return overview_of(rows, lines).with_guesses(cues)
 

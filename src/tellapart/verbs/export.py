@@ -196,8 +196,10 @@ def dataset_card(bench: Benchmark, schema: Any) -> str:
     """The hub's README: its head in YAML, then the facts."""
     import yaml
 
+    from tellapart.attack.text_alone import text_alone
     from tellapart.benchmark.benchmark import card_json
 
+    alone = text_alone(bench)
     facts = card_json(bench)
     counts = facts["counts"]
     head = {
@@ -216,6 +218,7 @@ def dataset_card(bench: Benchmark, schema: Any) -> str:
         f"{counts['items']:,} items, {counts['images']:,} images, {counts['captions']:,} captions.",
         f"Measured by: {', '.join(bench.card.measures)}.",
         f"Verified: {bench.card.verified or 'by nobody'}.",
+        *([f"{str(alone)[:1].upper()}{str(alone)[1:]}."] if alone else []),
         f"Citation: {bench.card.citation or 'none'}.",
         f"Items sha256: `{facts['items_sha256']}`.",
         "",

@@ -13,7 +13,8 @@ from tellapart.verbs import Verb
 if TYPE_CHECKING:
     import polars as pl
 
-    from tellapart.measures.scores import Estimate, Scores
+    from tellapart.audits.guesses import BestGuess
+    from tellapart.measures.scores import Scores
     from tellapart.score.run import Run
 
 Runs = Annotated["Run | Path | str | Sequence[Run | Path | str]", Help("Runs, or folders of runs.")]
@@ -110,8 +111,8 @@ Key = tuple[str, str, str]
 """Benchmark, measure and kind."""
 
 
-def _guesses(given: Any) -> list[tuple[Estimate, str]]:
-    """What can be guessed from captions alone, and by which cue."""
+def _guesses(given: Any) -> list[tuple[str, BestGuess]]:
+    """What can be guessed from captions alone, by the benchmark's label."""
     from tellapart.audits.guesses import guessable
     from tellapart.measures.contestants import benchmark_labels
     from tellapart.measures.scores import read_runs
@@ -119,16 +120,16 @@ def _guesses(given: Any) -> list[tuple[Estimate, str]]:
     runs = read_runs(given.runs, given.on)
     named = dict(zip(benchmark_labels(runs), (run.benchmark for run in runs), strict=True))
     return [
-        (replace(best.estimate, benchmark=label), best.cue)
-        for label, benchmark in named.items()
-        for best in guessable(benchmark).rows
+        (label, best) for label, benchmark in named.items() for best in guessable(benchmark).rows
     ]
 
 
-def _column(guesses: list[tuple[Estimate, str]]) -> dict[Key, str]:
+def _column(guesses: list[tuple[str, BestGuess]]) -> dict[Key, str]:
     return {
-        (one.benchmark, one.measure, one.kind): f"{100 * one.value:.1f} by {cue}"
-        for one, cue in guesses
+        (label, best.estimate.measure, best.estimate.kind): (
+            f"{100 * best.estimate.value:.1f} by {best.cue}"
+        )
+        for label, best in guesses
     }
 
 
@@ -137,7 +138,8 @@ def _text(scores: Scores, given: Any) -> str:
         return scores.to_text()
     guesses = _guesses(given)
     if scores.overview is not None:
-        scores = replace(scores, overview=scores.overview.with_guesses(guesses))
+        lines = [best.line(label) for label, best in guesses if best.estimate.kind == "micro"]
+        scores = replace(scores, overview=scores.overview.with_guesses(lines))
     return scores.to_text(_column(guesses))
 
 

@@ -28,6 +28,7 @@ class Showing:
     card: dict[str, Any]
     items: tuple[Item, ...]
     page: Path | None = None
+    text_alone: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -41,6 +42,7 @@ class Showing:
         lines += ["  " + ", ".join(f"{number:,} {what}" for what, number in counts.items())]
         lines += ["  kinds: " + ", ".join(f"{kind} {n:,}" for kind, n in kinds.items())]
         lines += [f"  measured by: {', '.join(self.card['measures'])}"]
+        lines += [f"  {self.text_alone}"] if self.text_alone else []
         if self.page is not None:
             return "\n".join([*lines, f"  {len(self.items):,} items  ->  {self.page}"])
         for item in self.items:
@@ -63,6 +65,7 @@ def show(
 ) -> Showing:
     """Print a benchmark's card and some of its items."""
     from tellapart import seeds
+    from tellapart.attack.text_alone import text_alone
     from tellapart.benchmark.benchmark import card_json
     from tellapart.benchmark.image_files import pictures_in
 
@@ -71,11 +74,12 @@ def show(
     number = min(wanted, len(whole.items))
     chosen = seeds.rng(seed, "show").choice(len(whole.items), size=number, replace=False)
     shown = tuple(whole.items[int(k)] for k in sorted(chosen))
+    alone = str(text_alone(whole, compute=False) or "")
     if not browse and page is None:
-        return Showing(card_json(whole), shown)
+        return Showing(card_json(whole), shown, text_alone=alone)
     out = page or Path(tempfile.mkdtemp(prefix="tellapart-")) / "items.html"
     _write_page(whole, shown, out, browse=browse)
-    return Showing(card_json(whole), shown, out)
+    return Showing(card_json(whole), shown, out, alone)
 
 
 def _write_page(benchmark: Benchmark, items: Sequence[Item], out: Path, *, browse: bool) -> None:

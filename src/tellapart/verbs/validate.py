@@ -103,6 +103,10 @@ def validate(
     *,
     look: Annotated[bool, Help("Also open every picture.", alias=" /--no-images")] = True,
     images: Annotated[Path | None, Help("Folder that holds the pictures, if they moved.")] = None,
+    fair: Annotated[
+        float | None,
+        Help("Fail where the text alone is surely more than so many points above chance."),
+    ] = None,
     progress: Progress = silent,
 ) -> Validation:
     """Check that a benchmark is whole and that its pictures can be read."""
@@ -112,13 +116,40 @@ def validate(
     problems = _item_problems(whole)
     if look:
         problems += _image_problems(whole, progress)
+    remarks = _remarks(whole)
+    if fair is not None:
+        unfair, told = _unfair(whole, fair, progress)
+        problems += unfair
+        remarks += told
     return Validation(
-        whole.name,
-        len(whole.items),
-        len(whole.images),
-        tuple(problems),
-        tuple(_remarks(whole)),
+        whole.name, len(whole.items), len(whole.images), tuple(problems), tuple(remarks)
     )
+
+
+def _unfair(
+    benchmark: Benchmark, points: float, progress: Progress
+) -> tuple[list[BadInput], list[str]]:
+    """Whether attackers get further than allowed without looking: problems and remarks."""
+    from tellapart.attack.text_alone import text_alone
+
+    if not 0 <= points < 100:
+        raise BadInput(f"--fair {points:g} is no distance from chance", allowed="0 to 100 points")
+    known = text_alone(benchmark, progress=progress)
+    if known is None:
+        return [], ["fair: no caption is chosen here, or of too few items to learn from"]
+    bar = points / 100
+    kinds = [hit.kind for hit in known.kinds if hit.low > hit.chance + bar]
+    remarks = [str(known)]
+    if kinds:
+        remarks.append(f"more than {points:g} points above chance by kind: {', '.join(kinds)}")
+    if known.overall.low <= known.overall.chance + bar:
+        return [], remarks
+    problem = BadInput(
+        f"{benchmark.name} can be guessed from the text alone: {known}",
+        allowed=f"a lower end of the interval at most {points:g} points above chance",
+        todo="keep a fair part of it (tellapart refine), or build it without --unfiltered",
+    )
+    return [problem], remarks
 
 
 def _item_problems(benchmark: Benchmark) -> list[BadInput]:
