@@ -26,11 +26,11 @@ from tests.mine.test_mcic import (
 
 import tellapart as ta
 from tellapart.errors import BadInput
-from tellapart.mine.informativeness import StemAgreement
+from tellapart.mine.informativeness import Silence, StemAgreement
 from tellapart.mine.mcic import option_graph
 from tellapart.mine.mcic.decoys import DecoyMine
 from tellapart.mine.mcic.option_graph import OptionGraph
-from tellapart.mine.mcic.score import DecoyChoice, Guards
+from tellapart.mine.mcic.score import DecoyChoice, Guards, may_be_decoys
 from tellapart.mine.neighbours.nearest import Search
 from tellapart.mine.vectors import MinedVectors
 from tellapart.mine.verifier import Verifier
@@ -137,6 +137,26 @@ def test_sets_are_of_near_captions_and_not_of_what_is_left_over(tmp_path):
         assert len({item.images[0][1] for item in items}) == 1
     with pytest.raises(BadInput, match="no item came out"):
         fair(rows, tmp_path, "high", max_bleu=1.0, least_near=3.0)
+
+
+def test_pitfall_8_what_goes_without_saying_makes_no_decoy_false():
+    """A tennis player may be a man, where captions of players often say so."""
+    rows = [("t", "player hits"), ("t", "player runs"), ("t", "player serves")]
+    for k in range(20):
+        said = "man" if k % 3 else "player"
+        rows += [(f"t{k}", f"{said} hits"), (f"t{k}", f"{said} runs"), (f"t{k}", "player there")]
+        rows += [(f"c{k}", "cat sleeps"), (f"c{k}", "cat purrs"), (f"c{k}", "cat here")]
+    captions = captions_of(rows)
+    silence = Silence.of(captions, StemAgreement.of(captions))
+    asked = [captions.texts.index(text) for text in ("man hits", "cat sleeps")]
+    may = [
+        may_be_decoys(np.array(asked, np.int32), np.zeros(2, np.int32), one, Guards(doubt=0.5))
+        for one in (silence, silence.with_likely(0.3))
+    ]
+    assert [one.tolist() for one in may] == [[True, True], [False, True]]
+    before, after = (s.mentions.of_images for s in (silence, silence.with_likely(0.3)))
+    times = after.times[: after.starts[1]]
+    assert 0 in times and times[times > 0].tolist() == before.times[: before.starts[1]].tolist()
 
 
 def mine_of(rows, vectors, choice, guards):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -254,6 +254,30 @@ class Silence:
     def of(cls, captions: MinedCaptions, stems: StemAgreement) -> Silence:
         """Of some captions of the corpus that the agreement was counted in."""
         return cls(TermMentions.of(captions, stems.terms), stems.agreement)
+
+    def with_likely(self, share: float) -> Silence:
+        """The same, with what goes without saying: words beside those that were said.
+
+        A word is likely of an image where this share of captions have it beside another caption of
+        the same image that has a word of the image's captions: who reads "tennis player" must not
+        take "a man" for false. Likely words are in the lists of images with 0 captions.
+        """
+        mentions, lists = self.mentions, self.mentions.of_images
+        likely = mentions.beside.copy()
+        likely.data = (likely.data >= share).astype(np.float64)
+        likely.eliminate_zeros()
+        shape = (len(lists.starts) - 1, mentions.number)
+        said = csr_matrix((np.ones(len(lists.values)), lists.values, lists.starts), shape=shape)
+        both = csr_matrix(said + said @ likely)
+        both.sort_indices()
+        rows = np.repeat(np.arange(shape[0]), np.diff(both.indptr))
+        base = mentions.number
+        known, asked = lists.lists * base + lists.values, rows * base + both.indices
+        place = np.minimum(np.searchsorted(known, asked), max(0, len(known) - 1))
+        times = np.where(known[place] == asked, lists.times[place], 0).astype(np.int32)
+        starts, values = both.indptr.astype(np.int64), both.indices.astype(np.int32)
+        more = replace(mentions, of_images=SortedLists(starts, values, times))
+        return Silence(more, self.agreement)
 
     def true_captions_let_through(self, doubt: float) -> float:
         """The share of captions that would pass as false of their own image.

@@ -67,7 +67,7 @@ class DecoyMine:
         """The same captions with another choice, and no verifier; what was prepared is kept."""
         other = replace(self, choice=choice, guards=guards, verifier=Verifier(None, ""))
         if guards.distinct == self.guards.distinct and choice.smoothing == self.choice.smoothing:
-            for name in ("neighbours", "bleu", "silence"):
+            for name in ("neighbours", "bleu"):
                 other.__dict__[name] = getattr(self, name)  # as cached_property does
         return other
 
@@ -179,7 +179,9 @@ class DecoyMine:
     @cached_property
     def silence(self) -> Silence:
         """What the guard `doubt` asks."""
-        return Silence.of(self.captions, self.stems)
+        silence = Silence.of(self.captions, self.stems)
+        plain = self.guards.likely >= 1 or self.guards.doubt >= 1
+        return silence if plain else silence.with_likely(self.guards.likely)
 
 
 def joined(parts: list[ChosenDecoys]) -> ChosenDecoys:

@@ -18,8 +18,8 @@ from tellapart.mine.mcic.score import ChosenDecoys, may_be_decoys, scores
 from tellapart.text._numba import in_threads, kernel
 from tellapart.types import Bools, Floats, Floats32, Ints, Ints32, Progress, silent
 
-PARTNERS = 100
-"""So many of the best decoys of a caption can stand beside it: twice as many give 2% more sets."""
+PARTNERS = 160
+"""So many of the best decoys of a caption can stand beside it; more give hardly more sets."""
 WIDTH = 64
 """A set is grown among so many captions, the nearest that are free..."""
 STARTS = 3

@@ -26,7 +26,7 @@ from tellapart.types import Bools, Ints32
 Numbers = npt.NDArray[np.floating]
 REASONS = ("too alike (BLEU)", "same words", "may be true", "same as another decoy")
 TOO_ALIKE, SAME_WORDS, DOUBTFUL, TWICE = range(4)
-OFF = {"doubt": 1.0}
+OFF = {"doubt": 1.0, "likely": 1.0}
 """What a guard is set to where it is left out, if that is not False."""
 
 
@@ -56,6 +56,8 @@ class Guards:
     `same_words` (8): no decoy has the bag of words of a caption of the image, letters only.
     `doubt` (8): a decoy has a word which, were it true, all captions of the image would leave
     out with at most this probability (see `Silence`); 1 lets everything pass.
+    `likely` (8): for `doubt`, a word counts as said of an image where this share of captions have
+    it beside a word of the image's captions ("man" beside "player"); 1 counts what was said.
     `distinct` (9): no two decoys of an item have the same bag of words, no item is there twice.
     `own_split` (14): decoys are captions of the item's own split. Captions that were true in
     training would otherwise be known for decoys.
@@ -67,6 +69,7 @@ class Guards:
     doubt: float = 0.1
     distinct: bool = True
     own_split: bool = True
+    likely: float = 1.0
 
     def without(self, names: Iterable[str]) -> Guards:
         """The guards but for those named (`same-words`, ...), none with `all`.

@@ -95,7 +95,7 @@ class McicOptions(BuildOptions):
     least_near: Annotated[
         float,
         Help("Fair sets: the least mean Score of a set, as a share of what the paper's way gets."),
-    ] = 0.7
+    ] = 0.6
     without: Annotated[
         tuple[str, ...],
         Help(
@@ -115,9 +115,11 @@ class McicOptions(BuildOptions):
 
     def guards(self) -> Guards:
         """The guards that stand."""
+        from tellapart.mine.mcic.fair_sets import LIKELY
         from tellapart.mine.mcic.score import Guards
 
-        return Guards(doubt=self.doubt).without(self.without)
+        likely = LIKELY if self.fair else 1.0
+        return Guards(doubt=self.doubt, likely=likely).without(self.without)
 
     def tuning(self) -> Tuning:
         """The grids to search."""
