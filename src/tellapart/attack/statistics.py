@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from tellapart import seeds
 from tellapart.benchmark.table import ItemTable
 from tellapart.corpus.coco import plain_id
 from tellapart.corpus.corpus import Corpus
@@ -104,8 +105,35 @@ class CaptionSource:
     @classmethod
     def of_corpus(cls, corpus: Corpus) -> Self:
         """All captions of a corpus."""
-        table = corpus.captions
-        return cls.of_texts(corpus.name, table["image"].to_list(), table["text"].to_list())
+        return cls.of_corpora([corpus])[0]
+
+    @classmethod
+    def of_corpora(
+        cls, corpora: Sequence[Corpus], shares: Sequence[float] = (1.0,), seed: int = 0
+    ) -> list[Self]:
+        """The captions of corpora, or parts of them without common images, by their shares.
+
+        An image that several corpora have counts with its captions in the first of them.
+        """
+        bounds = np.cumsum(shares)
+        images: list[list[str]] = [[] for _ in shares]
+        texts: list[list[str]] = [[] for _ in shares]
+        owner: dict[str, tuple[int, int]] = {}
+        for number, corpus in enumerate(corpora):
+            for name, text in corpus.captions.select("image", "text").iter_rows():
+                image = plain_id(name)
+                if image not in owner:
+                    lot = seeds.unit(seed, "caption source", image) if len(shares) > 1 else 0.0
+                    owner[image] = (number, int(np.searchsorted(bounds[:-1], lot, "right")))
+                first, part = owner[image]
+                if first == number:
+                    images[part].append(image)
+                    texts[part].append(text)
+        names = " and ".join(corpus.name for corpus in corpora)
+        return [
+            cls.of_texts(names if len(shares) == 1 else f"{share:.0%} of {names}", *columns)
+            for share, *columns in zip(shares, images, texts, strict=True)
+        ]
 
     @classmethod
     def of_items(cls, items: ItemTable) -> Self:

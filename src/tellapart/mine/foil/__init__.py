@@ -16,6 +16,7 @@ from tellapart.options import Help
 
 ABSENCE = ("objects", "captions")
 PER = ("auto", "caption", "image")
+PAPER, BOTH_WAYS = "paper", "both-ways"
 AUTO, LANGUAGE, RANDOM = "auto", "language", "random"
 
 
@@ -34,8 +35,12 @@ class FoilMethod:
         Help("Table of word, category, supercategory (default: COCO's, the world's)."),
     ] = None
     split: Annotated[
-        str, Help("Pairs: paper (256:216), none (all), or a table of target, foil.")
-    ] = "paper"
+        str,
+        Help(
+            "Pairs: paper (256:216), both-ways (a pair and its reverse in one part), none (all), "
+            "or a table of target, foil; auto: both-ways, but paper with --unfiltered."
+        ),
+    ] = AUTO
     part: Annotated[str, Help("Which part of the split: train or test.")] = "test"
     mentions: Annotated[int, Help("Captions of the image that must have the target.")] = 2
     absence: Annotated[
@@ -73,7 +78,7 @@ class FoilMethod:
                 allowed="--plain with objects, or --absence captions without --plain",
             )
 
-    def resolved(self, *, world: bool) -> Self:
+    def resolved(self, *, world: bool, filtered: bool = False) -> Self:
         """What `auto` means for a corpus."""
         from tellapart.text.spacy_pipeline import DEFAULT
 
@@ -82,4 +87,5 @@ class FoilMethod:
             usual if value == AUTO else value
             for value, usual in zip((self.hardest, self.per, self.parser), values, strict=True)
         )
-        return replace(self, hardest=hardest, per=per, parser=parser)
+        split = (BOTH_WAYS if filtered else PAPER) if self.split == AUTO else self.split
+        return replace(self, hardest=hardest, per=per, parser=parser, split=split)

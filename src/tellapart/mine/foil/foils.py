@@ -25,7 +25,7 @@ from tellapart.corpus.categories import Categories, categories_for
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import read_table, require_columns
-from tellapart.mine.foil import FoilMethod
+from tellapart.mine.foil import BOTH_WAYS, PAPER, FoilMethod
 from tellapart.mine.foil.mentions import (
     Binding,
     CaptionWords,
@@ -184,9 +184,12 @@ def pairs_for(table: Categories, split: str, part: str, seed: int) -> FoilPairs:
         return FoilPairs(frozenset(every), {"split": "none", "pairs": len(every)})
     if part not in PARTS:
         raise UnknownName("part of the pairs", part, PARTS)
-    if split == "paper":
+    if split == PAPER:
         parts = split_pairs(table, seed)
         facts = {"split": f"paper's way, seed {seed}", "part": part}
+    elif split == BOTH_WAYS:
+        parts = split_pairs(table, seed, both_ways=True)
+        facts = {"split": f"both ways, seed {seed}", "part": part}
     else:
         parts = read_pairs(Path(split), every)
         facts = {"split": Path(split).name, "part": part}
@@ -197,15 +200,18 @@ def pairs_for(table: Categories, split: str, part: str, seed: int) -> FoilPairs:
     return FoilPairs(used, {**facts, "pairs": len(used), **counts})
 
 
-def split_pairs(table: Categories, seed: int) -> dict[TargetFoil, str]:
+def split_pairs(table: Categories, seed: int, *, both_ways: bool = False) -> dict[TargetFoil, str]:
     """For each pair `train` or `test`: 256 : 216 in all, as near to it as can be in each group.
 
     Every supercategory gives the whole part of its share to training; the pairs that are still
-    missing come one each from those with the largest remainders.
+    missing come one each from those with the largest remainders. With `both_ways` a pair and its
+    reverse are in the same part: else who knows that `dog` becomes `cat` in one part knows that a
+    `cat` in the other is no foil.
     """
     groups: dict[str, list[TargetFoil]] = {name: [] for name in table.supercategories}
     for target, foil in table.pairs():
-        groups[table.names[table.place[target]].supercategory].append((target, foil))
+        if not both_ways or target < foil:
+            groups[table.names[table.place[target]].supercategory].append((target, foil))
     total = sum(map(len, groups.values()))
     exact = {name: len(pairs) * TRAIN / ALL for name, pairs in groups.items()}
     quota = {name: int(share) for name, share in exact.items()}
@@ -218,6 +224,8 @@ def split_pairs(table: Categories, seed: int) -> dict[TargetFoil, str]:
         order = seeds.rng(seed, "foil", "split", name).permutation(len(pairs)).tolist()
         for rank, k in enumerate(order):
             split[pairs[k]] = "train" if rank < quota[name] else "test"
+    if both_ways:
+        split |= {(foil, target): part for (target, foil), part in split.items()}
     return split
 
 

@@ -13,15 +13,16 @@ import numpy as np
 from tellapart import seeds
 from tellapart.errors import BadInput
 from tellapart.items import Grid, Item, Origin, Slot, Word, drawn_order
+from tellapart.mine.fair import PairCandidate
 from tellapart.mine.foil import FoilMethod
 from tellapart.mine.foil.foils import FoilCaption, Foils
-from tellapart.mine.foil.hardest import Hardness, by_hardness
+from tellapart.mine.foil.hardest import Hardness, by_hardness, language_scores
 from tellapart.mine.verifier import Verifier
 from tellapart.questions import Ask, questions
 from tellapart.text.content_words import LexiconTagger, content_words
 from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.text.table_text import aligned
-from tellapart.types import Progress
+from tellapart.types import Ints, Progress
 
 PAPER = {
     "outdoor": 107, "food": 10407, "indoor": 4911, "appliance": 2811, "sports": 16276,
@@ -31,6 +32,8 @@ PAPER = {
 """Foil captions in FOIL-COCO's test set (Shekhar et al. 2017, Table 3)."""
 PAPER_CHANCE = {"T1": 50.0, "T2-nouns": 23.25, "T2-content": 15.87, "T3": 1.38}
 """Chance levels in percent (Table 2)."""
+CANDIDATES = 6
+"""Foils of a caption among which a fair part is chosen."""
 ASKS = {"T2-nouns": Ask.NOUN, "T2-content": Ask.WORD, "T3": Ask.MEND}
 
 
@@ -73,6 +76,34 @@ class FoilItems:
                     break
             if len(sources) == limit:
                 return
+
+    def candidates(self) -> tuple[Ints, list[PairCandidate]]:
+        """Rows of foils that may be kept, and what they are: of each caption the likeliest few.
+
+        Those are taken that a language model of the captions finds as probable as the truth.
+        """
+        foils, per_image = self.foils, self.method.per == "image"
+        gain = np.abs(language_scores(foils)) if foils.parses is not None else np.zeros(len(foils))
+        lots = seeds.rng(self.seed, "foil", "candidates").random(len(foils))
+        order = np.lexsort((lots, gain, foils.caption))
+        caption = foils.caption[order]
+        begins = np.flatnonzero(np.r_[True, caption[1:] != caption[:-1]]) if len(caption) else order
+        rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.r_[begins, len(order)]))
+        rows = np.sort(order[rank < CANDIDATES]).astype(np.int64)
+        names = foils.table.names
+        made: dict[tuple[str, str, str], int] = {}
+        listed: list[PairCandidate] = []
+        for row in rows.tolist():
+            (image, text), target = foils.source(row), names[int(foils.target[row])]
+            foil = names[int(foils.foil[row])]
+            source = image if per_image else f"{image}\n{text}"  # two people may say the same
+            one = PairCandidate(
+                source, image, target.supercategory, text, foils.written(row).text, target.word,
+                foil.word,
+            )  # fmt: skip
+            if made.setdefault((image, text, one.false), row) == row:
+                listed.append(one)
+        return np.array(list(made.values()), np.int64), listed
 
     def card(self, chooser: str) -> dict[str, Any]:
         """What the card says of how the items were made."""

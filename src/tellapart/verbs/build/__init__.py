@@ -50,6 +50,26 @@ class BuildOptions:
     overwrite: Overwrite = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairBuildOptions(BuildOptions):
+    """For builders whose items must not be solved by their texts alone.
+
+    What a text-only model knows comes from the corpus itself and from `captions_from`.
+    """
+
+    unfiltered: Annotated[bool, Help("Keep what a text-only model can tell, as the papers do.")] = (
+        False
+    )
+    captions_from: Annotated[
+        Path | None,
+        Help("A further corpus whose captions text-only models may know: the more, the fairer."),
+    ] = None
+
+    def captions_known(self) -> Corpus | None:
+        """The further corpus, if one is named."""
+        return None if self.captions_from is None else open_corpus(self.captions_from)
+
+
 READING = ("images", "objects", "image_column", "caption_column", "skip_bad")
 
 
@@ -150,6 +170,15 @@ def builder_card(
         },
         verified=f"by the model {options.verifier}" if options.verifier else "",
         skipped=corpus.skipped,
+    )
+
+
+def nothing_fair(candidates: int) -> BadInput:
+    """Why a fair part is empty, and what to do."""
+    return BadInput(
+        f"none of {candidates:,} candidates has a twin that text alone cannot tell from it",
+        allowed="many captions in which either of two words is true",
+        todo="give more captions, or keep what can be guessed with --unfiltered",
     )
 
 

@@ -6,20 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tellapart.errors import BadInput
 from tellapart.mine.foil import FoilMethod
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
-    BuildOptions,
     CorpusArgument,
+    FairBuildOptions,
     OutArgument,
     builder_card,
     builder_verb,
+    nothing_fair,
     save_items,
     source_corpus,
 )
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.items import Item
+    from tellapart.mine.foil.items import FoilItems
 
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
@@ -27,7 +32,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoilOptions(FoilMethod, BuildOptions):
+class FoilOptions(FoilMethod, FairBuildOptions):
     """The method of FOIL, and what every builder can be told."""
 
 
@@ -39,22 +44,21 @@ def foil(
 ) -> Benchmark:
     """Captions with one wrong word: is it right, which word is wrong, what should it be?"""
     from tellapart.mine.foil.foils import make_foils
-    from tellapart.mine.foil.hardest import hardness
     from tellapart.mine.foil.items import FoilItems, chance, counts, nothing_left
-    from tellapart.mine.verifier import Verifier
 
     options.check()
     source = source_corpus(corpus, out, options)
-    method = options.resolved(world=bool(source.about.get("world")))
+    world = bool(source.about.get("world"))  # its words are all as likely: nothing to filter
+    filtered = not options.unfiltered and not world
+    method = options.resolved(world=world, filtered=filtered)
     foils = make_foils(source, method, options.seed, progress)
     maker = FoilItems(foils, method, options.seed)
-    verifier = Verifier(source, options.verifier)
-    with hardness(foils, method.hardest) as (score, chooser):
-        items = list(maker.hardest(score, verifier, options.items, progress))
+    way = _fair if filtered else _hardest
+    items, chosen = way(maker, source, options, progress)
     if not items:
         raise nothing_left(foils, method)
     how = {
-        **maker.card(chooser),
+        **chosen,
         "by_supercategory": counts(foils, items),
         "chance": chance(items),
     }
@@ -62,6 +66,47 @@ def foil(
     return save_items(
         card, source, items, out, overwrite=options.overwrite, copy_images=options.copy_images
     )
+
+
+def _hardest(
+    maker: FoilItems, corpus: Corpus, options: FoilOptions, progress: Progress
+) -> tuple[list[Item], dict[str, Any]]:
+    """The paper's way: the hardest foil of each caption."""
+    from tellapart.mine.foil.hardest import hardness
+    from tellapart.mine.verifier import Verifier
+
+    verifier = Verifier(corpus, options.verifier)
+    with hardness(maker.foils, maker.method.hardest) as (score, chooser):
+        items = list(maker.hardest(score, verifier, options.items, progress))
+    return items, maker.card(chooser)
+
+
+def _fair(
+    maker: FoilItems, corpus: Corpus, options: FoilOptions, progress: Progress
+) -> tuple[list[Item], dict[str, Any]]:
+    """Foils that text alone does not tell from the truth."""
+    from tellapart.attack.fairness import FairRecipe
+    from tellapart.mine.fair import fair_pairs
+    from tellapart.mine.verifier import Verifier
+
+    if options.hardest != "auto":
+        raise BadInput(
+            f"--hardest {options.hardest} picks foils that text alone may tell from the truth",
+            todo="give --unfiltered with it, or leave it out",
+        )
+    verifier = Verifier(corpus, options.verifier)
+    rows, candidates = maker.candidates()
+    if not candidates:
+        return [], {}
+    fair = fair_pairs(
+        candidates, corpus, options.captions_known(),
+        lambda one: verifier.may_differ(one.image, one.true, one.false),
+        items=options.items, recipe=FairRecipe(seed=options.seed), progress=progress,
+    )  # fmt: skip
+    if not len(fair.places):
+        raise nothing_fair(len(candidates))
+    items = [maker.item(int(row)) for row in rows[fair.places]]
+    return items, {**maker.card("chosen as plausible as the truth"), **fair.card()}
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:

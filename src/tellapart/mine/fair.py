@@ -1,0 +1,116 @@
+"""Fair items of a builder: candidates in, twins out, and what attackers make of them.
+
+The captions that attackers know come from the corpus, and from another where one is named. Two
+parts of their images decide what is kept, each by itself; a third part, which the choice never saw,
+says how much a text-only model still gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.attack.attack import TextAttack, attack_choices, crossfitted_features
+from tellapart.attack.choices import paired_choices
+from tellapart.attack.fairness import Candidates, FairPart, FairRecipe, fair_part
+from tellapart.attack.statistics import CaptionSource
+from tellapart.corpus.corpus import Corpus
+from tellapart.types import Ints, Progress
+
+SHARES = (0.4, 0.4, 0.2)
+"""Of the images whose captions are known: two parts decide, the third checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairCandidate:
+    """A true and a false text of an image, made from the caption `source` by exchanging words."""
+
+    source: str
+    image: str
+    kind: str
+    true: str
+    false: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FairPairs:
+    """What was kept of candidates, twins together, and what attackers get of it."""
+
+    part: FairPart
+    places: Ints
+    sources: int
+    attack: TextAttack | None
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def card(self) -> dict[str, Any]:
+        """What a card says of it."""
+        kept = len(self.places)
+        return {
+            "fair": {
+                "by": "twins that attackers cannot tell: the opposite is true, in a like place",
+                "candidates": len(self.part.twin),
+                "captions_with_candidates": self.sources,
+                "kept": kept,
+                "share_of_captions": round(kept / max(self.sources, 1), 4),
+                "attackers_before": round(100 * self.part.before, 2),
+                **self.about,
+            },
+            "text_alone": self.attack.to_card() if self.attack else None,
+        }
+
+
+def fair_pairs(
+    candidates: Sequence[PairCandidate],
+    corpus: Corpus,
+    captions_from: Corpus | None,
+    may_be: Callable[[PairCandidate], bool],
+    *,
+    items: int | None,
+    recipe: FairRecipe,
+    progress: Progress,
+) -> FairPairs:
+    """Choose twins among candidates; `may_be` has the last word on each, and `items` a limit."""
+    corpora = [corpus] if captions_from is None else [corpus, captions_from]
+    *known, unseen = CaptionSource.of_corpora(corpora, SHARES, recipe.seed)
+    table = as_candidates(candidates)
+    choices = table.choices
+    fold = choices.folds(recipe.seed)
+    features = [crossfitted_features(choices, source, fold) for source in known]
+    part = fair_part(table, features, recipe, progress)
+    lots = seeds.rng(recipe.seed, "fair", "items").permutation(len(part.pairs()))
+    kept: list[int] = []
+    for pair in part.pairs()[lots].tolist():
+        if items is not None and len(kept) + 2 > items:
+            break
+        if all(may_be(candidates[place]) for place in pair):
+            kept += pair
+    places = np.array(sorted(kept), np.int64)
+    attack = None
+    if len(places):
+        seed = seeds.number(recipe.seed, "fair", "check") % 2**31
+        attack = attack_choices(choices.some(places), unseen, "kept", seed=seed, progress=progress)
+    about = {
+        "captions_known": sum(len(source.codes) for source in known),
+        "captions_for_the_check": len(unseen.codes),
+    }
+    return FairPairs(part, places, int(table.source.max(initial=-1)) + 1, attack, about)
+
+
+def as_candidates(candidates: Sequence[PairCandidate]) -> Candidates:
+    """Candidates as arrays."""
+    choices = paired_choices(
+        [(one.true, one.false) for one in candidates],
+        [one.kind for one in candidates],
+        [one.image for one in candidates],
+    )
+    _, source = np.unique([one.source for one in candidates], return_inverse=True)
+    edits = ["\n".join([one.kind, *sorted((one.was, one.now))]) for one in candidates]
+    _, edit = np.unique(edits, return_inverse=True)
+    forward = np.array([one.was < one.now for one in candidates], bool)
+    return Candidates(choices, source.astype(np.int64), edit.astype(np.int64), forward)
