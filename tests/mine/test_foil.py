@@ -28,7 +28,7 @@ from tellapart.text.spacy_pipeline import find_pipeline
 from tellapart.verbs.build.foil import FoilOptions
 from tellapart.verbs.build.foil import foil as build
 
-WITHOUT_PARSER = FoilOptions(split="none", parser="none")
+WITHOUT_PARSER = FoilOptions(unfiltered=True, split="none", parser="none")
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +314,7 @@ def test_names_of_other_objects_are_no_mentions(tmp_path):
     ],
 )
 def test_the_parse_finds_nouns_that_head_their_phrase(parser, caption, mentioned):
-    options = FoilOptions(split="none", parser=parser, mentions=1)
+    options = FoilOptions(unfiltered=True, split="none", parser=parser, mentions=1)
     foils = make_foils(corpus_of({"i": [caption]}), options, 0)
     assert {foils.table.names[int(n)].word for n in foils.mentions.name} == mentioned
 
@@ -326,7 +326,9 @@ def test_what_stands_before_a_word_must_go_with_the_foil(parser):
         "c": ["A bottle of wine.", "A bottle of red wine."],
         "d": ["A red bus.", "A red apple.", "A red fork."],
     }
-    foils = make_foils(corpus_of(texts), FoilOptions(split="none", parser=parser), 0)
+    foils = make_foils(
+        corpus_of(texts), FoilOptions(unfiltered=True, split="none", parser=parser), 0
+    )
     made = written(foils)
     assert not [text for text in made if text.startswith(("A coffee ", "A big coffee "))]
     assert {"A red chair.", "A red bed."} <= set(made)  # red goes with all sorts of things
@@ -426,7 +428,7 @@ class Prefers:
 
 
 def test_the_hardest_foil_is_the_one_that_the_model_likes_most(world):
-    foils = make_foils(world, FoilOptions(split="none"), 0)
+    foils = make_foils(world, FoilOptions(unfiltered=True, split="none"), 0)
     with by_model(foils, Prefers("umbrella")) as score:
         kept = [rows.tolist() for rows in by_hardness(foils, score, "caption", 0)]
     assert sorted(row for rows in kept for row in rows) == list(range(len(foils)))
@@ -450,21 +452,21 @@ def test_models_are_asked_only_for_what_is_kept(world, tmp_path, monkeypatch):
             ),
         ),
     )
-    own = FoilOptions(hardest="mine", split="none", per="caption")
+    own = FoilOptions(unfiltered=True, hardest="mine", split="none", per="caption")
     made = build(world, tmp_path / "f", replace(own, items=3))
     assert len(made.items) == 3 and 3 <= len(asked) < 200
 
 
 @pytest.mark.parametrize("model", ["storybook", "blind", "chance-chooser"])
 def test_a_model_that_gives_no_probability_is_refused(world, tmp_path, model):
-    options = FoilOptions(hardest=model)
+    options = FoilOptions(unfiltered=True, hardest=model)
     with pytest.raises(BadInput, match="cannot say how probable a caption is"):
         build(world, tmp_path / "f", options)
 
 
 def test_the_card_says_who_chose(world, tmp_path):
     for hardest, said in (("oracle", "oracle"), ("random", "at random"), ("language", "trigram")):
-        own = FoilOptions(hardest=hardest, split="none")
+        own = FoilOptions(unfiltered=True, hardest=hardest, split="none")
         made = build(world, tmp_path / hardest, replace(own, items=5))
         assert said in made.card.made["hardest"] and len(made.items) == 5
 
@@ -485,7 +487,7 @@ def small() -> Corpus:
 
 
 def test_items_ask_t1_t2_and_t3(small, parser, tmp_path):
-    made = build(small, tmp_path / "f", FoilOptions(split="none"))
+    made = build(small, tmp_path / "f", FoilOptions(unfiltered=True, split="none"))
     assert Counter(item.images[0] for item in made.items) == {"a": 3, "b": 3}
     for item in made.items:
         slot = item.slot
@@ -508,7 +510,7 @@ def test_items_ask_t1_t2_and_t3(small, parser, tmp_path):
 
 def test_content_words_move_with_what_was_replaced(parser, tmp_path):
     texts = {"i": ["An apple lies under a small tree.", "An apple.", "The apple."]}
-    own = FoilOptions(split="none", parser=parser)
+    own = FoilOptions(unfiltered=True, split="none", parser=parser)
     made = build(corpus_of(texts, {"i": ["orange"]}), tmp_path / "f", own)
     item = next(i for i in made.items if any("tree" in c for c in i.captions))
     foil, slot = item.captions[item.slot.caption], item.slot
@@ -518,7 +520,7 @@ def test_content_words_move_with_what_was_replaced(parser, tmp_path):
 
 
 def test_chance_levels_are_those_of_the_questions(small, parser, tmp_path):
-    made = build(small, tmp_path / "f", FoilOptions(split="none"))
+    made = build(small, tmp_path / "f", FoilOptions(unfiltered=True, split="none"))
     nouns = [sum(w.noun for w in item.slot.words) for item in made.items]
     chance = made.card.made["chance"]
     asked = [1 / n for n in nouns if n > 1]
@@ -529,7 +531,7 @@ def test_chance_levels_are_those_of_the_questions(small, parser, tmp_path):
 
 def test_plain_replacement_is_the_papers(small, parser, tmp_path):
     texts = {"i": ["An orange and white cat.", "The orange cat.", "Two cats."]}
-    own = FoilOptions(split="none", plain=True)
+    own = FoilOptions(unfiltered=True, split="none", plain=True)
     made = build(corpus_of(texts), tmp_path / "f", own)
     captions = {item.captions[item.slot.caption] for item in made.items}
     assert len(captions) == 2 and all(" cats" not in caption for caption in captions)

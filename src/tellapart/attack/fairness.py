@@ -26,6 +26,8 @@ from tellapart.types import Bools, Floats, Ints, Progress, silent
 ROUNDS = 2
 CALIPER = 0.4
 """How far apart the log-odds of twins may be, by each attacker of each round."""
+MOST_FITTED = 30_000
+"""Candidates that attackers are fitted on: more would take longer and teach little."""
 NEIGHBOURS = 24
 PASSES = 4
 FOLDS = 5
@@ -114,7 +116,7 @@ def mean_margins(
         total = np.zeros((len(candidates), 0))
         for number in range(recipe.rounds):
             seed = seeds.number(recipe.seed, "fair", number, place) % 2**31
-            use = one_of_each(candidates, seed)
+            use = one_of_each(candidates, seed, MOST_FITTED)
             margins = attackers_margins(candidates.choices, own, use, seed)
             right.append(float(((np.sign(margins[use]) + 1) / 2).mean(axis=0).max()))
             total = margins if not number else total + margins
@@ -123,16 +125,12 @@ def mean_margins(
     return np.concatenate(columns, axis=1), max(right)
 
 
-def one_of_each(candidates: Candidates, seed: int) -> Bools:
-    """One candidate of each source, at random."""
-    lots = seeds.rng(seed, "fair", "first").random(len(candidates))
-    return _first_of_source(candidates.source, np.argsort(lots))
-
-
-def _first_of_source(source: Ints, order: Ints) -> Bools:
-    _, first = np.unique(source[order], return_index=True)
-    chosen = np.zeros(len(source), bool)
-    chosen[order[first]] = True
+def one_of_each(candidates: Candidates, seed: int, most: int) -> Bools:
+    """One candidate of each source, at random, and not more than `most` in all."""
+    order = np.argsort(seeds.rng(seed, "fair", "first").random(len(candidates)))
+    _, first = np.unique(candidates.source[order], return_index=True)
+    chosen = np.zeros(len(candidates), bool)
+    chosen[order[np.sort(first)[:most]]] = True
     return chosen
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tellapart.mine.negatives import NegativesMethod
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
-    BuildOptions,
     CorpusArgument,
+    FairBuildOptions,
     OutArgument,
     builder_card,
     builder_verb,
     closing,
+    nothing_fair,
     save_items,
     source_corpus,
 )
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.mine.negatives.negative import Negative, NegativeSet
+
+CANDIDATES = 8
+"""Negatives of each kind that are made of a caption, for a fair part of them to be chosen."""
 
 
 ADDING = {"add-object", "add-attribute"}
@@ -32,7 +39,7 @@ DETAILS_TOLD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NegativesOptions(NegativesMethod, BuildOptions):
+class NegativesOptions(NegativesMethod, FairBuildOptions):
     """Which negatives, and what every builder can be told."""
 
 
@@ -44,14 +51,15 @@ def negatives(
 ) -> Benchmark:
     """A caption beside one that differs by a detail and is false: seven kinds of hard negative."""
     from tellapart.files import write_parquet
-    from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of, sample
-    from tellapart.mine.verifier import Verifier
+    from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of
 
     source = source_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
-    task = NegativesTask(
-        source, parses_of(source, options, progress), options, seed, limit, progress
-    )
+    filtered = not options.unfiltered
+    wanted, most = options, limit
+    if filtered and options.by == "rules":  # many to choose from; a language model's cost something
+        wanted, most = replace(options, per_caption=max(options.per_caption, CANDIDATES)), None
+    task = NegativesTask(source, parses_of(source, options, progress), wanted, seed, most, progress)
     if options.by == "rules":
         from tellapart.mine.negatives.rules import make
 
@@ -60,15 +68,10 @@ def negatives(
         from tellapart.mine.negatives.llm import make as make_by_model
 
         result = make_by_model(task)
-    verifier = Verifier(source, options.verifier)
-    verified = (
-        negative
-        for negative in result.distinct(source)
-        if verifier.may_differ(negative.image, negative.original, negative.text)
-    )
+    chosen, facts = (_fair if filtered else _all)(result, source, options, progress)
     items = [
         negative_item(source, negative, as_written=options.as_written, seed=seed)
-        for negative in sample(verified, limit, seed)
+        for negative in chosen
     ]
     alike = "alike: capital first, lower case, final mark"
     how = {
@@ -79,6 +82,7 @@ def negatives(
         "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
         "refused": result.refusals(),
         **result.about,
+        **facts,
     }
     card = builder_card("negatives", source, options, how, items=items)
     built = save_items(
@@ -87,6 +91,54 @@ def negatives(
     for name, table in result.beside.items():
         write_parquet(Path(out) / f"{name}.parquet", table)
     return built
+
+
+def _all(
+    result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
+) -> tuple[Sequence[Negative], dict[str, Any]]:
+    """As the papers do: all that were made, or a sample."""
+    from tellapart.mine.negatives.negative import sample
+    from tellapart.mine.verifier import Verifier
+
+    verifier = Verifier(corpus, options.verifier)
+    verified = (
+        negative
+        for negative in result.distinct(corpus)
+        if verifier.may_differ(negative.image, negative.original, negative.text)
+    )
+    return sample(verified, options.items, options.seed), {}
+
+
+def _fair(
+    result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
+) -> tuple[Sequence[Negative], dict[str, Any]]:
+    """Those that text alone does not tell from the truth."""
+    from tellapart.attack.fairness import FairRecipe
+    from tellapart.mine.fair import PairCandidate, fair_pairs
+    from tellapart.mine.verifier import Verifier
+    from tellapart.text.english import alike
+
+    verifier = Verifier(corpus, options.verifier)
+    made = list(result.distinct(corpus))
+    form = (lambda text: text) if options.as_written else alike
+    # Of a caption and kind one is kept at most: negatives of other kinds are other tests.
+    candidates = [
+        PairCandidate(
+            f"{one.kind}\n{one.caption}", one.image, one.kind, form(one.original), form(one.text),
+            one.was, one.now,
+        )
+        for one in made
+    ]  # fmt: skip
+    if not candidates:
+        return [], {}
+    fair = fair_pairs(
+        candidates, corpus, options.captions_known(),
+        lambda one: verifier.may_differ(one.image, one.true, one.false),
+        items=options.items, recipe=FairRecipe(seed=options.seed), progress=progress,
+    )  # fmt: skip
+    if not len(fair.places):
+        raise nothing_fair(len(candidates))
+    return [made[place] for place in fair.places.tolist()], fair.card()
 
 
 def _text(benchmark: Benchmark) -> str:
