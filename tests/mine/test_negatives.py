@@ -35,7 +35,9 @@ def corpus(tmp_path_factory) -> Corpus:
 
 
 def made(corpus: Corpus, out: Path, **more) -> Benchmark:
-    options = NegativesOptions(cache=corpus.root / "cache", **more.pop("own", {}), **more)
+    options = NegativesOptions(
+        unfiltered=True, cache=corpus.root / "cache", **more.pop("own", {}), **more
+    )
     return negatives(corpus, out, options)
 
 

@@ -55,9 +55,10 @@ def negatives(
 
     source = source_corpus(corpus, out, options)
     seed, limit = options.seed, options.items
-    filtered = not options.unfiltered
+    # What a language model wrote costs something and is kept: `refine` takes it to a fair part.
+    filtered = not options.unfiltered and options.by == "rules"
     wanted, most = options, limit
-    if filtered and options.by == "rules":  # many to choose from; a language model's cost something
+    if filtered:
         wanted, most = replace(options, per_caption=max(options.per_caption, CANDIDATES)), None
     task = NegativesTask(source, parses_of(source, options, progress), wanted, seed, most, progress)
     if options.by == "rules":
