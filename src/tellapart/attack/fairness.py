@@ -4,13 +4,12 @@ Candidates are pairs of a true text and a false one. One that puts `cat` where `
 matched with one that puts `dog` where `cat` is true, in a place where attackers find the two words
 as likely: a twin, of which the opposite is true. This is matching on the propensity score
 (Rosenbaum & Rubin 1983): given what attackers make of a text, either word is true as often. Scores
-come from models that were fitted on other groups of images (cross-fitted), by statistics of several
-parts of the captions, so that what is kept does not hang on the luck of counts.
+come from models that were fitted on other groups of images (cross-fitted), several times, so that
+what is kept does not hang on luck.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ from tellapart.attack.trees import fit_trees, tree_input, trees_installed
 from tellapart.types import Bools, Floats, Ints, Progress, silent
 
 ROUNDS = 2
-CALIPER = 0.4
+CALIPER = 0.3
 """How far apart the log-odds of twins may be, by each attacker of each round."""
 MOST_FITTED = 30_000
 """Candidates that attackers are fitted on: more would take longer and teach little."""
@@ -91,38 +90,32 @@ class FairRecipe:
 
 def fair_part(
     candidates: Candidates,
-    features: Sequence[Features],
+    features: Features,
     recipe: FairRecipe,
     progress: Progress = silent,
 ) -> FairPart:
-    """Choose candidates that attackers cannot tell; `features` are by several statistics."""
+    """Choose candidates that attackers cannot tell."""
     scores, before = mean_margins(candidates, features, recipe, progress)
-    return FairPart(matched(candidates, scores, features[0], recipe), before)
+    return FairPart(matched(candidates, scores, features, recipe), before)
 
 
 def mean_margins(
-    candidates: Candidates,
-    features: Sequence[Features],
-    recipe: FairRecipe,
-    progress: Progress = silent,
+    candidates: Candidates, features: Features, recipe: FairRecipe, progress: Progress = silent
 ) -> tuple[Floats, float]:
-    """Margins by each statistics and attacker, the mean over rounds, and what attackers get.
+    """Margins by each attacker, the mean over rounds, and how often attackers are right.
 
     Each round fits on other candidates and cuts other folds: what is left is less noise.
     """
-    columns: list[Floats] = []
-    right: list[float] = []
-    for place, own in enumerate(features):
-        total = np.zeros((len(candidates), 0))
-        for number in range(recipe.rounds):
-            seed = seeds.number(recipe.seed, "fair", number, place) % 2**31
-            use = one_of_each(candidates, seed, MOST_FITTED)
-            margins = attackers_margins(candidates.choices, own, use, seed)
-            right.append(float(((np.sign(margins[use]) + 1) / 2).mean(axis=0).max()))
-            total = margins if not number else total + margins
-            progress("attackers", place * recipe.rounds + number + 1, len(features) * recipe.rounds)
-        columns.append(total / recipe.rounds)
-    return np.concatenate(columns, axis=1), max(right)
+    rounds: list[Floats] = []
+    right = 0.0
+    for number in range(recipe.rounds):
+        seed = seeds.number(recipe.seed, "fair", number) % 2**31
+        use = one_of_each(candidates, seed, MOST_FITTED)
+        margins = attackers_margins(candidates.choices, features, use, seed)
+        right = max(right, float(((np.sign(margins[use]) + 1) / 2).mean(axis=0).max()))
+        rounds.append(margins)
+        progress("attackers", number + 1, recipe.rounds)
+    return np.mean(rounds, axis=0), right
 
 
 def one_of_each(candidates: Candidates, seed: int, most: int) -> Bools:
