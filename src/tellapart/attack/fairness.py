@@ -17,14 +17,14 @@ from scipy.spatial import cKDTree
 
 from tellapart import seeds
 from tellapart.attack.choices import Choices
-from tellapart.attack.features import Features
+from tellapart.attack.features import TOGETHER, Features
 from tellapart.attack.logit import Design, fit
 from tellapart.attack.trees import fit_trees, tree_input, trees_installed
 from tellapart.types import Bools, Floats, Ints, Progress, silent
 
 ROUNDS = 2
-CALIPER = 0.3
-"""How far apart the log-odds of twins may be, by each attacker of each round."""
+CALIPER = 0.4
+"""How far apart the log-odds of twins may be, by each attacker."""
 MOST_FITTED = 30_000
 """Candidates that attackers are fitted on: more would take longer and teach little."""
 NEIGHBOURS = 24
@@ -128,25 +128,26 @@ def one_of_each(candidates: Candidates, seed: int, most: int) -> Bools:
 
 
 def attackers_margins(choices: Choices, features: Features, use: Bools, seed: int) -> Floats:
-    """How far each candidate's true text is ahead, by a logit and trees: log-odds, a column each.
+    """How far each candidate's true text is ahead, by each attacker: log-odds, a column each.
 
-    Models are fitted on those in use, and applied to all candidates of other groups.
+    A logit on all features, one on which words go together alone (what is left in the end hides
+    there), and trees. They are fitted on those in use, and applied to candidates of other groups.
     """
     fold = choices.folds(seed, FOLDS)
-    design = Design.of(features, choices, None)
+    designs = [Design.of(features, choices, own) for own in (None, frozenset({TOGETHER}))]
     table = tree_input(features, choices) if trees_installed() else None
-    margins = np.zeros((len(choices), 1 if table is None else 2))
+    margins = np.zeros((len(choices), len(designs) + (table is not None)))
     for number in range(FOLDS):
         here, fitted_on = fold == number, use & (fold != number)
         rows = here[choices.choice]
         if not fitted_on.any() or not here.any():
             continue
-        own = fit(design, choices, fitted_on).scores(design, choices, rows)
-        margins[here, 0] = own[::2] - own[1::2]
+        for column, design in enumerate(designs):
+            own = fit(design, choices, fitted_on).scores(design, choices, rows)
+            margins[here, column] = own[::2] - own[1::2]
         if table is not None:
-            model = fit_trees(table, choices, fitted_on, seed)
-            own = model.decision_function(table[rows])
-            margins[here, 1] = (own[::2] - own[1::2]) / 2
+            own = fit_trees(table, choices, fitted_on, seed).decision_function(table[rows])
+            margins[here, -1] = (own[::2] - own[1::2]) / 2
     return margins
 
 
