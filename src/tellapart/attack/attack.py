@@ -60,6 +60,17 @@ class Hit:
         """Both ends, in percent."""
         return f"{percent(self.low)} - {percent(self.high)}"
 
+    def percents(self) -> dict[str, Any]:
+        """The figures in percent, as cards have them."""
+        shares = {name: getattr(self, name) for name in ("value", "low", "high", "chance")}
+        return {**{name: round(100 * share, 2) for name, share in shares.items()}, "n": self.n}
+
+    def __str__(self) -> str:
+        return (
+            f"{percent(self.value)}% ({self.interval}, chance {percent(self.chance)}, "
+            f"n = {self.n:,})"
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextAttack:
@@ -132,10 +143,10 @@ class TextAttack:
     def to_card(self) -> dict[str, Any]:
         """What a card says, as `made["text_alone"]`: in percent, overall and by kind."""
         return {
-            **_percents(self.overall),
+            **self.overall.percents(),
             "attacker": self.attacker,
             "source": self.learned_from,
-            "kinds": {hit.kind: _percents(hit) for hit in self.hits[self.attacker][1:]},
+            "kinds": {hit.kind: hit.percents() for hit in self.hits[self.attacker][1:]},
             "items_sha256": self.sha256,
         }
 
@@ -145,7 +156,7 @@ class TextAttack:
             **self.to_card(),
             "seed": self.seed,
             "by_kind": {
-                name: [{"kind": hit.kind, **_percents(hit)} for hit in hits]
+                name: [{"kind": hit.kind, **hit.percents()} for hit in hits]
                 for name, hits in self.hits.items()
             },
             "alone": {name: round(100 * value, 2) for name, value in self.alone.items()},
@@ -168,11 +179,6 @@ class TextAttack:
                 f"learned from: {self.learned_from}",
             ]
         )
-
-
-def _percents(hit: Hit) -> dict[str, Any]:
-    shares = {name: getattr(hit, name) for name in ("value", "low", "high", "chance")}
-    return {**{name: round(100 * share, 2) for name, share in shares.items()}, "n": hit.n}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tellapart.attack.attack import FEW, TextAttack, attack_benchmark
 from tellapart.attack.choices import caption_choices
+from tellapart.attack.fair_items import FairItems, fair_part_of
 from tellapart.attack.statistics import CaptionSource
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guessers import (
@@ -70,6 +71,7 @@ class Audit:
     attack: TextAttack | None = None
     pictures: TextAttack | None = None
     grids: bool = False
+    fair_part: FairItems | None = None
 
     @property
     def verdict(self) -> list[str]:
@@ -105,6 +107,7 @@ class Audit:
             "verdict": self.verdict,
             "text_alone": self.attack and self.attack.to_json(),
             "pictures_alone": self.pictures and self.pictures.to_json(),
+            "fair_part": self.fair_part and self.fair_part.to_json(),
             "best": [{"sees": sees, **best.to_json()} for sees, best in self.best],
             "guesses": [guess.to_json() for guess in self.guesses],
             "direction_chosen_on_other_images": [
@@ -125,6 +128,8 @@ class Audit:
             parts += ["What single cues give away without looking", self._guess_table(), NOTES]
         if self.best:
             parts += ["The best guess, chosen on other images", _best_table(self.best)]
+        if self.fair_part:
+            parts += ["The part that cannot be guessed from the text alone", str(self.fair_part)]
         parts += ["Structure", _finding_table(self.structure)]
         if self.remarks:
             parts.append("\n".join(f"remark: {remark}" for remark in self.remarks))
@@ -212,16 +217,19 @@ def audit_benchmark(
     synonyms: Mapping[str, str],
     overlap_with: Corpus | Benchmark | None,
     captions: Corpus | None = None,
+    with_fair_part: bool = False,
 ) -> Audit:
     """Audit a benchmark.
 
     `corpus` (with captions and objects) is what FOIL's rules are held against, `synonyms` says
     which category a word names; `overlap_with` is another corpus or benchmark whose images should
     not be in this one; `captions` is what attackers learn from (None: the true captions of the
-    benchmark's other images).
+    benchmark's other images); `with_fair_part` also looks for the part that they cannot guess.
     """
     collected = _Collection(benchmark, options, progress)
-    attack = _attack(collected, captions)
+    source = None if captions is None else CaptionSource.of_corpus(captions)
+    attack = _attack(collected, source)
+    fair = fair_part_of(benchmark, source, progress=progress) if with_fair_part else None
     _read(collected)
     pictures = _look(collected, attack)
     findings = structure(benchmark)
@@ -243,10 +251,11 @@ def audit_benchmark(
         attack,
         pictures,
         all(min(shape) > 1 for shape in benchmark.items.shapes),
+        fair,
     )
 
 
-def _attack(collected: _Collection, captions: Corpus | None) -> TextAttack | None:
+def _attack(collected: _Collection, source: CaptionSource | None) -> TextAttack | None:
     """The attack on captions, where enough are chosen among to learn from."""
     benchmark = collected.benchmark
     asked = len(caption_choices(benchmark.items))
@@ -256,7 +265,6 @@ def _attack(collected: _Collection, captions: Corpus | None) -> TextAttack | Non
                 f"attackers learn nothing from {asked} items ({FEW} are needed): single cues only"
             )
         return None
-    source = None if captions is None else CaptionSource.of_corpus(captions)
     options, progress = collected.options, collected.progress
     return attack_benchmark(benchmark, source, resamples=options.resamples, progress=progress)
 

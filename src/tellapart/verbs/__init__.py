@@ -41,7 +41,7 @@ VERBS = {
     "world": "Draw a corpus: pictures of a storybook world with five captions each.",
     "get": "Get a published benchmark from its authors' files.",
     "build": "Build a benchmark from a corpus.",
-    "refine": "Keep the negatives that two text-only scores cannot tell from the truth.",
+    "refine": "Keep the part of a benchmark that cannot be guessed from the text alone.",
     "show": "Print a benchmark's card and some of its items.",
     "validate": "Check that a benchmark is whole and that its pictures can be read.",
     "subset": "Keep some of a benchmark's items; the card says how they were chosen.",

@@ -28,6 +28,10 @@ def audit(
             "other images)."
         ),
     ] = None,
+    fair_part: Annotated[
+        Path | None,
+        Help("Also find the part that cannot be guessed, and write its items' ids to this file."),
+    ] = None,
     corpus: Annotated[
         Corpus | Path | str | None, Help("Captions (and objects) to hold FOIL's own rules against.")
     ] = None,
@@ -46,6 +50,7 @@ def audit(
     from tellapart.audits.audit import audit_benchmark
     from tellapart.audits.findings import open_other, read_synonyms
     from tellapart.corpus.reader import ReadOptions
+    from tellapart.files import write_text
 
     if corpus is None and (objects is not None or synonyms):
         raise BadInput(
@@ -53,15 +58,21 @@ def audit(
             todo="name the corpus with --corpus",
         )
     other = overlap_with
-    return audit_benchmark(
-        open_benchmark(benchmark),
+    whole = open_benchmark(benchmark)
+    found = audit_benchmark(
+        whole,
         options,
         progress,
         corpus=None if corpus is None else open_corpus(corpus, ReadOptions(objects=objects)),
         synonyms=read_synonyms(synonyms) if isinstance(synonyms, Path) else synonyms or {},
         overlap_with=open_other(Path(other)) if isinstance(other, Path | str) else other,
         captions=None if captions_from is None else open_corpus(captions_from),
+        with_fair_part=fair_part is not None,
     )
+    if fair_part is not None and found.fair_part is not None:
+        ids = whole.items.ids[found.fair_part.items]
+        write_text(fair_part, "".join(f"{one}\n" for one in ids))
+    return found
 
 
 VERB = Verb(audit, example="tellapart audit my-mcic --overlap-with my-training-set")

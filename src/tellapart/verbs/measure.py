@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from tellapart.errors import BadInput
 from tellapart.options import Help
 from tellapart.verbs import Verb
 
@@ -56,6 +57,10 @@ def measure(
         Path | str | None,
         Help("Also write every question's outcome: a .csv, .tsv, .jsonl or .parquet file."),
     ] = None,
+    fair_part: Annotated[
+        Path | None,
+        Help("A file with one item id a line (of audit --fair-part): also that part by itself."),
+    ] = None,
     on: On = None,
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000,
 ) -> Scores:
@@ -71,6 +76,13 @@ def measure(
 
     read = read_runs(runs, on)
     own = _own(item_table)
+    if fair_part is not None:
+        if by or by_kind or item_table is not None:
+            raise BadInput(
+                "--fair-part is a column of its own, and another one is asked for",
+                todo="leave out --by, --by-kind and --item-table",
+            )
+        own, by = _parts(read, fair_part), PART
     if outcomes is not None:
         write_outcomes(outcome_table(read, own, measures), Path(outcomes))
     return measure_runs(
@@ -98,6 +110,29 @@ def outcomes(
     from tellapart.measures.scores import read_runs
 
     return outcome_table(read_runs(runs, on), _own(item_table), measures)
+
+
+PART, FAIR, REST = "part", "fair part", "the rest"
+
+
+def _parts(runs: Sequence[Run], file: Path) -> pl.DataFrame:
+    """Which items of the runs' benchmarks a file of ids names."""
+    import polars as pl
+
+    from tellapart.files import read_text
+
+    named = set(read_text(file).split())
+    ids = pl.concat([run.benchmark.items.ids for run in runs]).unique(maintain_order=True)
+    unknown = sorted(named - set(ids))
+    if unknown or not named:
+        raise BadInput(
+            f"no run has the item {unknown[0]!r}" if named else "the file names no item",
+            where=str(file),
+            allowed="ids of the items that the runs were asked, one a line",
+            todo="write it again: tellapart audit BENCH --fair-part FILE",
+        )
+    part = pl.Series(PART, [FAIR if name in named else REST for name in ids])
+    return pl.DataFrame({"item": ids, PART: part})
 
 
 def _own(path: Path | str | None) -> pl.DataFrame | None:

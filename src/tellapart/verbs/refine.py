@@ -1,8 +1,10 @@
-"""The verb `refine`: of many negatives those that two text-only scores cannot tell from the truth.
+"""The verb `refine`: of a benchmark the part that cannot be guessed from the text alone.
 
-Miranda et al. 2024, BiVLC, section 5.2, steps 1 to 3, after Hsieh et al. 2023, SugarCrepe: the best
-35% of each kind by plausibility and grammar, without duplicates and malformed ones, then as many
-whose original is ahead as whose negative is.
+The way `fair` leaves out items until attackers that never look are at chance
+(`attack/fair_items.py`). The way `two-scores` keeps the negatives that two text-only scores cannot
+tell from the truth: Miranda et al. 2024, BiVLC, section 5.2, steps 1 to 3, after Hsieh et al. 2023,
+SugarCrepe: the best 35% of each kind by plausibility and grammar, without duplicates and malformed
+ones, then as many whose original is ahead as whose negative is.
 """
 
 from __future__ import annotations
@@ -12,17 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart import registry
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Cache, Help, Overwrite, Seed, UseCache
 from tellapart.types import Progress, silent
-from tellapart.verbs import OutFolder, Verb, open_benchmark
+from tellapart.verbs import OutFolder, Verb, open_benchmark, open_corpus
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from tellapart.attack.fair_items import FairItems
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.mine.refinement import Refinement, RefineRecipe
 
+FAIR, TWO_SCORES = WAYS = ("fair", "two-scores")
 TABLE = "refinement.parquet"
 """Every negative with its scores and what became of it; can be refined again as it is."""
 
@@ -36,6 +40,14 @@ class RefineOptions:
     means `TELLAPART_CACHE`, else `~/.cache/tellapart`.
     """
 
+    way: Annotated[
+        str,
+        Help("fair (attackers are at chance) or two-scores (default: where scores are named)."),
+    ] = ""
+    captions_from: Annotated[
+        Any,
+        Help("fair: a corpus that attackers learn from (default: the benchmark's own captions)."),
+    ] = None
     plausibility: Annotated[
         Any, Help("What gives the first score: vera, blind, hf:NAME?head=lm, a run, ...")
     ] = ""
@@ -56,6 +68,14 @@ class RefineOptions:
     overwrite: Overwrite = False
 
     @property
+    def chosen_way(self) -> str:
+        """The way that is asked for, by name or by what else is given."""
+        way = self.way or (TWO_SCORES if self.plausibility or self.grammar else FAIR)
+        if way not in WAYS:
+            raise UnknownName("way to refine", way, WAYS)
+        return way
+
+    @property
     def recipe(self) -> RefineRecipe:
         """What the steps of refining need of them."""
         from tellapart.mine.refinement import RefineRecipe
@@ -71,15 +91,19 @@ def refine(
     out: OutFolder,
     options: RefineOptions = RefineOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
-) -> Refinement:
-    """Keep the negatives that two text-only scores cannot tell from the truth.
+) -> Refinement | FairItems:
+    """Keep the part of a benchmark that cannot be guessed from the text alone.
 
-    The best of each kind by both scores, without duplicates and malformed ones; then as many
-    whose original is ahead as whose negative is, in every cell of a grid of gaps.
+    Items are left out until attackers that read captions and never look are at chance on the rest;
+    half of the images decide nothing, and show what attackers get before and after.
+
+    With two scores (--plausibility, --grammar), the papers' way: the best negatives of each kind by
+    both, without duplicates and malformed ones; then as many whose original is ahead as whose
+    negative is, in every cell of a grid of gaps.
 
     In Python: OUT becomes a benchmark with the items that are kept (of a table, a folder without
-    one). Beside it `refinement.parquet` says of every negative what became of it,
-    `refinement.json` is what is returned.
+    one); `refinement.json` there is what is returned. Beside it, with two scores,
+    `refinement.parquet` says of every negative what became of it.
     """
     from tellapart.benchmark.benchmark import Benchmark, make_benchmark, write_benchmark
     from tellapart.files import TABLE_KINDS, suffix, whole_folder
@@ -87,6 +111,9 @@ def refine(
     from tellapart.mine.refinement import refined, report
     from tellapart.store.cache import default_folder
 
+    table_given = not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS
+    if not table_given and options.chosen_way == FAIR:
+        return _refine_fairly(open_benchmark(source), Path(out), options, progress)
     options.recipe.check()
     if not isinstance(source, Benchmark) and suffix(Path(source)) in TABLE_KINDS:
         return _refine_table(Path(source), Path(out), options)
@@ -107,6 +134,32 @@ def refine(
         write_benchmark(part, partial)
         _write(partial, outcomes, summary)
     return summary
+
+
+def _refine_fairly(
+    whole: Benchmark, out: Path, options: RefineOptions, progress: Progress
+) -> FairItems:
+    """Leave out items until attackers are at chance."""
+    from tellapart.attack.fair_items import fair_part_of
+    from tellapart.attack.statistics import CaptionSource
+    from tellapart.benchmark.benchmark import make_benchmark, write_benchmark
+    from tellapart.files import whole_folder, write_json
+
+    given = options.captions_from
+    captions = None if given is None else CaptionSource.of_corpus(open_corpus(given))
+    found = fair_part_of(whole, captions, seed=options.seed, progress=progress)
+    items = whole.items.rows(found.items)
+    made = {**whole.card.made, "refined_of": whole.sha256, "refined": found.to_json()}
+    card = replace(whole.card, name=options.name or f"{whole.name}-fair", made=made)
+    part = make_benchmark(card, whole.root, items, whole.images)
+    if found.whole is not None:
+        alone = {**found.whole.to_card(), "items_sha256": part.sha256}
+        card = replace(part.card, made={**made, "text_alone": alone})
+        part = replace(part, card=card)
+    with whole_folder(out, overwrite=options.overwrite) as partial:
+        write_benchmark(part, partial)
+        write_json(partial / "refinement.json", found.to_json())
+    return found
 
 
 def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refinement:
@@ -147,7 +200,7 @@ def _check_models(models: tuple[Any, ...]) -> None:
 
 VERB = Verb(
     refine,
-    example="tellapart refine my-negatives refined --plausibility vera --grammar cola",
+    example="tellapart refine sugarcrepe fair",
     text=lambda report, given: f"{report}\n->  {given.out}",
     json=lambda report, given: {"out": str(given.out), **report.to_json()},
     resumes=True,
