@@ -147,7 +147,7 @@ def _unfair(
     problem = BadInput(
         f"{benchmark.name} can be guessed from the text alone: {known}",
         allowed=f"a lower end of the interval at most {points:g} points above chance",
-        todo="keep a fair part of it (tellapart refine), or build it without --unfiltered",
+        todo="keep a fair part of it: tellapart refine BENCH OUT",
     )
     return [problem], remarks
 
