@@ -165,7 +165,7 @@ def test_idle_words_and_synonyms_tell_little_and_what_everyone_says_tells_much(t
     for k in range(30):
         rows += [(f"sofa{k}", "a beautiful sofa"), (f"sofa{k}", "a couch"), (f"sofa{k}", "a sofa")]
         rows += [(f"dog{k}", "a dog"), (f"dog{k}", "a dog here"), (f"dog{k}", "some dog, lovely")]
-    captions = MinedCaptions.of(ta.read_corpus(corpus_file(tmp_path, rows)))
+    captions = MinedCaptions.of(corpus_file(tmp_path, rows))
     images = {image: k for k, image in enumerate(captions.images)}
     told = Informativeness(captions)
     pair = np.array([[images["sofa0"]], [images["sofa1"]], [images["dog0"]]], np.int32)

@@ -211,7 +211,10 @@ def test_batches_are_halved_where_memory_is_short_and_the_run_says_so(error, ben
     (run,) = ta.evaluate([model], benchmarks["mcic"], tmp_path / "a")
     (whole,) = ta.evaluate([Dual()], benchmarks["mcic"], tmp_path / "b")
     assert got(run) == got(whole)
-    assert ta.load_run(run.folder).card.notes["smaller_batches"] == {"texts": 7}
+    size = len({text for item in benchmarks["mcic"].items for text in item.captions})
+    while size > 10:  # what the model bears
+        size //= 2
+    assert ta.load_run(run.folder).card.notes["smaller_batches"] == {"texts": size}
     assert "smaller_batches" not in whole.card.notes
 
 
