@@ -115,11 +115,10 @@ async def disk(run: Run, _options: argparse.Namespace) -> None:
     """Fill the disk until answers are refused, and make room again."""
     await run.more(len(run.people))
     ballast = run.server.folder.parent / "ballast"
-    with ballast.open("wb") as file:
+    with ballast.open("wb", buffering=0) as file:  # a buffer would be written again on closing
         try:
             while True:
                 file.write(bytes(1 << 16))
-                file.flush()
         except OSError:
             pass  # it is full
     await refused(run)
