@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.analyses.by import ByOptions
+    from tellapart.analyses.regression import RegressionOptions
     from tellapart.audits.guesses import guessable
     from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
+    from tellapart.verbs.analyse import analyse
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
@@ -75,6 +78,7 @@ _WHERE = {
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "verbs.build",
+    "ByOptions": "analyses.by",
     "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
@@ -90,6 +94,7 @@ _WHERE = {
     "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",
+    "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
@@ -97,6 +102,7 @@ _WHERE = {
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "analyse": "verbs.analyse",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "captions": "verbs.captions",
@@ -140,6 +146,7 @@ __all__ = [
     "BisonOptions",
     "BivlcOptions",
     "BuildOptions",
+    "ByOptions",
     "CaptionOptions",
     "Comparison",
     "Corpus",
@@ -155,6 +162,7 @@ __all__ = [
     "NegativesOptions",
     "ReadOptions",
     "RefineOptions",
+    "RegressionOptions",
     "ReportOptions",
     "RetrievalOptions",
     "Run",
@@ -163,6 +171,7 @@ __all__ = [
     "SubsetOptions",
     "TellapartError",
     "__version__",
+    "analyse",
     "audit",
     "build",
     "captions",
