@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
@@ -150,6 +151,8 @@ class Retrieval:
     skipped: tuple[str, ...] = field(default=())
     unread: tuple[str, ...] = field(default=())
     """What was skipped when the corpus was read."""
+    queries: pl.DataFrame | None = field(default=None, compare=False)
+    """Query by query, where that was asked for (`retrieval_queries.query_table`)."""
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-like values."""
@@ -206,10 +209,16 @@ def rank_corpus(
     for number, size in enumerate(sizes, 1):
         chosen = set(_drawn(ids, size, options.seed))
         part = found.part(np.array([k for k, image in enumerate(ids) if image in chosen]))
-        for direction, ranks in zip(DIRECTIONS, rank_both(part), strict=True):
+        both = rank_both(part)
+        for direction, ranks in zip(DIRECTIONS, both, strict=True):
             rows.append(_row(direction, part, ranks))
         progress("scores", number, len(sizes))
-    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped)
+    queries = None
+    if options.per_query is not None:  # the largest collection is the last
+        from tellapart.measures.retrieval_queries import query_table
+
+        queries = query_table(part, ids, _captions(corpus, ids)[0], both)
+    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped, queries)
 
 
 def _drawn(ids: Sequence[str], size: int, seed: int) -> list[str]:

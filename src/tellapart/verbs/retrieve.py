@@ -25,10 +25,16 @@ def retrieve(
 ) -> Retrieval:
     """Find images by their captions and captions by their images: recall@1/5/10, ranks."""
     from tellapart.measures.retrieval import rank_corpus
+    from tellapart.measures.retrieval_queries import check_queries_name, write_queries
     from tellapart.models.names import load
 
+    if options.per_query is not None:
+        check_queries_name(options.per_query)
     corpus = open_corpus(on, options.reading)
-    return rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
+    found = rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
+    if options.per_query is not None and found.queries is not None:
+        write_queries(found.queries, options.per_query)
+    return found
 
 
 VERB = Verb(
