@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 
 from tellapart.errors import BadInput
-from tellapart.files import read_table, require_columns, suffix, whole_file, write_parquet
+from tellapart.files import read_table, require_columns
 from tellapart.measures.retrieval import DIRECTIONS, Collection, Ranks
 from tellapart.types import Ints
 
 COLUMNS = ("query", "direction", "image", "caption", "rank", "found_image", "found_caption")
-FORMS = ("csv", "tsv", "jsonl", "parquet")
 
 
 def nearest_wrong(found: Collection) -> tuple[Ints, Ints]:
@@ -70,29 +69,6 @@ def query_table(
             (f"t2i-{k}", DIRECTIONS[1], images[own], captions[k], rank, images[at], captions[k])
         )
     return pl.DataFrame(rows, schema=list(COLUMNS), orient="row")
-
-
-def check_queries_name(path: Path) -> None:
-    """Raise unless the table can be written under this name."""
-    if suffix(path) not in FORMS or path.name.lower().endswith(".gz"):
-        raise BadInput(
-            f"queries cannot be written as {path.name}",
-            allowed=", ".join(f".{one}" for one in FORMS),
-        )
-
-
-def write_queries(table: pl.DataFrame, path: Path) -> None:
-    """Write the table in the form that the file's ending names."""
-    check_queries_name(path)
-    form = suffix(path)
-    if form == "parquet":
-        write_parquet(path, table)
-        return
-    with whole_file(path) as partial:
-        if form == "jsonl":
-            table.write_ndjson(partial)
-        else:
-            table.write_csv(partial, separator="\t" if form == "tsv" else ",")
 
 
 def read_queries(path: Path) -> pl.DataFrame:
