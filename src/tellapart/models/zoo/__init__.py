@@ -1,0 +1,1 @@
+"""The papers' systems, one file each."""
