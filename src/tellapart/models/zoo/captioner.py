@@ -1,68 +1,77 @@
-"""What recurrent captioners share: how they are trained, and how likely a caption is.
+"""What recurrent captioners share: training, how likely a caption is, and writing.
 
-A caption is a row of word ids. `MARK` starts it, ends it and fills up what is behind its end, as in
-the code that BISON's authors cite; `UNKNOWN` stands for every word that the vocabulary lacks. It is
-a word with a probability of its own: a caption never gets likelier because a word is not known.
+Inside, a caption is a row of classes (see `decoding`): the vocabulary's words from the end mark on.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-MARK, UNKNOWN = 0, 1
-"""The ids of the mark and of unknown words; the words of the vocabulary follow."""
+from tellapart.errors import BadInput
+from tellapart.image_features.store import FeatureSpace
+from tellapart.models.caption_writer import Decoding
+from tellapart.models.zoo.decoding import MARK, Tensors, beam_search, greedy, rows_of, sample
+from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch, System, TextInputs
+from tellapart.text.vocabulary import END, Vocabulary
+
 BLOCK = 512
 """Pairs of an image and a caption that are scored together: each holds its image's regions."""
-
-Tensors = tuple[Tensor, ...]
-"""What is known of images, or remembered of captions: each tensor has a row for each of them."""
+REDUCES = ("mean", "sum")
 
 
-class SeenImages(NamedTuple):
-    """Features of images: the whole (n, d), regions (n, r, d), and which of these there are."""
+@dataclass(frozen=True, slots=True)
+class CaptionerConfig:
+    """Widths, the share of units left out while training, and what a score is.
 
-    whole: Tensor
-    regions: Tensor
-    there: Tensor
+    `reduce` is `mean`, the log-likelihood of a caption by its words and end, or `sum`, of it all.
+    Between images of one caption they decide alike; between captions `sum` prefers short ones.
+    """
+
+    width: int = 512
+    attention: int = 512
+    dropout: float = 0.5
+    reduce: str = "mean"
 
 
-def rows_of(tensors: Tensors, places: Tensor) -> Tensors:
-    """Some rows of each tensor."""
-    return tuple(one[places] for one in tensors)
-
-
-class RecurrentCaptioner(nn.Module, ABC):
+class RecurrentCaptioner(System):
     """Writes word by word: an image is seen once, and a memory goes from word to word.
 
     A captioner sets `words` (the vectors of words) and `out` (from its state to a score for each
-    word), and says how it sees, begins and advances. `per_word` is whether its loss is averaged
-    over words, or summed over a caption's words and averaged over captions.
+    word), and says how it sees (`encode_images`), begins and advances. `averaged` is whether its
+    loss is a mean over words, or a sum over a caption's words that is averaged over captions.
     """
 
+    Config = CaptionerConfig
+    task: ClassVar[str] = "captioning"
+    averaged: ClassVar[bool] = True
     words: nn.Embedding
     out: nn.Linear
-    per_word = True
 
-    def __init__(self, dropout: float) -> None:
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
+    def __init__(
+        self, config: CaptionerConfig, vocabulary: Vocabulary, space: FeatureSpace
+    ) -> None:
+        if config.reduce not in REDUCES:
+            raise BadInput(f"reduce={config.reduce}", allowed=" or ".join(REDUCES))
+        super().__init__(config, vocabulary, space)
+        self.dropout = nn.Dropout(config.dropout)
 
-    @abstractmethod
-    def see(self, images: SeenImages) -> Tensors:
-        """What decoding needs of each image, computed once however many captions are scored."""
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.vocabulary) - END
 
-    @abstractmethod
     def begin(self, seen: Tensors) -> Tensors:
         """The memory before the first word; a row for each row of `seen`."""
+        raise NotImplementedError
 
-    @abstractmethod
     def advance(self, vectors: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
         """One step: vectors (n, e) of the words before give states (n, h), and the new memory."""
+        raise NotImplementedError
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
         """The states (n, steps, h) of captions whose words are known; rows go on for `lengths`.
@@ -85,7 +94,7 @@ class RecurrentCaptioner(nn.Module, ABC):
         return torch.stack(states, dim=1)[torch.argsort(order)]
 
     def step(self, words: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
-        """Scores (n, words) of the next word, given the one before; and the new memory."""
+        """Scores (n, classes) of the next word, given the one before; and the new memory."""
         state, memory = self.advance(self._vectors(words), memory, seen)
         return self.out(self.dropout(state)), memory
 
@@ -96,55 +105,80 @@ class RecurrentCaptioner(nn.Module, ABC):
     def scores(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor, Tensor]:
         """Scores of all words at each place of captions (n, longest), for rows of `seen` alike.
 
-        Returns them for the places that there are, one after another (places, words), with the word
-        that stands at each, and where the places are: (n, longest + 1), a caption's words and end.
+        Returns them for the places that there are, one after another (places, classes), with the
+        word at each, and where the places are: (n, longest + 1), a caption's words and end.
         """
-        start = captions.new_full((len(captions), 1), MARK)
-        before, after = torch.cat([start, captions], 1), torch.cat([captions, start], 1)
+        mark = captions.new_full((len(captions), 1), MARK)
+        before, after = torch.cat([mark, captions], 1), torch.cat([captions, mark], 1)
         lengths = (captions != MARK).sum(1) + 1
         there = torch.arange(before.shape[1], device=captions.device) < lengths[:, None]
         states = self.unroll(self._vectors(before), lengths, seen)
         # Scores of ten thousand words are the largest part of the work: none for padding.
         return self.out(self.dropout(states[there])), after[there], there
 
-    def loss(self, images: SeenImages, captions: Tensor, owner: Tensor) -> Tensor:
-        """Cross-entropy of captions (n, longest), each of the image at its place in `owner`."""
-        scores, words, _ = self.scores(captions, rows_of(self.see(images), owner))
-        if self.per_word:
+    def forward(self, batch: Minibatch) -> Tensor:
+        """The cross-entropy of the captions of a batch, each of its own image."""
+        seen = rows_of(self.encode_images(batch.images), batch.owner)
+        captions = self.encode_texts(batch.texts)[0]
+        scores, words, _ = self.scores(captions, seen)
+        if self.averaged:
             return functional.cross_entropy(scores, words)
         return functional.cross_entropy(scores, words, reduction="sum") / len(captions)
+
+    def encode_texts(self, texts: TextInputs) -> Codes:
+        """Captions as rows of classes."""
+        return ((texts.words - END).clamp(min=MARK),)
 
     def word_log_probabilities(self, captions: Tensor, seen: Tensors) -> Tensor:
         """Of each word of captions, then of their ends: (n, longest + 1), 0 behind the end."""
         scores, words, there = self.scores(captions, seen)
-        # Sums of log-probabilities decide between near misses: they are taken in 64 bits.
-        chosen = scores.double().log_softmax(-1).gather(-1, words[:, None]).squeeze(-1)
-        filled = torch.zeros(there.shape, dtype=chosen.dtype, device=chosen.device)
-        return filled.masked_scatter(there, chosen)
+        scores = scores.float()
+        chosen = scores.gather(-1, words[:, None]).squeeze(-1) - scores.logsumexp(-1)
+        # Sums decide between near misses: they are taken in 64 bits.
+        filled = torch.zeros(there.shape, dtype=torch.float64, device=chosen.device)
+        return filled.masked_scatter(there, chosen.double())
 
-    def log_likelihood(self, captions: Tensor, seen: Tensors, *, per_word: bool = False) -> Tensor:
-        """Of whole captions with their ends (n,); `per_word` divides by the words and the end."""
-        total = self.word_log_probabilities(captions, seen).sum(1)
-        return total / ((captions != MARK).sum(1) + 1) if per_word else total
+    def log_likelihood(self, captions: Tensor, seen: Tensors) -> Tensor:
+        """Of whole captions with their ends (n,)."""
+        return self.word_log_probabilities(captions, seen).sum(1)
 
-    def grid(self, captions: Tensor, seen: Tensors, *, per_word: bool = False) -> Tensor:
-        """The log-likelihood of every caption under every image: (images, captions)."""
-        images, texts = len(seen[0]), len(captions)
-        # Captions of like length together: a block takes as many steps as its longest has words.
-        order = torch.argsort((captions != MARK).sum(1), stable=True)
-        found = torch.empty(images, texts, dtype=torch.float64, device=captions.device)
-        step = max(1, BLOCK // max(1, images))
-        some = max(1, min(images, BLOCK))
-        for first in range(0, texts, step):
-            columns = order[first : first + step]
-            block = captions[columns]
-            block = block[:, : max(1, int((block != MARK).sum(1).max()))]
-            for top in range(0, images, some):
-                rows = torch.arange(top, min(top + some, images), device=captions.device)
-                pairs = rows_of(seen, rows.repeat_interleave(len(columns)))
-                scored = self.log_likelihood(block.repeat(len(rows), 1), pairs, per_word=per_word)
-                found[rows[:, None], columns] = scored.view(len(rows), -1)
+    def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
+        """The log-likelihood of caption k as one of image k, by `reduce`."""
+        (captions,) = texts
+        total = self.log_likelihood(captions, images)
+        if self.config.reduce == "sum":
+            return total
+        return total / ((captions != MARK).sum(1) + 1)
+
+    def match(self, images: Codes, texts: Codes) -> Tensor:
+        """The score of every caption with every image, in blocks."""
+        (captions,) = texts
+        rows, columns = len(images[0]), len(captions)
+        found = torch.empty(rows, columns, dtype=torch.float64, device=captions.device)
+        wide = max(1, min(columns, BLOCK))
+        high = max(1, BLOCK // wide)
+        for top in range(0, rows, high):
+            some = torch.arange(top, min(top + high, rows), device=captions.device)
+            for left in range(0, columns, wide):
+                block = captions[left : left + wide]
+                pairs = rows_of(images, some.repeat_interleave(len(block)))
+                scored = self.match_pairs(pairs, (block.repeat(len(some), 1),))
+                found[top : top + high, left : left + wide] = scored.view(len(some), -1)
         return found
+
+    def write(self, images: ImageInputs, how: Decoding, chances: Tensor | None = None) -> Tensor:
+        """Captions of images in the vocabulary's numbers, (n, longest), an end behind each.
+
+        `chances` (n, longest) are the random numbers that samples are drawn by.
+        """
+        with torch.inference_mode():
+            seen = self.encode_images(images)
+            if how.method == "sample":
+                assert chances is not None
+                return sample(self, seen, chances, how.temperature) + END
+            if how.method == "greedy":
+                return greedy(self, seen, how.longest) + END
+            return beam_search(self, seen, how.beams, how.longest)[0][:, 0] + END
 
 
 class LSTMCaptioner(RecurrentCaptioner):
@@ -154,20 +188,25 @@ class LSTMCaptioner(RecurrentCaptioner):
     NeuralTalk, share this design; sizes and training differ.
     """
 
-    def __init__(self, inputs: int, words: int, width: int, dropout: float) -> None:
-        super().__init__(dropout)
-        self.image = nn.Linear(inputs, width)
-        self.words = nn.Embedding(words, width)
-        self.lstm = nn.LSTM(width, width, batch_first=True)
-        self.out = nn.Linear(width, words)
+    needs_regions: ClassVar[bool] = False
 
-    def see(self, images: SeenImages) -> Tensors:
+    def __init__(
+        self, config: CaptionerConfig, vocabulary: Vocabulary, space: FeatureSpace
+    ) -> None:
+        super().__init__(config, vocabulary, space)
+        width = config.width
+        self.image = nn.Linear(space.whole_width, width)
+        self.words = nn.Embedding(self.classes, width)
+        self.lstm = nn.LSTM(width, width, batch_first=True)
+        self.out = nn.Linear(width, self.classes)
+
+    def encode_images(self, images: ImageInputs) -> Codes:
         """The image as a vector of words' size."""
         return (self.dropout(self.image(images.whole)),)
 
     def begin(self, seen: Tensors) -> Tensors:
         """What the LSTM remembers of the image."""
-        empty = torch.zeros_like(seen[0][:, : self.lstm.hidden_size])
+        empty = torch.zeros_like(seen[0])
         return self.advance(seen[0], (empty, empty), seen)[1]
 
     def advance(self, vectors: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
@@ -194,7 +233,8 @@ class RegionAttention(nn.Module):
         super().__init__()
         self.of_regions = nn.Linear(regions, hidden)
         self.of_state = nn.Linear(state, hidden)
-        self.weight = nn.Linear(hidden, 1)
+        # Without a bias: one number added to all weights would change nothing.
+        self.weight = nn.Linear(hidden, 1, bias=False)
 
     def keys(self, regions: Tensor) -> Tensor:
         """What regions (n, r, d) bring to the weights (n, r, hidden), the same at every step."""

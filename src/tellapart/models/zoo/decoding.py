@@ -1,30 +1,54 @@
 """Captions written word by word: the likeliest word, the likeliest caption, or random words.
 
-Unknown words are never written. A caption has at most `longest` words; the end of one that gets as
+A caption is a row of classes, which are the vocabulary's numbers from the end mark on. `MARK`
+starts a caption, ends it and fills up what is behind its end, as in the code that BISON's authors
+cite; `UNSEEN` stands for every word that the vocabulary lacks. It is a word with a probability of
+its own, so that a caption never gets likelier because a word is not known, but it is never written.
+
+A caption has at most `longest` words; the end of one that gets as
 far is taken as given, so that the score of every caption is its log-likelihood, end and all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from tellapart.models.zoo.captioner import MARK, UNKNOWN, RecurrentCaptioner, Tensors, rows_of
+from tellapart.text.vocabulary import END, UNKNOWN
 
+MARK, UNSEEN = 0, UNKNOWN - END
+Tensors = tuple[Tensor, ...]
+"""What is known of images, or remembered of captions: each tensor has a row for each of them."""
 Choose = Callable[[Tensor, int], Tensor]
 """Scores (n, words) of the next word and the number of the step, to one word a row (n,)."""
+
+
+class Stepwise(Protocol):
+    """What decoding needs of a captioner."""
+
+    def begin(self, seen: Tensors) -> Tensors:
+        """The memory before the first word; a row for each row of `seen`."""
+
+    def step(self, words: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
+        """Scores (n, classes) of the next word, given the one before; and the new memory."""
+
+
+def rows_of(tensors: Tensors, places: Tensor) -> Tensors:
+    """Some rows of each tensor."""
+    return tuple(one[places] for one in tensors)
 
 
 def written(scores: Tensor) -> Tensor:
     """Scores of next words without the one that stands for unknown ones."""
     barred = torch.zeros_like(scores[0], dtype=torch.bool)
-    barred[UNKNOWN] = True
+    barred[UNSEEN] = True
     return scores.masked_fill(barred, float("-inf"))
 
 
-def roll_out(model: RecurrentCaptioner, seen: Tensors, choose: Choose, longest: int) -> Tensor:
+def roll_out(model: Stepwise, seen: Tensors, choose: Choose, longest: int) -> Tensor:
     """Captions (n, longest), one a row of `seen`, each word chosen from the scores at its place."""
     rows = len(seen[0])
     captions = torch.full((rows, longest), MARK, dtype=torch.long, device=seen[0].device)
@@ -61,23 +85,19 @@ def drawn(chances: Tensor, temperature: float = 1.0) -> Choose:
 
 
 @torch.no_grad()
-def greedy(model: RecurrentCaptioner, seen: Tensors, longest: int) -> Tensor:
+def greedy(model: Stepwise, seen: Tensors, longest: int) -> Tensor:
     """The likeliest word at each step: captions (n, longest)."""
     return roll_out(model, seen, likeliest, longest)
 
 
 @torch.no_grad()
-def sample(
-    model: RecurrentCaptioner, seen: Tensors, chances: Tensor, temperature: float = 1.0
-) -> Tensor:
+def sample(model: Stepwise, seen: Tensors, chances: Tensor, temperature: float = 1.0) -> Tensor:
     """Random captions, one a row of `chances` (n, longest)."""
     return roll_out(model, seen, drawn(chances, temperature), chances.shape[1])
 
 
 @torch.no_grad()
-def beam_search(
-    model: RecurrentCaptioner, seen: Tensors, beams: int, longest: int
-) -> tuple[Tensor, Tensor]:
+def beam_search(model: Stepwise, seen: Tensors, beams: int, longest: int) -> tuple[Tensor, Tensor]:
     """The likeliest captions that a beam of some width finds: (n, beams, longest), best first.
 
     Also their log-likelihoods (n, beams). At each step the best `beams` of all captions that

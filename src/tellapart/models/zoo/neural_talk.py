@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from torch import nn
 
-from tellapart.models.zoo.captioner import LSTMCaptioner
+from tellapart.image_features.store import FeatureSpace
+from tellapart.models.zoo.captioner import CaptionerConfig, LSTMCaptioner
+from tellapart.text.vocabulary import Vocabulary
 
 SPREAD = 0.1
 """Weights start evenly within this of 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeuralTalkConfig(CaptionerConfig):
+    """The widths of NeuralTalk's code."""
+
+    width: int = 256
 
 
 class NeuralTalk(LSTMCaptioner):
@@ -20,9 +32,12 @@ class NeuralTalk(LSTMCaptioner):
     start.
     """
 
-    per_word = False
+    Config = NeuralTalkConfig
+    averaged: ClassVar[bool] = False
 
-    def __init__(self, inputs: int, words: int, width: int = 256, dropout: float = 0.5) -> None:
-        super().__init__(inputs, words, width, dropout)
+    def __init__(
+        self, config: CaptionerConfig, vocabulary: Vocabulary, space: FeatureSpace
+    ) -> None:
+        super().__init__(config, vocabulary, space)
         for layer in (self.image, self.words, self.out):
             nn.init.uniform_(layer.weight, -SPREAD, SPREAD)

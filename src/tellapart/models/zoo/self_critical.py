@@ -13,12 +13,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tellapart.models.zoo.captioner import MARK, RecurrentCaptioner, SeenImages, Tensors, rows_of
-from tellapart.models.zoo.decoding import drawn, likeliest, roll_out, written
+from tellapart.models.zoo.captioner import RecurrentCaptioner
+from tellapart.models.zoo.decoding import (
+    MARK,
+    Tensors,
+    drawn,
+    likeliest,
+    roll_out,
+    rows_of,
+    written,
+)
+from tellapart.models.zoo.system import ImageInputs
 from tellapart.text.caption_metrics.cider import CiderReward
 from tellapart.types import Floats, Ints
 
-END = "</s>"
+ENDED = "</s>"
 """How the end of a caption stands among the words that are rewarded."""
 
 
@@ -46,12 +55,12 @@ class SelfCritical:
         samples: int = 5,
         longest: int = 20,
     ) -> SelfCritical:
-        """For the words of the captions of each training image; `vocabulary[id]` is a word."""
+        """For the words of the captions of each training image; `vocabulary[class]` is a word."""
         texts = [[_joined(words) for words in own] for own in references]
         return cls(CiderReward.of(texts), vocabulary, samples, longest)
 
     def loss(
-        self, model: RecurrentCaptioner, images: SeenImages, places: Sequence[int], chances: Tensor
+        self, model: RecurrentCaptioner, images: ImageInputs, places: Sequence[int], chances: Tensor
     ) -> Tensor:
         """Minus the advantage times the log-probability of each sampled word, averaged over words.
 
@@ -60,7 +69,7 @@ class SelfCritical:
         training = model.training
         model.eval()
         try:
-            seen = model.see(images)
+            seen = model.encode_images(images)
             captions, advantages = self.advantages(model, seen, places, chances)
             owner = torch.arange(len(places), device=captions.device)
             scores, words, there = model.scores(
@@ -105,4 +114,4 @@ class SelfCritical:
 
 
 def _joined(words: Sequence[str]) -> str:
-    return " ".join([*words, END])
+    return " ".join([*words, ENDED])

@@ -13,6 +13,3 @@ class ShowTell(LSTMCaptioner):
     the first input, dropout 0.5 on inputs and state. Ours: the image's own global vector is used
     where the features have one (of a grid it is the mean of the cells).
     """
-
-    def __init__(self, inputs: int, words: int, width: int = 512, dropout: float = 0.5) -> None:
-        super().__init__(inputs, words, width, dropout)

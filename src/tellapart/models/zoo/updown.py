@@ -5,12 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tellapart.models.zoo.captioner import (
-    RecurrentCaptioner,
-    RegionAttention,
-    SeenImages,
-    Tensors,
-)
+from tellapart.image_features.store import FeatureSpace
+from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner, RegionAttention
+from tellapart.models.zoo.decoding import Tensors
+from tellapart.models.zoo.system import Codes, ImageInputs
+from tellapart.text.vocabulary import Vocabulary
 
 
 class UpDown(RecurrentCaptioner):
@@ -24,22 +23,23 @@ class UpDown(RecurrentCaptioner):
     """
 
     def __init__(
-        self, inputs: int, words: int, width: int = 512, attention: int = 512, dropout: float = 0.5
+        self, config: CaptionerConfig, vocabulary: Vocabulary, space: FeatureSpace
     ) -> None:
-        super().__init__(dropout)
-        self.regions = nn.Linear(inputs, width)
-        self.whole = nn.Linear(inputs, width)
-        self.words = nn.Embedding(words, width)
-        self.attention = RegionAttention(width, width, attention)
+        super().__init__(config, vocabulary, space)
+        width = config.width
+        self.regions = nn.Linear(space.region_width, width)
+        self.whole = nn.Linear(space.whole_width, width)
+        self.words = nn.Embedding(self.classes, width)
+        self.attention = RegionAttention(width, width, config.attention)
         self.looks = nn.LSTMCell(3 * width, width)
         self.says = nn.LSTMCell(2 * width, width)
-        self.out = nn.Linear(width, words)
+        self.out = nn.Linear(width, self.classes)
 
-    def see(self, images: SeenImages) -> Tensors:
+    def encode_images(self, images: ImageInputs) -> Codes:
         """Regions, what they bring to the weights, which there are, and the whole image."""
         regions = self.dropout(torch.relu(self.regions(images.regions)))
         whole = self.dropout(torch.relu(self.whole(images.whole)))
-        return regions, self.attention.keys(regions), images.there, whole
+        return regions, self.attention.keys(regions), images.mask(), whole
 
     def begin(self, seen: Tensors) -> Tensors:
         """State and cell of both LSTMs, all zero."""
