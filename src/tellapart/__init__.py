@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
     from tellapart.verbs.export import export
+    from tellapart.verbs.features import FeatureOptions, features
     from tellapart.verbs.get import get
     from tellapart.verbs.import_ import import_scores
     from tellapart.verbs.list_ import list_all
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
     from tellapart.verbs.world import world
 
@@ -82,6 +84,7 @@ _WHERE = {
     "Crowd": "study.effort",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
+    "FeatureOptions": "verbs.features",
     "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
@@ -97,6 +100,7 @@ _WHERE = {
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "TrainOptions": "verbs.train",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "captions": "verbs.captions",
@@ -108,6 +112,7 @@ _WHERE = {
     "evaluate": "verbs.evaluate",
     "export": "verbs.export",
     "export_study": "verbs.study.export",
+    "features": "verbs.features",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -130,6 +135,7 @@ _WHERE = {
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
+    "train": "verbs.train",
     "validate": "verbs.validate",
     "world": "verbs.world",
 }
@@ -147,6 +153,7 @@ __all__ = [
     "Crowd",
     "Estimate",
     "EvaluateOptions",
+    "FeatureOptions",
     "FoilOptions",
     "GetOptions",
     "Image",
@@ -162,6 +169,7 @@ __all__ = [
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
+    "TrainOptions",
     "__version__",
     "audit",
     "build",
@@ -174,6 +182,7 @@ __all__ = [
     "evaluate",
     "export",
     "export_study",
+    "features",
     "get",
     "guessable",
     "import_scores",
@@ -196,6 +205,7 @@ __all__ = [
     "study_people",
     "study_status",
     "subset",
+    "train",
     "validate",
     "world",
 ]

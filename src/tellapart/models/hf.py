@@ -31,8 +31,8 @@ from tellapart.models.checkpoint import (
 from tellapart.models.language import CausalModel, TextClassifier
 from tellapart.models.model import NO_ROWS, AnyFloats, ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import unit_rows
 from tellapart.pictures import Picture
+from tellapart.torch_tools import unit_rows
 from tellapart.types import Floats32
 
 if TYPE_CHECKING:
