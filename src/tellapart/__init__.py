@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
+    from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
     from tellapart.verbs.demo import demo
@@ -101,8 +102,10 @@ _WHERE = {
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "TrainOptions": "verbs.train",
+    "WriteCaptionsOptions": "verbs.caption",
     "audit": "verbs.audit",
     "build": "verbs.build",
+    "caption": "verbs.caption",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",
@@ -170,9 +173,11 @@ __all__ = [
     "SubsetOptions",
     "TellapartError",
     "TrainOptions",
+    "WriteCaptionsOptions",
     "__version__",
     "audit",
     "build",
+    "caption",
     "captions",
     "change_person",
     "compare",
