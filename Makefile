@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Tests start hundreds of processes; each would compile the package anew where this is set.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo test check format bench soak figures storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
