@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
-    from tellapart.verbs.study.serve import serve_study
+    from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
@@ -98,6 +98,7 @@ _WHERE = {
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
     "Scores": "measures.scores",
+    "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
@@ -169,6 +170,7 @@ __all__ = [
     "RetrievalOptions",
     "Run",
     "Scores",
+    "ServeStudyOptions",
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
