@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.table import table
     from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
     from tellapart.verbs.world import world
@@ -139,6 +140,7 @@ _WHERE = {
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
+    "table": "verbs.table",
     "train": "verbs.train",
     "validate": "verbs.validate",
     "world": "verbs.world",
@@ -212,6 +214,7 @@ __all__ = [
     "study_people",
     "study_status",
     "subset",
+    "table",
     "train",
     "validate",
     "world",
