@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.negatives import NegativesOptions
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
+    from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
@@ -80,6 +81,7 @@ _WHERE = {
     "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
+    "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
     "Estimate": "measures.scores",
@@ -113,6 +115,7 @@ _WHERE = {
     "export": "verbs.export",
     "export_study": "verbs.study.export",
     "features": "verbs.features",
+    "gather_corpus": "verbs.corpus",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -149,6 +152,7 @@ __all__ = [
     "CaptionOptions",
     "Comparison",
     "Corpus",
+    "CorpusOptions",
     "CreateStudyOptions",
     "Crowd",
     "Estimate",
@@ -183,6 +187,7 @@ __all__ = [
     "export",
     "export_study",
     "features",
+    "gather_corpus",
     "get",
     "guessable",
     "import_scores",
