@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
+    from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
@@ -82,6 +83,7 @@ _WHERE = {
     "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
+    "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
     "Estimate": "measures.scores",
@@ -118,6 +120,7 @@ _WHERE = {
     "export": "verbs.export",
     "export_study": "verbs.study.export",
     "features": "verbs.features",
+    "gather_corpus": "verbs.corpus",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -155,6 +158,7 @@ __all__ = [
     "CaptionOptions",
     "Comparison",
     "Corpus",
+    "CorpusOptions",
     "CreateStudyOptions",
     "Crowd",
     "Estimate",
@@ -192,6 +196,7 @@ __all__ = [
     "export",
     "export_study",
     "features",
+    "gather_corpus",
     "get",
     "guessable",
     "import_scores",

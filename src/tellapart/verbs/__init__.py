@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 VERBS = {
     "demo": "Draw a world, build four benchmarks, run the built-in models, write a report.",
     "world": "Draw a corpus: pictures of a storybook world with five captions each.",
+    "corpus": "Put corpora together, or keep a part of one.",
     "get": "Get a published benchmark from its authors' files.",
     "build": "Build a benchmark from a corpus.",
     "refine": "Keep the part of a benchmark that cannot be guessed from the text alone.",
