@@ -7,11 +7,13 @@ and reads no caption (`picture_attack.py`). Both are the same attackers on other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from tellapart import seeds
 from tellapart.attack.choices import Choices, caption_choices
@@ -218,18 +220,25 @@ class Attackers:
             total: Floats = np.sum(by_part, axis=0)
             return total
 
-        scores = {LOGIT: by_logit()}
-        progress("attack", 1, 3)
-        if self.trees and trees_installed():
+        def by_trees() -> Floats:
             by_part = [tree_scores(own, choices, fold, self.seed, only) for own, only in parts]
-            scores[TREES] = np.sum(by_part, axis=0)
-        progress("attack", 2, 3)
+            total: Floats = np.sum(by_part, axis=0)
+            return total
+
         own_words = [WORDS] if features[0].words.shape[1] else []
-        alone = {
-            family: float(choices.share_right(by_logit(frozenset({family}))).mean())
-            for family in FAMILIES
-            if family in {*features[0].families, *own_words}
-        }
+        families = [one for one in FAMILIES if one in {*features[0].families, *own_words}]
+        # The limit is set around both threads: each sets it again, and must find it so.
+        with threadpool_limits(limits=1), ThreadPoolExecutor(1) as beside:
+            trees = beside.submit(by_trees) if self.trees and trees_installed() else None
+            scores = {LOGIT: by_logit()}
+            progress("attack", 1, 3)
+            alone = {
+                family: float(choices.share_right(by_logit(frozenset({family}))).mean())
+                for family in families
+            }
+            progress("attack", 2, 3)
+            if trees is not None:
+                scores[TREES] = trees.result()
         progress("attack", 3, 3)
         shares = {name: choices.share_right(one) for name, one in scores.items()}
         best = max(shares, key=lambda name: shares[name].mean())
