@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
     from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.participants import allow_participants
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
@@ -98,6 +99,7 @@ _WHERE = {
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "allow_participants": "verbs.study.participants",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "captions": "verbs.captions",
@@ -165,6 +167,7 @@ __all__ = [
     "SubsetOptions",
     "TellapartError",
     "__version__",
+    "allow_participants",
     "audit",
     "build",
     "captions",
