@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
     from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.participants import allow_participants
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
@@ -107,6 +108,7 @@ _WHERE = {
     "TellapartError": "errors",
     "TrainOptions": "verbs.train",
     "WriteCaptionsOptions": "verbs.caption",
+    "allow_participants": "verbs.study.participants",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "caption": "verbs.caption",
@@ -183,6 +185,7 @@ __all__ = [
     "TrainOptions",
     "WriteCaptionsOptions",
     "__version__",
+    "allow_participants",
     "audit",
     "build",
     "caption",

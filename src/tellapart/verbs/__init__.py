@@ -83,6 +83,7 @@ STUDY = {
     "invite": "Make personal links; each is shown once, so keep what is printed.",
     "people": "List people: how much they judged, how fast, and how well.",
     "person": "Count someone's judgements no more, take that back, end their link, or delete all.",
+    "participants": "Let in only those people of Prolific whom a file lists.",
     "owner": "Show the link to the owner's page, or make a new one in its place.",
     "export": "Write judgements, agreement, human figures, the human run and the verified "
     "benchmark.",
