@@ -59,6 +59,8 @@ def test_what_is_far_or_guessable_or_missing_comes_with_what_to_do(benchmarks, t
     )
     fair = lines(bench, text_alone={**alone, "low": 19})
     assert "hardly guessable" in fair and "--options" not in fair
+    said = lines(benchmarks["bison"])
+    assert "not guessable from the text alone: one caption" in said and "not measured" not in said
     assert "verified: by nobody" in fair and "study create" in fair
     moved = replace(bench, root=tmp_path)
     assert f"{len(bench.images)} of {len(bench.images)} are not there" in lines(moved)

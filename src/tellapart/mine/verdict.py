@@ -131,6 +131,9 @@ def _near_lines(near: Mapping[str, Any]) -> Iterator[str]:
 def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
     """What text alone gives away, in percent, where somebody has measured it."""
     card = benchmark.card
+    if all(captions == 1 for _, captions in benchmark.items.shapes):
+        yield "not guessable from the text alone: one caption stands with all images of an item"
+        return
     known = getattr(card, "text_alone", None) or card.made.get("text_alone")
     if not known:
         yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
