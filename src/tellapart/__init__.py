@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
+    from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
     from tellapart.verbs.demo import demo
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
-    from tellapart.verbs.study.serve import serve_study
+    from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
@@ -97,12 +98,15 @@ _WHERE = {
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
     "Scores": "measures.scores",
+    "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "TrainOptions": "verbs.train",
+    "WriteCaptionsOptions": "verbs.caption",
     "audit": "verbs.audit",
     "build": "verbs.build",
+    "caption": "verbs.caption",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",
@@ -166,13 +170,16 @@ __all__ = [
     "RetrievalOptions",
     "Run",
     "Scores",
+    "ServeStudyOptions",
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
     "TrainOptions",
+    "WriteCaptionsOptions",
     "__version__",
     "audit",
     "build",
+    "caption",
     "captions",
     "change_person",
     "compare",

@@ -18,6 +18,7 @@ from tellapart.errors import BadInput, need
 from tellapart.files import read_json, write_json
 from tellapart.image_features.source import FeatureSource
 from tellapart.image_features.store import FeatureSpace, FeatureStore, load_store
+from tellapart.models.caption_writer import Decoding
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture
@@ -181,6 +182,21 @@ class TrainedScorer(_Trained):
         return match_blocks(self.system, images, words, progress)
 
 
+class TrainedCaptioner(TrainedScorer):
+    """A trained system that also writes."""
+
+    def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
+        """One caption a picture; what is drawn for one depends on its id and the seed alone."""
+        import torch
+
+        if not pictures:
+            return []
+        rows = [seeds.rng(how.seed, "caption", one.id).random(how.longest) for one in pictures]
+        chances = torch.as_tensor(np.stack(rows), device=self.device)
+        written = self.system.write(self._images(pictures), how, chances)
+        return [self.system.vocabulary.decode(row) for row in written.tolist()]
+
+
 def trained(
     folder: str, *, features: str = "", device: str = "auto"
 ) -> TrainedEncoder | TrainedScorer:
@@ -199,7 +215,9 @@ def trained(
     source = FeatureSource(card.space, tuple(one for one in stores if one is not None))
     options = {"features": features, "device": device}
     name = canonical("trained", options, folder)
-    kind = TrainedEncoder if system.dual else TrainedScorer
+    kind: type[TrainedEncoder | TrainedScorer] = TrainedEncoder if system.dual else TrainedScorer
+    if hasattr(system, "write"):
+        kind = TrainedCaptioner
     return kind(place, name, system, source, device_of(device))
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import torch
 
 OPTIMISERS = ("adam", "adamw", "adagrad", "rmsprop", "sgd")
+TASK = "task"
+"""The key of a recipe that names another task than the system's own."""
 SCHEDULES = ("constant", "step", "exponential", "cosine")
 
 
@@ -132,7 +134,8 @@ def recipe_of(name: str, chosen: str, defaults: Recipe, changes: Sequence[str] =
         recipes = _recipes(name)
         if chosen not in recipes:
             raise UnknownName(f"recipe of {name}", chosen, [*recipes, "default"])
-        recipe = _changed(recipe, recipes[chosen], f"recipe {chosen} of {name}")
+        own = {key: value for key, value in recipes[chosen].items() if key != TASK}
+        recipe = _changed(recipe, own, f"recipe {chosen} of {name}")
     given: dict[str, str] = {}
     for change in changes:
         key, equals, value = change.partition("=")
@@ -142,6 +145,11 @@ def recipe_of(name: str, chosen: str, defaults: Recipe, changes: Sequence[str] =
     recipe = _changed(recipe, given, "--set")
     recipe.training.check()
     return recipe
+
+
+def task_of(name: str, chosen: str) -> str:
+    """The task that a recipe of a system names, or none."""
+    return str(_recipes(name).get(chosen, {}).get(TASK, ""))
 
 
 def _recipes(name: str) -> dict[str, dict[str, Any]]:

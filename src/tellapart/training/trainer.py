@@ -28,7 +28,7 @@ from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
 from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.loop import TrainingJob, fit
-from tellapart.training.settings import Recipe, TrainingSettings, recipe_of
+from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
 from tellapart.types import Progress, silent
 
 
@@ -79,9 +79,10 @@ def train_system(
 ) -> TrainedSystem:
     """Train and write a folder; a training that was stopped goes on where it was."""
     kind = system_class(order.system)
-    task_name = order.task or kind.task
+    task_name = order.task or task_of(order.system, order.recipe) or kind.task
     task_kind = registry.tasks.get(task_name)
-    defaults = Recipe(kind.Config(), task_kind.Settings(), TrainingSettings())
+    begun = read_card(order.start).settings if order.start else {}
+    defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
     recipe = recipe_of(order.system, order.recipe, defaults, order.changes)
     job = seeds.digest(
         "train", order.system, task_name, recipe.to_json(), order.seed, _content(data),

@@ -33,3 +33,16 @@ CONVNET_BOW = SystemEntry(
     "Mean of word vectors and mean of regions, an MLP each, cosine.",
     f"{_HERE}.convnet_bow:ConvNetBow",
 )
+SHOW_TELL = SystemEntry(
+    "Captioner: an LSTM that is shown the whole image once.", f"{_HERE}.show_tell:ShowTell"
+)
+SHOW_ATT_TELL = SystemEntry(
+    "Captioner: an LSTM that attends to regions.", f"{_HERE}.show_att_tell:ShowAttTell"
+)
+UPDOWN = SystemEntry(
+    "Captioner: one LSTM looks at regions, another writes.", f"{_HERE}.updown:UpDown"
+)
+NEURALTALK = SystemEntry(
+    "Captioner: the small LSTM that mined FOIL's hardest foils.",
+    f"{_HERE}.neural_talk:NeuralTalk",
+)

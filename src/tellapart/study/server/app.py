@@ -11,15 +11,17 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import re
 import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Annotated
+from math import ceil
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -36,6 +38,7 @@ from tellapart.study.judgements import Conflict, NotThere
 from tellapart.study.server import annotators, owners
 from tellapart.study.server.annotators import Session
 from tellapart.study.server.calls import Here, Server
+from tellapart.study.server.connections import ConnectionLimits, watched
 from tellapart.study.server.guard import Guard, RateLimits
 from tellapart.study.server.pictures import Pictures
 from tellapart.study.sessions import NotAllowed, seat_of
@@ -63,13 +66,18 @@ AT_ONCE = 2000
 """Requests at a time; beyond them the answer is to come back later."""
 PATIENCE = 30.0
 """Seconds that a server may take to start."""
+HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,60}")
 LOCAL = ("127.0.0.1", "localhost", "::1")
 LOG = logging.getLogger("tellapart.study")
 router = APIRouter()
 
 
-def make_app(study: OpenStudy, url: str) -> FastAPI:
-    """The application for one open study, at the address that people know."""
+def make_app(study: OpenStudy, url: str, proxy: str = "") -> FastAPI:
+    """The application for one open study, at the address that people know.
+
+    `proxy` names the header in which a proxy says where a request comes from; without it no header
+    is believed.
+    """
     server = Server(study, Pictures(study), RateLimits(), url.rstrip("/"))
 
     @asynccontextmanager
@@ -89,7 +97,7 @@ def make_app(study: OpenStudy, url: str) -> FastAPI:
     for routes in (annotators.router, owners.router, router):
         app.include_router(routes)
     app.mount("/static", StaticFiles(packages=[("tellapart.study.server", "static")]))
-    app.add_middleware(Guard, url=server.url, limits=server.limits)
+    app.add_middleware(Guard, url=server.url, limits=server.limits, proxy=proxy)
     return app
 
 
@@ -186,11 +194,15 @@ async def _not_valid(_request: Request, error: Exception) -> JSONResponse:
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where the server listens, and the address that people know it by."""
+    """Where the server listens, and the address that people know it by.
+
+    `behind_proxy` is the header in which a proxy in front says where a request comes from.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8000
     public_url: str = ""
+    behind_proxy: str = ""
 
     @property
     def url(self) -> str:
@@ -209,10 +221,11 @@ def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = la
     Requests are not logged: their addresses belong to people.
     """
     listening = _listen(where)
-    config = uvicorn.Config(
-        make_app(study, where.url), access_log=False, log_level="warning", server_header=False,
-        timeout_keep_alive=30, limit_concurrency=AT_ONCE, h11_max_incomplete_event_size=16_384,
-    )  # fmt: skip
+    limits = ConnectionLimits()
+    if where.behind_proxy:  # all connections are the proxy's
+        limits = replace(limits, of_address=limits.of_server)
+    app = make_app(study, where.url, where.behind_proxy)
+    config = server_config(app, limits, log_level="warning")
     try:
         ready()
         uvicorn.Server(config).run(sockets=[listening])
@@ -222,9 +235,28 @@ def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = la
         listening.close()
 
 
+def server_config(
+    app: FastAPI,
+    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
+    **more: Any,
+) -> uvicorn.Config:
+    """How the server runs: nobody is believed where they come from, and nobody takes for ever."""
+    limits = limits.on_this_machine()
+    return uvicorn.Config(
+        app, http=watched(limits), ws="none", proxy_headers=False, access_log=False,
+        server_header=False, timeout_keep_alive=ceil(limits.idle), limit_concurrency=AT_ONCE,
+        h11_max_incomplete_event_size=16_384, backlog=WAITING, **more,
+    )  # fmt: skip
+
+
 def _listen(where: ServerAddress) -> socket.socket:
     if urlsplit(where.url).scheme not in ("http", "https"):
         raise BadInput(f"--public-url {where.url}", allowed="http://... or https://...")
+    if where.behind_proxy and not HEADER_NAME.fullmatch(where.behind_proxy):
+        raise BadInput(
+            f"--behind-proxy {where.behind_proxy}",
+            allowed="the name of a header, such as X-Forwarded-For",
+        )
     try:
         return socket.create_server(
             (where.host, where.port),
@@ -243,8 +275,7 @@ def served(study: OpenStudy) -> Iterator[str]:
     """Serve a study on this machine while the block lasts; gives the address."""
     listening = _listen(ServerAddress(port=0))  # any port that is free
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    config = uvicorn.Config(make_app(study, url), log_level="error", access_log=False)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(make_app(study, url), log_level="error"))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
