@@ -92,9 +92,10 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure of a benchmark: a dot and an interval for each model."""
     measure = results.main.name
     shown = results.shown(measure)
-    named = [*((short(e.label), e) for e in results.entries), ("text-only", results.text_only)]
+    guess = results.guess
+    named = [(short(entry.label), entry) for entry in (*results.entries, guess)]
     rows: list[dict[str, Any]] = [
-        {"label": label, "blind": entry is results.text_only, **_numbers(one)}
+        {"label": label, "blind": entry is guess, **_numbers(one)}
         for label, entry in named
         if (one := entry.estimate(measure)) is not None and one.n
     ]
@@ -121,13 +122,13 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
 
 
 def kinds_chart(results: BenchmarkResults) -> Chart | None:
-    """The main measure by kind, for the best models and the text-only one."""
+    """The main measure by kind, for the best models and the strongest guess without looking."""
     measure = results.main.name
     shown = results.shown(measure)
     if len(results.kinds) < 2:
         return None
     best = best_entries(results, MAX_SERIES - 1)
-    named = [(short(entry.label), entry) for entry in best] + [("text-only", results.text_only)]
+    named = [(short(entry.label), entry) for entry in (*best, results.guess)]
     rows: list[dict[str, Any]] = []
     for place, (label, entry) in enumerate(named):
         offset = (place - (len(named) - 1) / 2) * 0.62 / len(named) + 0.1
