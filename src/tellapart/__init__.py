@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.analyses.by import ByOptions
+    from tellapart.analyses.regression import RegressionOptions
     from tellapart.audits.guesses import guessable
     from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
+    from tellapart.verbs.analyse import analyse
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
@@ -81,6 +84,7 @@ _WHERE = {
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "verbs.build",
+    "ByOptions": "analyses.by",
     "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
@@ -98,6 +102,7 @@ _WHERE = {
     "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",
+    "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
@@ -109,6 +114,7 @@ _WHERE = {
     "TrainOptions": "verbs.train",
     "WriteCaptionsOptions": "verbs.caption",
     "allow_participants": "verbs.study.participants",
+    "analyse": "verbs.analyse",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "caption": "verbs.caption",
@@ -157,6 +163,7 @@ __all__ = [
     "BisonOptions",
     "BivlcOptions",
     "BuildOptions",
+    "ByOptions",
     "CaptionOptions",
     "Comparison",
     "Corpus",
@@ -174,6 +181,7 @@ __all__ = [
     "NegativesOptions",
     "ReadOptions",
     "RefineOptions",
+    "RegressionOptions",
     "ReportOptions",
     "RetrievalOptions",
     "Run",
@@ -186,6 +194,7 @@ __all__ = [
     "WriteCaptionsOptions",
     "__version__",
     "allow_participants",
+    "analyse",
     "audit",
     "build",
     "caption",

@@ -53,6 +53,8 @@ VERBS = {
     "evaluate": "Run models on benchmarks.",
     "import": "Make a run from answers that were computed elsewhere.",
     "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
+    "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
+    "interval.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
@@ -74,6 +76,11 @@ BUILDERS = {
     "negatives": "A caption beside one that differs by a detail and is false: seven kinds of hard "
     "negative.",
     "bivlc": "Two images and two captions that differ by a detail, asked both ways.",
+}
+
+ANALYSES = {
+    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models part.",
+    "regression": "Which facts make an answer right: a logistic regression with random effects.",
 }
 
 STUDY = {
