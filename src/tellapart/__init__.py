@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
     from tellapart.verbs.validate import validate
+    from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -97,6 +98,7 @@ _WHERE = {
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "ViewOptions": "verbs.view",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "captions": "verbs.captions",
@@ -131,6 +133,7 @@ _WHERE = {
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
     "validate": "verbs.validate",
+    "view": "verbs.view",
     "world": "verbs.world",
 }
 
@@ -162,6 +165,7 @@ __all__ = [
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
+    "ViewOptions",
     "__version__",
     "audit",
     "build",
@@ -197,6 +201,7 @@ __all__ = [
     "study_status",
     "subset",
     "validate",
+    "view",
     "world",
 ]
 

@@ -52,6 +52,7 @@ VERBS = {
     "evaluate": "Run models on benchmarks.",
     "import": "Make a run from answers that were computed elsewhere.",
     "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
+    "view": "See what models got wrong: items with their pictures and answers, in the browser.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",

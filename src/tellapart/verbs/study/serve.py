@@ -54,7 +54,8 @@ def serve_study(
     """
     with opened(folder, database) as study:
         from tellapart.files import write_text
-        from tellapart.study.server.app import ServerAddress, serve
+        from tellapart.study.server.app import serve
+        from tellapart.web.host import ServerAddress
 
         where = ServerAddress(host, port, public_url)
         owner = f"{where.url}/owner#{study.keys.owner}"
