@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.options import Help
 from tellapart.types import Progress, silent
@@ -15,17 +15,26 @@ from tellapart.verbs import Verb
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.score.run import Run
+    from tellapart.views.sheet import Sheet
+    from tellapart.views.viewer import Viewer
+
+ASKED: dict[Any, str] = {(2, 1): "which-image", (2, 2): "choose-both-ways", 1: "choose-caption"}
+"""What people are asked in a study that a view makes, by pictures and captions, or pictures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """Where the view is to be found, and what it begins with."""
+    """Where the view is to be found, what it begins with, and where things are written."""
 
     at: Annotated[str, Help("Begin with this: what stands behind the # of a view's address.")] = ""
     on: Annotated[Path | None, Help("The runs' benchmark, if it has moved.")] = None
     images: Annotated[Path | None, Help("Folder that holds the pictures, if they have moved.")] = (
         None
     )
+    marks: Annotated[
+        Path | None, Help("File that keeps stars and notes (default: beside the first path).")
+    ] = None
+    out: Annotated[Path, Help("Folder in which subsets and studies are made.")] = Path()
     host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
     port: Annotated[int, Help("Port to listen at; 0 for any that is free.")] = 0
     browse: Annotated[bool, Help("Open the browser.", flag="--open")] = True
@@ -35,7 +44,6 @@ class ViewOptions:
 class ServedView:
     """A view that can be looked at: the address to open, and what could not be read."""
 
-    url: str
     address: str
     problems: tuple[str, ...]
     unencrypted: bool = False
@@ -71,24 +79,17 @@ def view(
     In Python: `ready` is called as soon as the view can be opened.
     """
     from tellapart.views.app import make_app
-    from tellapart.views.library import Loader
-    from tellapart.views.viewer import Viewer
     from tellapart.web.host import ServerAddress, listen, serve_app
 
-    given = [paths] if isinstance(paths, (str, Path)) or not isinstance(paths, Sequence) else paths
-    viewer = Viewer(Loader(list(given), options.on, options.images, progress))
-    viewer.warm()
+    viewer = make_viewer(paths, options, progress)
     listening = listen(ServerAddress(options.host, options.port))
     where = ServerAddress(options.host, listening.getsockname()[1])
-    behind = f"&{options.at.lstrip('#')}" if options.at else ""
-    served = ServedView(
-        where.url, f"{where.url}/#key={viewer.key}{behind}", tuple(viewer.library.problems),
-        where.open_to_others,
-    )  # fmt: skip
+    address = address_of(where.url, viewer.key, options.at)
+    served = ServedView(address, tuple(viewer.library.problems), where.open_to_others)
 
     def listens() -> None:
         ready(served)
-        sys.stdout.flush()
+        sys.stdout.flush()  # who waits for the address must not wait for a full buffer
         if options.browse:
             import webbrowser
 
@@ -96,6 +97,58 @@ def view(
 
     serve_app(make_app(viewer, where.url), listening, listens)
     return served
+
+
+def address_of(url: str, key: str, at: str) -> str:
+    """The address to open: the secret stands behind the #, which browsers send to nobody."""
+    behind = f"&{at.lstrip('#')}" if at else ""
+    return f"{url}/#key={key}{behind}"
+
+
+def make_viewer(paths: Any, options: ViewOptions, progress: Progress = silent) -> Viewer:
+    """Read what is there, and put together what the page works with."""
+    from tellapart.views.library import Loader
+    from tellapart.views.marks import NAME, Marks
+    from tellapart.views.viewer import Doings, Viewer
+
+    single = isinstance(paths, (str, Path)) or not isinstance(paths, Sequence)
+    given = [paths] if single else list(paths)
+    folders = [Path(one) for one in given if isinstance(one, (str, Path))]
+    beside = next((one for one in folders if one.is_dir()), Path())
+    marks = Marks.read(options.marks or beside / NAME)
+    doings = Doings({"subset": make_subset, "study": make_study}, options.out)
+    viewer = Viewer(Loader(given, options.on, options.images, progress), marks, doings)
+    viewer.check()
+    return viewer
+
+
+def make_subset(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
+    """A benchmark of some items."""
+    from tellapart.verbs.subset import SubsetOptions, subset
+
+    made = subset(sheet.benchmark, out, SubsetOptions(ids=ids), name=out.name)
+    return f"{made}  ->  {out}"
+
+
+def make_study(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
+    """A study of some items, with the question that fits their grids."""
+    from dataclasses import replace
+
+    import polars as pl
+
+    from tellapart.benchmark.benchmark import make_benchmark
+    from tellapart.verbs.study.create import CreateStudyOptions, create_study
+
+    whole = sheet.benchmark
+    items = whole.items.where(pl.col("id").is_in(list(ids)))
+    part = make_benchmark(replace(whole.card, name=out.name), whole.root, items, whole.images)
+    shape = next(iter(part.items.shapes))
+    foils = part.items.frame["slot"].struct.field("caption").is_not_null().any()
+    ask = (
+        "foil" if foils else ASKED.get(shape, "choose-caption" if shape[0] == 1 else "choose-image")
+    )
+    made = create_study(part, out, CreateStudyOptions(ask=ask, name=out.name))
+    return f"{made}; serve it with: tellapart study serve {out}"
 
 
 VERB = Verb(view, example="tellapart view runs", notes=ServedView.notes)

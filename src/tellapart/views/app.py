@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any
@@ -18,7 +19,11 @@ from starlette.types import ASGIApp, Scope
 
 from tellapart.errors import BadImage, TellapartError, UnknownName
 from tellapart.views import query as queries
-from tellapart.views.cards import cards_of, whole_item
+from tellapart.views.cards import Address, cards_of, item_rows, whole_item
+from tellapart.views.figure import figure_zip
+from tellapart.views.marks import LONGEST
+from tellapart.views.sheet import Sheet
+from tellapart.views.summary import paired, summary
 from tellapart.views.viewer import LARGE, LIST, Viewer
 from tellapart.web.gate import Gate, Refused
 from tellapart.web.host import Body, add_shared, json_response
@@ -116,15 +121,18 @@ def join(request: Request, here: Here, body: KeyBody) -> Response:
 
 @router.get("/api/view")
 def view(here: Here) -> Response:
-    """What there is: benchmarks, runs, problems."""
+    """What there is: benchmarks, runs, problems, what can be made."""
     library = here.library
     return json_response(
         {
+            "version": here.version,
             "sheets": [sheet.card_json() for sheet in library.sheets],
             "problems": library.problems,
             "sorts": queries.SORTS,
             "places": queries.PLACES,
-            "bundle": False,
+            "make": list(here.doings.make),
+            "out": str(here.doings.out.resolve()),
+            "marks": {sheet.label: here.marks.of(sheet.benchmark.name) for sheet in library.sheets},
         }
     )
 
@@ -150,9 +158,7 @@ def items(
 ) -> Response:
     """Some cards of a query, and how many there are."""
     sheet, rows = here.sheet(asked.sheet), here.rows(asked)
-    number = here.library.sheets.index(sheet)
-    some = rows[offset : offset + limit]
-    cards = cards_of(sheet, some, lambda place: f"pictures/{number}-{place}-{LIST}")
+    cards = cards_of(sheet, rows[offset : offset + limit], address_of(sheet))
     return json_response({"total": len(rows), "offset": offset, "cards": cards})
 
 
@@ -162,22 +168,100 @@ def item(here: Here, asked: Asked, place: Annotated[int, Path(ge=0, le=10**9)]) 
     sheet = here.sheet(asked.sheet)
     if place >= len(sheet):
         raise UnknownName("item", str(place), [])
-    number = here.library.sheets.index(sheet)
-    return json_response(
-        whole_item(sheet, place, lambda picture: f"pictures/{number}-{picture}-{LIST}")
-    )
+    return json_response(whole_item(sheet, place, address_of(sheet)))
 
 
-@router.get("/pictures/{number}-{place}-{side}")
+@router.get("/api/summary")
+def summarised(
+    here: Here, asked: Asked, by: Annotated[str, Query(max_length=200)] = "kind"
+) -> Response:
+    """What the items of a query come to."""
+    return json_response(summary(here.sheet(asked.sheet), here.rows(asked), by))
+
+
+@router.get("/api/compare")
+def compared(here: Here, asked: Asked) -> Response:
+    """Runs A and B on the items of a query, whatever A and B made of them."""
+    sheet = here.sheet(asked.sheet)
+    either = replace(asked, a_states="", b_states="", sort="order")
+    pair = [queries.column(sheet, label) for label in (asked.a, asked.b)]
+    return json_response(paired(sheet, here.rows(either), *pair))
+
+
+@router.get("/api/items.csv")
+def as_csv(here: Here, asked: Asked) -> Response:
+    """The items of a query as a table, with what every run made of them."""
+    table = item_rows(here.sheet(asked.sheet), here.rows(asked))
+    return _file(table.write_csv().encode(), "text/csv", "items.csv")
+
+
+@router.get("/api/figure.zip")
+def as_figure(here: Here, asked: Asked) -> Response:
+    """The items of a query as a figure: PNG, PDF and LaTeX."""
+    packed = figure_zip(here.sheet(asked.sheet), here.rows(asked))
+    return _file(packed, "application/zip", "figure.zip")
+
+
+class MarkBody(Body):
+    """A star and a note for an item."""
+
+    sheet: str = Field(max_length=500)
+    place: int = Field(ge=0)
+    star: bool
+    note: str = Field("", max_length=LONGEST)
+
+
+@router.post("/api/marks")
+def mark(here: Here, body: MarkBody) -> Response:
+    """Mark an item."""
+    sheet = here.sheet(body.sheet)
+    if body.place >= len(sheet):
+        raise UnknownName("item", str(body.place), [])
+    item_id = sheet.benchmark.items.ids[body.place]
+    return json_response(here.marks.set(sheet.benchmark.name, item_id, body.star, body.note))
+
+
+class MakeBody(Body):
+    """What the new folder is called."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")
+
+
+@router.post("/api/make/{what}")
+def make(
+    here: Here, asked: Asked, what: Annotated[str, Path(max_length=20)], body: MakeBody
+) -> Response:
+    """Make a subset or a study of the items of a query."""
+    return json_response({"said": here.make(what, asked, body.name)})
+
+
+@router.get("/api/live")
+def live(here: Here) -> Response:
+    """Whether anything is new, and what is under way."""
+    version = here.look()
+    return json_response({"version": version, "jobs": here.loader.jobs_json()})
+
+
+@router.get("/pictures/{short}-{place}-{side}.webp")
 def picture(
     here: Here,
-    number: Annotated[int, Path(ge=0, le=10**6)],
+    short: Annotated[str, Path(pattern=r"^[0-9a-f]{12}$")],
     place: Annotated[int, Path(ge=0, le=10**9)],
     side: Annotated[int, Path(ge=LIST, le=LARGE)],
 ) -> Response:
     """A picture of a benchmark that was loaded, small or large."""
-    data = here.picture(number, place, side)
+    data = here.picture(short, place, side)
     return Response(data, media_type="image/webp", headers={"Cache-Control": PICTURES_KEPT})
+
+
+def address_of(sheet: Sheet) -> Address:
+    """Where the pictures of a sheet are to be found."""
+    return lambda place: f"pictures/{sheet.short}-{place}-{LIST}.webp"
+
+
+def _file(data: bytes, kind: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=kind, headers=headers)
 
 
 @cache

@@ -12,11 +12,18 @@ from tellapart.errors import TellapartError
 from tellapart.items import Item
 from tellapart.models.model import ShownQuestion
 from tellapart.questions import Question, questions
-from tellapart.reports.card import ItemCard, ModelRow, Thumbnail, answer_of, letter
-from tellapart.reports.picks import RANKS, reader
+from tellapart.reports.card import (
+    STATE_NAMES,
+    ItemCard,
+    ModelRow,
+    Thumbnail,
+    answer_of,
+    letter,
+)
+from tellapart.reports.picks import RANKS, Reader, reader
 from tellapart.score.run import REPLY_MARK, Run
 from tellapart.types import Ints
-from tellapart.views.sheet import Sheet
+from tellapart.views.sheet import Contestant, Sheet
 
 MOST_NEIGHBOURS = 12
 Address = Callable[[int], str]
@@ -27,7 +34,7 @@ def cards_of(sheet: Sheet, rows: Ints, address: Address) -> list[dict[str, Any]]
     """The cards of some rows, as `card.js` draws them."""
     items = [sheet.item(int(row)) for row in rows]
     ids = frozenset(item.id for item in items)
-    readers = [reader(one.run, ids) for one in sheet.contestants]
+    readers = [_reader(one, sheet, rows, ids) for one in sheet.contestants]
     places = _image_places(sheet, items)
 
     def thumbnail(image: str) -> Thumbnail:
@@ -53,6 +60,14 @@ def cards_of(sheet: Sheet, rows: Ints, address: Address) -> list[dict[str, Any]]
     return cards
 
 
+def _reader(one: Contestant, sheet: Sheet, rows: Ints, ids: frozenset[str]) -> Reader:
+    """What a run answered to some items; one of another version only to those it has in common."""
+    if one.places is not None:
+        common = rows[one.places[rows] >= 0]
+        ids = frozenset(sheet.benchmark.items.ids.gather(common))
+    return reader(one.run, ids)
+
+
 def _image_places(sheet: Sheet, items: list[Item]) -> dict[str, int]:
     images = sheet.benchmark.images
     return {
@@ -62,6 +77,35 @@ def _image_places(sheet: Sheet, items: list[Item]) -> dict[str, int]:
 
 def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(f"{value:.5g}")
+
+
+def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
+    """Some items as a table: what they say, and what every run made of each."""
+    frame = sheet.benchmark.items.frame[rows]
+    wide = max(frame["captions"].list.len().to_list(), default=0)
+    captions = {
+        f"caption {j + 1}": frame["captions"].list.get(j, null_on_oob=True) for j in range(wide)
+    }
+    cells = frame["true_cells"].list.eval(
+        pl.element().list.eval((pl.element() + 1).cast(pl.String)).list.join(":")
+    )
+    names = [STATE_NAMES[state][1] for state in RANKS]
+    outcomes: dict[str, Any] = {}
+    for k, one in enumerate(sheet.contestants):
+        outcomes[one.label] = [names[rank] for rank in sheet.ranks[rows, k].tolist()]
+        if one.run.scores.height:
+            margins = sheet.margins[rows, k].astype(float)
+            outcomes[f"{one.label} margin"] = pl.Series(margins).fill_nan(None)
+    return pl.DataFrame(
+        {
+            "id": frame["id"],
+            "kind": frame["kind"],
+            "images": frame["images"].list.join(" "),
+            **captions,
+            "true (picture:caption)": cells.list.join(" "),
+            **outcomes,
+        }
+    )
 
 
 def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:

@@ -9,6 +9,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.benchmark.homes import found_folder
@@ -16,8 +20,10 @@ from tellapart.benchmark.image_files import pictures_in
 from tellapart.errors import BadInput, TellapartError
 from tellapart.files import read_json
 from tellapart.measures.contestants import is_reference, labels
+from tellapart.score.job import HOME
+from tellapart.score.live import LiveJob, live_jobs
 from tellapart.score.run import Run, load_run
-from tellapart.types import Progress, silent
+from tellapart.types import Ints, Progress, silent
 from tellapart.views.sheet import Contestant, Sheet
 
 RUN, BENCHMARK = "run.json", "benchmark.json"
@@ -57,6 +63,8 @@ class Loader:
     on: Path | str | None = None
     images: Path | None = None
     progress: Progress = silent
+    jobs: list[LiveJob] = field(default_factory=list)
+    _seen: Any = None
     _benchmarks: dict[Path, Benchmark] = field(default_factory=dict)
     _runs: dict[Path, tuple[tuple[int, int], Run]] = field(default_factory=dict)
 
@@ -73,6 +81,9 @@ class Loader:
             except TellapartError as error:
                 library.problems.append(_said(error))
             self.progress("reading", done, total)
+        self.jobs = self._jobs()
+        runs += self._under_way(runs)
+        self._seen = self._stamps(found)
         known = {run.benchmark.sha256 for run in runs}
         for folder in found.benchmarks:
             try:
@@ -106,6 +117,62 @@ class Loader:
                 (runs if name == RUN else benchmarks).append(folder)
         return Found(tuple(dict.fromkeys(runs)), tuple(dict.fromkeys(benchmarks)))
 
+    def changed(self) -> bool:
+        """Whether a run is new, gone or other than it was, or has more answers than before."""
+        self.jobs = self._jobs()
+        return bool(self._stamps(self.find()) != self._seen)
+
+    def _stamps(self, found: Found) -> Any:
+        """What tells one state of the folders from another."""
+        runs = [(folder, _stamp(folder / RUN)) for folder in found.runs]
+        live = [
+            (job.work, file.name, _stamp(file))
+            for job in self.jobs
+            for file in sorted(job.work.glob("**/*"))
+            if file.suffix in (".parquet", ".segment")
+        ]
+        return runs, found.benchmarks, live
+
+    def _jobs(self) -> list[LiveJob]:
+        """What is under way in the folders given, and in those of the runs found there."""
+        given = [Path(one) for one in self.sources if not isinstance(one, (Benchmark, Run))]
+        homes = dict.fromkeys(
+            folder for path in given for folder in (path, path.parent, path.parent.parent)
+        )
+        inside = [work.parent for path in given if path.is_dir() for work in path.glob(f"*/{HOME}")]
+        return [job for folder in dict.fromkeys([*homes, *inside]) for job in live_jobs(folder)]
+
+    def _under_way(self, ready: Sequence[Run]) -> list[Run]:
+        """The runs of jobs as far as they are, unless they are ready."""
+        there = {(run.model, run.benchmark.sha256) for run in ready}
+        found = []
+        for job in self.jobs:
+            for number, task in enumerate(job.tasks):
+                if (task.model, task.benchmark_sha256) in there:
+                    continue
+                try:
+                    benchmark = self._benchmark(task.folder)
+                    run = job.run(number, benchmark)
+                except (TellapartError, OSError, pl.exceptions.PolarsError):
+                    continue  # it ended, or moved on, while we looked
+                if run is not None and benchmark.sha256 == task.benchmark_sha256:
+                    found.append(run)
+        return found
+
+    def jobs_json(self) -> list[dict[str, Any]]:
+        """What is under way, for the page."""
+        return [
+            {
+                "model": job.tasks[0].model if job.tasks else "",
+                "benchmarks": [task.benchmark for task in job.tasks],
+                "phase": job.phase,
+                "done": job.done,
+                "total": job.total,
+                "seconds_left": job.seconds_left,
+            }
+            for job in self.jobs
+        ]
+
     def _benchmark(self, folder: Path) -> Benchmark:
         where = folder.resolve()
         if where not in self._benchmarks:
@@ -117,8 +184,7 @@ class Loader:
         return self._benchmarks[where]
 
     def _run(self, folder: Path) -> Run:
-        status = (folder / RUN).stat()
-        stamp = (status.st_mtime_ns, status.st_size)
+        stamp = _stamp(folder / RUN)
         if folder in self._runs and self._runs[folder][0] == stamp:
             return self._runs[folder][1]
         card = read_json(folder / RUN)
@@ -127,6 +193,15 @@ class Loader:
         run = load_run(folder, self._benchmark(found_folder(Path(place))) if place else None)
         self._runs[folder] = (stamp, run)
         return run
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    """When a file was last changed, and its size; zeros where it is gone."""
+    try:
+        status = file.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def _walk(path: Path) -> Iterator[tuple[Path, str]]:
@@ -157,10 +232,43 @@ def sheets_of(runs: Sequence[Run], benchmarks: Sequence[Benchmark]) -> list[Shee
     every = {run.benchmark.sha256: run.benchmark for run in runs}
     every |= {one.sha256: one for one in benchmarks}
     often = [one.name for one in every.values()]
+    called = {
+        sha256: one.name + (f" ({sha256[:8]})" if often.count(one.name) > 1 else "")
+        for sha256, one in every.items()
+    }
     sheets = []
     for sha256, benchmark in every.items():
-        version = f" ({sha256[:8]})" if often.count(benchmark.name) > 1 else ""
         own = sorted(together.get(sha256, []), key=lambda run: is_reference(run.model))
-        contestants = [Contestant(names[id(run)], run) for run in own]
-        sheets.append(Sheet(benchmark.name + version, benchmark, contestants))
+        contestants = [Contestant(names[id(run)], run, live=run.folder is None) for run in own]
+        versions = [s for s, one in every.items() if one.name == benchmark.name and s != sha256]
+        facts: dict[str, pl.Series] = {}
+        for other in versions:
+            places, fact = in_version(benchmark, every[other])
+            facts[f"in {called[other]}"] = fact
+            contestants += [
+                Contestant(f"{names[id(run)]} @ {other[:8]}", run, places=places)
+                for run in together.get(other, [])
+            ]
+        sheet = Sheet(called[sha256], benchmark, contestants)
+        sheet.more_facts = facts
+        sheets.append(sheet)
     return sheets
+
+
+def in_version(benchmark: Benchmark, other: Benchmark) -> tuple[Ints, pl.Series]:
+    """Where items stand in another version (-1: not the same there), and what became of them."""
+    asked = ["id", "images", "captions", "true_cells"]
+    theirs = other.items.frame.select(
+        "id", pl.struct(asked).hash().alias("theirs"), pl.int_range(pl.len()).alias("place")
+    )
+    joined = benchmark.items.frame.select("id", pl.struct(asked).hash().alias("ours")).join(
+        theirs, on="id", how="left", maintain_order="left"
+    )
+    same = (pl.col("ours") == pl.col("theirs")).fill_null(False)
+    there = pl.col("theirs").is_not_null()
+    fact = pl.when(same).then(pl.lit("the same"))
+    found = joined.select(
+        place=pl.when(same).then("place").otherwise(-1),
+        fact=fact.when(there).then(pl.lit("changed")).otherwise(pl.lit("not there")),
+    )
+    return found["place"].to_numpy().astype(np.int64), found["fact"]

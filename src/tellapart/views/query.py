@@ -7,8 +7,7 @@ outcomes, such as `w` or `rt`), `fact.NAME` (values, one or more), `q` with `in`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -50,7 +49,6 @@ class Query:
     starred: bool = False
     noted: bool = False
     sort: str = "order"
-    extra: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, pairs: list[tuple[str, str]]) -> Query:
@@ -94,7 +92,7 @@ def matching(
     for label, states in ((query.a, query.a_states), (query.b, query.b_states)):
         if states and label:
             wanted = [RANKS.index(State(one)) for one in states]
-            keep &= np.isin(sheet.ranks[:, _column(sheet, label)], wanted)
+            keep &= np.isin(sheet.ranks[:, column(sheet, label)], wanted)
     for name, values in query.facts:
         if name not in sheet.facts:
             raise UnknownName(f"fact of {sheet.label}", name, sheet.facts)
@@ -131,15 +129,16 @@ def ordered(query: Query, sheet: Sheet, rows: Ints) -> Ints:
         wrong = ((ranks != _RIGHT) & (ranks != _UNASKED)).sum(axis=1)
         key = {"wrong": -wrong, "right": -right}.get(query.sort, -np.minimum(right, wrong))
         return rows[np.argsort(key, kind="stable")]
-    margin = sheet.margins[rows, _column(sheet, query.a)]
+    margin = sheet.margins[rows, column(sheet, query.a)]
     if query.sort == "gap":
-        margin = margin - sheet.margins[rows, _column(sheet, query.b)]
+        margin = margin - sheet.margins[rows, column(sheet, query.b)]
     key = {"margin-high": -margin, "close": np.abs(margin)}.get(query.sort, margin)
     return rows[np.argsort(key, kind="stable")]  # NaN, without a margin, comes last
 
 
-def _column(sheet: Sheet, label: str) -> int:
-    place = sheet.place_of(label) if label else 0
+def column(sheet: Sheet, label: str) -> int:
+    """The column of a run; the first one for no name."""
+    place = sheet.place_of(label) if label else (0 if sheet.contestants else None)
     if place is None:
         raise UnknownName(f"run on {sheet.label}", label, sheet.labels)
     return place

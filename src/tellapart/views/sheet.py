@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ from tellapart.types import Floats, Ints
 
 MOST_VALUES = 400
 """A fact with more different values than this is no filter; it can still be searched for."""
+KEPT = 64
+"""Runs whose columns are kept, so that a sheet with one run more is not worked out anew."""
 SHOWN = frozenset({Ask.CAPTION, Ask.IMAGE})
 Margins = npt.NDArray[np.float32]
 WORD = r"[\p{L}\p{N}'’-]+"
@@ -44,11 +46,24 @@ WORD = r"[\p{L}\p{N}'’-]+"
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A run on a sheet; `live` is a run that is still under way."""
+    """A run on a sheet; `live` is a run that is still under way.
+
+    A run of another version of the benchmark has `places`: where each item of this version stands
+    in the other, -1 where it is not the same there.
+    """
 
     label: str
     run: Run
     live: bool = False
+    places: Ints | None = None
+
+    def column(self, values: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
+        """A column of the run's own benchmark in the order of the sheet's items."""
+        if self.places is None:
+            return values
+        found = values[self.places]
+        found[self.places < 0] = absent
+        return found
 
 
 class Sheet:
@@ -91,11 +106,11 @@ class Sheet:
     @cached_property
     def ranks(self) -> Ranks:
         """How items came out, shape (items, runs), as places in `RANKS`."""
-        unasked = np.uint8(RANKS.index(State.UNASKED))
+        unasked = RANKS.index(State.UNASKED)
         table = np.full((len(self), len(self.contestants)), unasked, np.uint8)
         for k, one in enumerate(self.contestants):
             if self.judge is not None:
-                table[:, k] = verdict_ranks(one.run, self.judge)
+                table[:, k] = one.column(_ranks(one.run, self.judge), unasked)
         return table
 
     @cached_property
@@ -104,10 +119,9 @@ class Sheet:
         shape = (len(self), len(self.contestants))
         value, units = np.zeros(shape), np.zeros(shape)
         for k, one in enumerate(self.contestants):
-            if self.judge is not None and was_asked(one.run, self.judge.asks):
-                found = self.judge.outcomes(one.run, "wrong")
-                value[:, k] = np.bincount(found.item, found.value, len(self))
-                units[:, k] = np.bincount(found.item, minlength=len(self))
+            if self.judge is not None:
+                own_value, own_units = _worth(one.run, self.judge)
+                value[:, k], units[:, k] = one.column(own_value, 0), one.column(own_units, 0)
         return value, units
 
     @cached_property
@@ -117,7 +131,7 @@ class Sheet:
         asks = self.judge.asks if self.judge is not None else SHOWN
         for k, one in enumerate(self.contestants):
             if one.run.card.kind == "scorer" and one.run.scores.height:
-                table[:, k] = _margins(one.run, asks)
+                table[:, k] = one.column(_margins(one.run, asks), np.nan)
         return table
 
     @cached_property
@@ -181,6 +195,11 @@ class Sheet:
         padded = pl.concat_str(pl.lit(" "), pl.col("word").fill_null(""), pl.lit(" "))
         return every.select(padded).to_series()
 
+    @property
+    def short(self) -> str:
+        """The start of the benchmark's hash, which addresses of its pictures have."""
+        return self.benchmark.sha256[:12]
+
     def item(self, place: int) -> Item:
         """The item of a row."""
         return self.benchmark.items[place]
@@ -194,6 +213,7 @@ class Sheet:
             "version": card.version,
             "verified": card.verified,
             "sha256": self.benchmark.sha256,
+            "name": self.benchmark.name,
             "items": len(self),
             "images": len(self.benchmark.images),
             "shapes": sorted(self.benchmark.items.shapes),
@@ -234,6 +254,23 @@ def _breakdown(name: str, column: pl.Series) -> Breakdown:
     return Breakdown(name, tuple(names), code.astype(np.int64))
 
 
+@lru_cache(maxsize=KEPT)
+def _ranks(run: Run, judge: Measure) -> Ranks:
+    return verdict_ranks(run, judge)
+
+
+@lru_cache(maxsize=KEPT)
+def _worth(run: Run, judge: Measure) -> tuple[Floats, Floats]:
+    """For each item of the run's benchmark: what its units are worth, and how many there are."""
+    size = len(run.benchmark.items)
+    if not was_asked(run, judge.asks):
+        return np.zeros(size), np.zeros(size)
+    found = judge.outcomes(run, "wrong")
+    units = np.bincount(found.item, minlength=size).astype(float)
+    return np.bincount(found.item, found.value, size).astype(float), units
+
+
+@lru_cache(maxsize=KEPT)
 def _margins(run: Run, asks: frozenset[Ask]) -> Margins:
     """For each item the least margin over its questions, NaN where there is none."""
     found = np.full(len(run.benchmark.items), np.nan, np.float32)
