@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.table import table
     from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
+    from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -112,6 +113,7 @@ _WHERE = {
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "TrainOptions": "verbs.train",
+    "ViewOptions": "verbs.view",
     "WriteCaptionsOptions": "verbs.caption",
     "allow_participants": "verbs.study.participants",
     "analyse": "verbs.analyse",
@@ -154,6 +156,7 @@ _WHERE = {
     "table": "verbs.table",
     "train": "verbs.train",
     "validate": "verbs.validate",
+    "view": "verbs.view",
     "world": "verbs.world",
 }
 
@@ -191,6 +194,7 @@ __all__ = [
     "SubsetOptions",
     "TellapartError",
     "TrainOptions",
+    "ViewOptions",
     "WriteCaptionsOptions",
     "__version__",
     "allow_participants",
@@ -234,6 +238,7 @@ __all__ = [
     "table",
     "train",
     "validate",
+    "view",
     "world",
 ]
 

@@ -55,6 +55,7 @@ VERBS = {
     "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
     "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
     "interval.",
+    "view": "See what models got wrong: items with their pictures and answers, in the browser.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
