@@ -56,12 +56,15 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
+    from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
+    from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
     from tellapart.verbs.export import export
+    from tellapart.verbs.features import FeatureOptions, features
     from tellapart.verbs.get import get
     from tellapart.verbs.import_ import import_scores
     from tellapart.verbs.list_ import list_all
@@ -75,14 +78,18 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
     from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.participants import allow_participants
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
-    from tellapart.verbs.study.serve import serve_study
+    from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.table import table
+    from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
+    from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -100,11 +107,13 @@ _WHERE = {
     "Comparison": "measures.comparison",
     "CompositionOptions": "analyses.composition",
     "Corpus": "corpus.corpus",
+    "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
     "DroppedOptions": "analyses.dropped",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
+    "FeatureOptions": "verbs.features",
     "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
@@ -127,12 +136,18 @@ _WHERE = {
     "Run": "score.run",
     "ScoreOptions": "analyses.scores",
     "Scores": "measures.scores",
+    "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "TrainOptions": "verbs.train",
+    "ViewOptions": "verbs.view",
+    "WriteCaptionsOptions": "verbs.caption",
+    "allow_participants": "verbs.study.participants",
     "analyse": "verbs.analyse",
     "audit": "verbs.audit",
     "build": "verbs.build",
+    "caption": "verbs.caption",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",
@@ -142,6 +157,8 @@ _WHERE = {
     "evaluate": "verbs.evaluate",
     "export": "verbs.export",
     "export_study": "verbs.study.export",
+    "features": "verbs.features",
+    "gather_corpus": "verbs.corpus",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -164,7 +181,10 @@ _WHERE = {
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
+    "table": "verbs.table",
+    "train": "verbs.train",
     "validate": "verbs.validate",
+    "view": "verbs.view",
     "world": "verbs.world",
 }
 
@@ -182,11 +202,13 @@ __all__ = [
     "Comparison",
     "CompositionOptions",
     "Corpus",
+    "CorpusOptions",
     "CreateStudyOptions",
     "Crowd",
     "DroppedOptions",
     "Estimate",
     "EvaluateOptions",
+    "FeatureOptions",
     "FoilOptions",
     "GetOptions",
     "Image",
@@ -209,13 +231,19 @@ __all__ = [
     "Run",
     "ScoreOptions",
     "Scores",
+    "ServeStudyOptions",
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
+    "TrainOptions",
+    "ViewOptions",
+    "WriteCaptionsOptions",
     "__version__",
+    "allow_participants",
     "analyse",
     "audit",
     "build",
+    "caption",
     "captions",
     "change_person",
     "compare",
@@ -225,6 +253,8 @@ __all__ = [
     "evaluate",
     "export",
     "export_study",
+    "features",
+    "gather_corpus",
     "get",
     "guessable",
     "import_scores",
@@ -247,7 +277,10 @@ __all__ = [
     "study_people",
     "study_status",
     "subset",
+    "table",
+    "train",
     "validate",
+    "view",
     "world",
 ]
 

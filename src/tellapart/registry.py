@@ -98,9 +98,22 @@ readers = Registry("tellapart.readers", "reader")
 importers = Registry("tellapart.importers", "importer")
 caption_metrics = Registry("tellapart.caption_metrics", "caption-metric")
 questions = Registry("tellapart.questions", "question")
+backbones = Registry("tellapart.backbones", "backbone")
+systems = Registry("tellapart.systems", "system")
+tasks = Registry("tellapart.tasks", "task")
 analyses = Registry("tellapart.analyses", "analysis", "analyses")
 
 REGISTRIES = (
-    models, measures, builders, importers, readers, caption_metrics, questions, analyses,
-)  # fmt: skip
+    models,
+    measures,
+    builders,
+    importers,
+    readers,
+    caption_metrics,
+    questions,
+    backbones,
+    systems,
+    tasks,
+    analyses,
+)
 """All of them, as `tellapart list` names them."""

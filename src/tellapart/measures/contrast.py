@@ -10,6 +10,7 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.contestants import rule_for
 from tellapart.measures.measure import Contrast, Measure, Outcomes
 from tellapart.measures.ties import TieRule
 from tellapart.score.run import Run
@@ -90,9 +91,14 @@ class UnitTally:
 
 
 def paired_units(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[int], Units]:
-    """The places of those runs that the measure applies to, and their units side by side."""
+    """The places of those runs that the measure applies to, and their units side by side.
+
+    Ties of a model that never looks are halved, as everywhere: see `rule_for`.
+    """
     reference = runs[0].benchmark
-    found = [_in_order_of(reference, run, measure.outcomes(run, ties)) for run in runs]
+    found = [
+        _in_order_of(reference, run, measure.outcomes(run, rule_for(run, ties))) for run in runs
+    ]
     places = [k for k, outcomes in enumerate(found) if len(outcomes.item)]
     found = [found[k] for k in places]
     within = [_place_in_item(outcomes.item) for outcomes in found]

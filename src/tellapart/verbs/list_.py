@@ -33,8 +33,8 @@ def list_all(
     what: Annotated[
         str,
         Help(
-            "models, benchmarks, measures, analyses, caption-metrics, builders, importers, readers "
-            "or questions."
+            "models, systems, backbones, tasks, benchmarks, measures, analyses, caption-metrics, "
+            "builders, importers, readers or questions."
         ),
     ],
 ) -> Listing:
