@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tellapart.analyses.analysis import Analysis
     from tellapart.analyses.by import ByOptions
     from tellapart.analyses.collection_size import CollectionOptions
-    from tellapart.analyses.composition import CompositionOptions
-    from tellapart.analyses.dropped import DroppedOptions
+    from tellapart.analyses.composition import CompositionOptions, DroppedOptions
     from tellapart.analyses.learning import LearningOptions
     from tellapart.analyses.lengths import LengthOptions
     from tellapart.analyses.position import PositionOptions
@@ -110,7 +109,7 @@ _WHERE = {
     "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
-    "DroppedOptions": "analyses.dropped",
+    "DroppedOptions": "analyses.composition",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
     "FeatureOptions": "verbs.features",

@@ -111,7 +111,7 @@ ANALYSES = {
 STUDY = {
     "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
     "status": "Say how far a study is.",
-    "create": "Set up a study of a benchmark's items, or of pairs.",
+    "create": "Set up a study of a benchmark's items, of pairs, or of captions.",
     "invite": "Make personal links; each is shown once, so keep what is printed.",
     "people": "List people: how much they judged, how fast, and how well.",
     "person": "Count someone's judgements no more, take that back, end their link, or delete all.",
