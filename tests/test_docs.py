@@ -15,7 +15,7 @@ from typer.main import get_command
 import tellapart as ta
 from tellapart import registry
 from tellapart.cli.main import app
-from tellapart.verbs import BUILDERS, STUDY, VERBS
+from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS
 
 ROOT = Path(__file__).parent.parent
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -30,7 +30,16 @@ def test_every_verb_is_in_the_documentation():
 
 @pytest.mark.parametrize(
     "sort",
-    ["models", "measures", "builders", "importers", "readers", "caption_metrics", "questions"],
+    [
+        "models",
+        "measures",
+        "builders",
+        "importers",
+        "readers",
+        "caption_metrics",
+        "questions",
+        "analyses",
+    ],
 )
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
@@ -72,8 +81,9 @@ def flags(words: tuple[str, ...]) -> frozenset[str]:
 
 def commands() -> list[tuple[str, ...]]:
     """The words of every command."""
-    plain = [(name,) for name in VERBS if name not in ("build", "study")]
-    return plain + [("build", n) for n in BUILDERS] + [("study", n) for n in STUDY]
+    groups = {"build": BUILDERS, "study": STUDY, "analyse": ANALYSES}
+    plain = [(name,) for name in VERBS if name not in groups]
+    return plain + [(verb, name) for verb, names in groups.items() for name in names]
 
 
 def code_of(page: Path) -> list[str]:
@@ -93,7 +103,7 @@ def test_commands_on_a_page_have_the_flags_that_it_gives_them(page):
     lines += re.findall(r"`(tellapart [^`]*)`", text)
     for line in lines:
         words = shlex.split(line.replace("...", ""), comments=True)[1:]
-        names = tuple(words[: 2 if words[0] in ("build", "study") else 1])
+        names = tuple(words[: 2 if words[0] in ("build", "study", "analyse") else 1])
         if names not in commands():
             assert names[0] in ("--help", "VERB") or names[-1] in ("WHAT", "easy") or not names[1:]
             continue

@@ -122,6 +122,7 @@ def _means(sources: Sequence[_Texts], *, with_corpus: bool) -> pl.DataFrame:
 
 def _lengths(sources: Sequence[_Texts]) -> pl.DataFrame:
     rows = []
+    shortest = min(int(one.words.min()) for one in sources)
     for one in sources:
         shares = np.bincount(np.minimum(one.words, LONGEST), minlength=LONGEST + 1) / len(one.words)
         rows += [
@@ -130,8 +131,7 @@ def _lengths(sources: Sequence[_Texts]) -> pl.DataFrame:
                 "words": f"{k}+" if k == LONGEST else str(k),
                 "share": float(share),
             }
-            for k, share in enumerate(shares)
-            if share > 0
+            for k, share in list(enumerate(shares))[shortest:]
         ]
     return pl.DataFrame(rows)
 
@@ -216,12 +216,6 @@ def _figure(title: str, tables: Sequence[ResultTable]) -> Figure:
         if name not in by_name:
             continue
         frame = by_name[name]
-        order = frame[column].unique(maintain_order=True).to_list()
-        if name == "lengths":
-            order.sort(key=lambda text: int(text.rstrip("+")))
-        frame = frame.sort(
-            pl.col(column).replace_strict(order, range(len(order))), maintain_order=True
-        )
         rows = tuple(
             {"label": row[column], "y": 100 * row["share"], "series": row["source"]}
             for row in frame.iter_rows(named=True)
