@@ -139,18 +139,18 @@ def _lengths(sources: Sequence[_Texts]) -> pl.DataFrame:
 def _parts(sources: Sequence[_Texts], options: LengthOptions, progress: Progress) -> pl.DataFrame:
     from tellapart.text.parse import parse
 
-    rows = []
+    drawn: list[list[str]] = []
     for one in sources:
-        number = min(options.limit, len(one.captions))
-        drawn = np.sort(
-            seeds.rng(options.seed, "lengths", one.name).permutation(len(one.captions))[:number]
-        )
-        parsed = parse(
-            [one.captions[int(k)] for k in drawn], cache=default_folder(), progress=progress
-        )
-        names = np.array(parsed.columns.poses)[parsed.columns.pos]
-        kept = names[~np.isin(names, ("PUNCT", "SPACE", "SYM"))]
-        shares = _shares(kept)
+        order = seeds.rng(options.seed, "lengths", one.name).permutation(len(one.captions))
+        drawn.append([one.captions[int(k)] for k in np.sort(order[: options.limit])])
+    texts = [text for own in drawn for text in own]
+    columns = parse(texts, cache=default_folder(), progress=progress).columns
+    names = np.array(columns.poses)[columns.pos]
+    ends = columns.starts[np.cumsum([0, *map(len, drawn)])]
+    rows = []
+    for one, begin, end in zip(sources, ends[:-1], ends[1:], strict=True):
+        own = names[begin:end]
+        shares = _shares(own[~np.isin(own, ("PUNCT", "SPACE", "SYM"))])
         rows += [
             {"source": one.name, "part": part, "share": shares[part]} for part in (*PARTS, OTHER)
         ]
