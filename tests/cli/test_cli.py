@@ -175,9 +175,9 @@ def test_the_exports_are_what_type_checkers_see():
 
 def test_every_registry_is_listed():
     for one in registry.REGISTRIES:
-        found = json.loads(tellapart("list", f"{one.noun}s", "--json").stdout)
+        found = json.loads(tellapart("list", one.plural, "--json").stdout)
         assert found and set(found) == set(one.names()) and all(found.values()), one.noun
-        assert f"{one.noun}s" in " ".join(tellapart("list", "--help").stdout.split())
+        assert one.plural in " ".join(tellapart("list", "--help").stdout.split())
     groups = {group for group in entry_points().groups if group.startswith("tellapart.")}
     assert groups == {one.group for one in registry.REGISTRIES}
 
