@@ -326,24 +326,51 @@ def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     with _new_partial(out, tempfile.mkdtemp) as partial:
         partial.chmod(0o755)
-        old = Path(f"{partial}.old")
         try:
             with told_when_full(out):
                 yield partial
-            if out.exists():
-                out.rename(old)
-            partial.rename(out)
+            _take_place(partial, out)
         finally:
-            if old.exists() and not out.exists():
-                old.rename(out)
             shutil.rmtree(partial, ignore_errors=True)
-            shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def resumable_folder(out: Path, job: str, *, overwrite: bool = False) -> Iterator[Path]:
+    """A folder that becomes `out` when the block ends well; else it stays, to be gone on with.
+
+    `job` is the hash of all that the result depends on: only the same job finds the folder again.
+    What other jobs left unfinished under this name goes when one ends well.
+    """
+    take_leftovers_away(out.parent)
+    check_free(out, overwrite=overwrite)
+    partial = out.parent / f".{out.name}.{job[:16]}{UNFINISHED}"
+    partial.mkdir(parents=True, exist_ok=True)
+    with told_when_full(out):
+        yield partial
+    _take_place(partial, out)
+    for left in out.parent.glob(f".{out.name}.*{UNFINISHED}"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _take_place(partial: Path, out: Path) -> None:
+    """Put a finished folder where an older one may be, which is kept until that has worked."""
+    old = Path(f"{partial}.old")
+    try:
+        if out.exists():
+            out.rename(old)
+        partial.rename(out)
+    finally:
+        if old.exists() and not out.exists():
+            old.rename(out)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 # What is being written has a name of its own and a lock: without the lock its process is gone.
 
-MARK = ".tellapart"
-LEFTOVER = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}{re.escape(MARK)}(?P<old>\.old)?")
+MARK, UNFINISHED = ".tellapart", ".unfinished"
+LEFTOVER = re.compile(
+    rf"\.(?P<name>.+)\.(?:[a-z0-9_]{{8}}\{MARK}(?P<old>\.old)?|[0-9a-f]+\{UNFINISHED}(?P<older>\.old))"
+)
 _tidied: set[Path] = set()
 
 
@@ -397,7 +424,7 @@ def take_leftovers_away(folder: Path) -> None:
         return
     found = [(LEFTOVER.fullmatch(one.name), Path(one)) for one in os.scandir(folder)]
     for match, path in sorted(((m, p) for m, p in found if m), key=lambda pair: pair[1]):
-        if match["old"]:
+        if match["old"] or match["older"]:
             _put_back(path, folder / match["name"])
             continue
         with _locked(path) as ours:

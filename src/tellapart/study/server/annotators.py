@@ -23,11 +23,12 @@ from tellapart.study.judgements import (
     stored_answer,
 )
 from tellapart.study.questions.page import shown_value, view
-from tellapart.study.server.calls import Body, Here, Nothing, TokenBody, json_response
+from tellapart.study.server.calls import Here, Nothing, TokenBody
 from tellapart.study.server.guard import COOKIE
 from tellapart.study.sessions import NotAllowed, Seat
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStage, OpenStudy
+from tellapart.web.host import Body, json_response
 
 router = APIRouter(prefix="/api", tags=["annotators"])
 Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]

@@ -74,7 +74,8 @@ def serve_study(
     """
     with opened(folder, database) as study:
         from tellapart.files import write_text
-        from tellapart.study.server.app import ServerAddress, serve
+        from tellapart.study.server.app import serve
+        from tellapart.web.host import ServerAddress
 
         where = ServerAddress(**asdict(options))
         closed = study.plan.prolific and not study.plan.takes_prolific

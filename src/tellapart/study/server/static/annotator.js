@@ -1,6 +1,6 @@
 // The annotators' page: consent, instructions, one task after the other, thanks.
-import { call, insist, takeToken, Refused } from "./calls.js";
-import { element, button, prose, openDialog } from "./page.js";
+import { call, insist, takeToken, Refused } from "../shared/calls.js";
+import { element, button, prose, openDialog } from "../shared/page.js";
 import { taskForm } from "./task.js";
 
 const PROLIFIC = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"];
