@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.analyses.by import ByOptions
+    from tellapart.analyses.regression import RegressionOptions
     from tellapart.audits.guesses import guessable
     from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
+    from tellapart.verbs.analyse import analyse
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
@@ -39,12 +42,15 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
+    from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
+    from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
     from tellapart.verbs.export import export
+    from tellapart.verbs.features import FeatureOptions, features
     from tellapart.verbs.get import get
     from tellapart.verbs.import_ import import_scores
     from tellapart.verbs.list_ import list_all
@@ -58,14 +64,18 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
     from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.participants import allow_participants
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
-    from tellapart.verbs.study.serve import serve_study
+    from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.table import table
+    from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
+    from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -75,13 +85,16 @@ _WHERE = {
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "verbs.build",
+    "ByOptions": "analyses.by",
     "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
+    "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
+    "FeatureOptions": "verbs.features",
     "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
@@ -90,15 +103,23 @@ _WHERE = {
     "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",
+    "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
     "Scores": "measures.scores",
+    "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "TrainOptions": "verbs.train",
+    "ViewOptions": "verbs.view",
+    "WriteCaptionsOptions": "verbs.caption",
+    "allow_participants": "verbs.study.participants",
+    "analyse": "verbs.analyse",
     "audit": "verbs.audit",
     "build": "verbs.build",
+    "caption": "verbs.caption",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",
@@ -108,6 +129,8 @@ _WHERE = {
     "evaluate": "verbs.evaluate",
     "export": "verbs.export",
     "export_study": "verbs.study.export",
+    "features": "verbs.features",
+    "gather_corpus": "verbs.corpus",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -130,7 +153,10 @@ _WHERE = {
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
+    "table": "verbs.table",
+    "train": "verbs.train",
     "validate": "verbs.validate",
+    "view": "verbs.view",
     "world": "verbs.world",
 }
 
@@ -140,13 +166,16 @@ __all__ = [
     "BisonOptions",
     "BivlcOptions",
     "BuildOptions",
+    "ByOptions",
     "CaptionOptions",
     "Comparison",
     "Corpus",
+    "CorpusOptions",
     "CreateStudyOptions",
     "Crowd",
     "Estimate",
     "EvaluateOptions",
+    "FeatureOptions",
     "FoilOptions",
     "GetOptions",
     "Image",
@@ -155,16 +184,24 @@ __all__ = [
     "NegativesOptions",
     "ReadOptions",
     "RefineOptions",
+    "RegressionOptions",
     "ReportOptions",
     "RetrievalOptions",
     "Run",
     "Scores",
+    "ServeStudyOptions",
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
+    "TrainOptions",
+    "ViewOptions",
+    "WriteCaptionsOptions",
     "__version__",
+    "allow_participants",
+    "analyse",
     "audit",
     "build",
+    "caption",
     "captions",
     "change_person",
     "compare",
@@ -174,6 +211,8 @@ __all__ = [
     "evaluate",
     "export",
     "export_study",
+    "features",
+    "gather_corpus",
     "get",
     "guessable",
     "import_scores",
@@ -196,7 +235,10 @@ __all__ = [
     "study_people",
     "study_status",
     "subset",
+    "table",
+    "train",
     "validate",
+    "view",
     "world",
 ]
 

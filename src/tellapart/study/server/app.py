@@ -11,26 +11,18 @@ import asyncio
 import contextlib
 import hmac
 import logging
-import socket
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Annotated
-from urllib.parse import urlsplit
 
-import uvicorn
 from fastapi import APIRouter, FastAPI, Path, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.staticfiles import StaticFiles
 from sqlalchemy import Connection
-from starlette.exceptions import HTTPException
 
-from tellapart.errors import BadImage, BadInput, TellapartError, UnknownName
+from tellapart.errors import BadImage, TellapartError, UnknownName
 from tellapart.study.assignment import Assignment, expire, find_assigned
 from tellapart.study.judgements import Conflict, NotThere
 from tellapart.study.server import annotators, owners
@@ -41,6 +33,8 @@ from tellapart.study.server.pictures import Pictures
 from tellapart.study.sessions import NotAllowed, seat_of
 from tellapart.study.store.database import Gone
 from tellapart.study.study import OpenStudy
+from tellapart.web.connections import ConnectionLimits
+from tellapart.web.host import ServerAddress, add_shared, listen, serve_app, served_app
 
 STATUSES = {
     NotAllowed: 401,
@@ -57,19 +51,16 @@ INSTEAD = {
 SWEEP_SECONDS = 5.0
 PICTURE_CACHE = "private, max-age=3600, immutable"
 """How long a browser may keep a picture: its address is one person's alone."""
-WAITING = 1024
-"""Connections that may wait to be taken."""
-AT_ONCE = 2000
-"""Requests at a time; beyond them the answer is to come back later."""
-PATIENCE = 30.0
-"""Seconds that a server may take to start."""
-LOCAL = ("127.0.0.1", "localhost", "::1")
 LOG = logging.getLogger("tellapart.study")
 router = APIRouter()
 
 
-def make_app(study: OpenStudy, url: str) -> FastAPI:
-    """The application for one open study, at the address that people know."""
+def make_app(study: OpenStudy, url: str, proxy: str = "") -> FastAPI:
+    """The application for one open study, at the address that people know.
+
+    `proxy` names the header in which a proxy says where a request comes from; without it no header
+    is believed.
+    """
     server = Server(study, Pictures(study), RateLimits(), url.rstrip("/"))
 
     @asynccontextmanager
@@ -84,12 +75,10 @@ def make_app(study: OpenStudy, url: str) -> FastAPI:
     )  # fmt: skip
     app.state.server = server
     app.add_exception_handler(TellapartError, _refused)
-    app.add_exception_handler(RequestValidationError, _not_valid)
-    app.add_exception_handler(HTTPException, _not_found)
     for routes in (annotators.router, owners.router, router):
         app.include_router(routes)
-    app.mount("/static", StaticFiles(packages=[("tellapart.study.server", "static")]))
-    app.add_middleware(Guard, url=server.url, limits=server.limits)
+    add_shared(app, "tellapart.study.server")
+    app.add_middleware(Guard, url=server.url, limits=server.limits, proxy=proxy)
     return app
 
 
@@ -171,90 +160,17 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": parts}, status, {"Retry-After": "2"} if status == 503 else None)
 
 
-async def _not_found(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": {"what": str(error.detail)}}, error.status_code, error.headers)
-
-
-async def _not_valid(_request: Request, error: Exception) -> JSONResponse:
-    """Which field is wrong and why, without repeating what was sent."""
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][:4])[:100]
-    return JSONResponse({"error": {"what": f"{where}: {first['msg']}"}}, 422)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
-    """Where the server listens, and the address that people know it by."""
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    public_url: str = ""
-
-    @property
-    def url(self) -> str:
-        """The address in links."""
-        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
-
-    @property
-    def open_to_others(self) -> bool:
-        """Whether links and answers travel over a network without encryption."""
-        return self.host not in LOCAL and not self.url.startswith("https:")
-
-
 def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve until told to stop; `ready` is called once the server listens.
-
-    Requests are not logged: their addresses belong to people.
-    """
-    listening = _listen(where)
-    config = uvicorn.Config(
-        make_app(study, where.url), access_log=False, log_level="warning", server_header=False,
-        timeout_keep_alive=30, limit_concurrency=AT_ONCE, h11_max_incomplete_event_size=16_384,
-    )  # fmt: skip
-    try:
-        ready()
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass  # how a server is stopped
-    finally:
-        listening.close()
-
-
-def _listen(where: ServerAddress) -> socket.socket:
-    if urlsplit(where.url).scheme not in ("http", "https"):
-        raise BadInput(f"--public-url {where.url}", allowed="http://... or https://...")
-    try:
-        return socket.create_server(
-            (where.host, where.port),
-            family=socket.AF_INET6 if ":" in where.host else socket.AF_INET,
-            backlog=WAITING,
-        )
-    except (OSError, OverflowError) as error:
-        raise BadInput(
-            f"cannot listen at {where.host}, port {where.port}: {error}",
-            todo="stop what listens there, or choose another --port",
-        ) from None
+    """Serve until told to stop; `ready` is called once the server listens."""
+    listening = listen(where)
+    limits = ConnectionLimits()
+    if where.behind_proxy:  # all connections are the proxy's
+        limits = replace(limits, of_address=limits.of_server)
+    serve_app(make_app(study, where.url, where.behind_proxy), listening, ready, limits)
 
 
 @contextmanager
 def served(study: OpenStudy) -> Iterator[str]:
     """Serve a study on this machine while the block lasts; gives the address."""
-    listening = _listen(ServerAddress(port=0))  # any port that is free
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    config = uvicorn.Config(make_app(study, url), log_level="error", access_log=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-    thread.start()
-    try:
-        end = time.monotonic() + PATIENCE
-        while not server.started:
-            if not thread.is_alive() or time.monotonic() > end:
-                raise TellapartError("the server did not start", todo="see what it said above")
-            time.sleep(0.01)
+    with served_app(lambda url: make_app(study, url)) as url:
         yield url
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE)
-        listening.close()
