@@ -7,6 +7,7 @@ be put side by side.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -135,6 +136,9 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
         yield "not guessable from the text alone: one caption stands with all images of an item"
         return
     known = getattr(card, "text_alone", None) or card.made.get("text_alone")
+    if not known and _takes_turns(benchmark):
+        yield "not guessable from the text alone: each caption of a set is the true one once"
+        return
     if not known:
         yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
         return
@@ -146,6 +150,18 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
         yield f"guessable from the text alone: {told}; {remedy}"
     else:
         yield f"hardly guessable from the text alone: {told}"
+
+
+def _takes_turns(benchmark: Benchmark) -> bool:
+    """Whether each set of captions is asked as often as it has captions, each of them true once."""
+    sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for images, captions, true in benchmark.items.frame.select(
+        "images", "captions", "true_cells"
+    ).iter_rows():
+        if len(images) != 1 or len(true) != 1:
+            return False
+        sets[tuple(sorted(captions))].append(captions[true[0][1]])
+    return bool(sets) and all(tuple(sorted(true)) == key for key, true in sets.items())
 
 
 def _picture_lines(benchmark: Benchmark) -> Iterator[str]:
