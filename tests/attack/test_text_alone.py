@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.attack import text_alone as module
-from tellapart.attack.attack import attack_benchmark
+from tellapart.attack.attack import Attackers, attack_benchmark
 from tellapart.attack.text_alone import TextAlone, text_alone
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
@@ -64,7 +64,7 @@ def test_audit_guessable_measure_report_show_and_readme_tell_one_figure(leaking,
 
 
 def test_the_card_goes_before_what_is_computed_and_only_for_its_own_items(leaking):
-    attack = attack_benchmark(leaking, trees=False, resamples=50)
+    attack = attack_benchmark(leaking, attackers=Attackers(trees=False, resamples=50))
     assert attack is not None
     card = {**attack.to_card(), "value": 77.0, "source": "elsewhere"}
     carrying = replace(leaking, card=replace(leaking.card, made={"text_alone": card}))

@@ -42,9 +42,11 @@ class Units:
     """All units that any of the runs covers: one row a unit, one column a run.
 
     A unit is an item and a place within it (its first question, its second, ...). A failed unit is
-    covered and worth 0. `kind` and `cluster` are codes from 0, `kinds` the names of the kinds.
+    covered and worth 0. `item` is its place in the first run's benchmark; `kind` and `cluster` are
+    codes from 0, `kinds` the names of the kinds.
     """
 
+    item: Ints
     kind: Ints
     kinds: tuple[str, ...]
     cluster: Ints
@@ -116,6 +118,7 @@ def paired_units(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[
     kinds, kind = np.unique(kind_of_item[item], return_inverse=True)
     clusters = np.unique(reference.items.groups[1][item], return_inverse=True)[1]
     return places, Units(
+        item=item,
         kind=kind.astype(np.int64),
         kinds=tuple(names[k] for k in kinds),
         cluster=clusters.astype(np.int64),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TEXT_ALONE = "text alone"
 BEST_CUE = "best cue"
+PUBLISHED = "*"
+"""Stands before what a paper printed."""
 WIDEST = 4
 """With more benchmarks than this the table has no room for intervals."""
 
@@ -59,6 +61,8 @@ class Overview:
     columns: tuple[Column, ...]
     rows: tuple[Estimate, ...]
     lines: tuple[ReferenceLine, ...]
+    published: tuple[ReferenceLine, ...] = ()
+    """What papers printed, marked as such wherever it is shown."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -110,6 +114,7 @@ class Overview:
         return {
             "scores": [row.to_json() for row in self.rows],
             "lines": [asdict(line) for line in self.lines],
+            "published": [asdict(line) for line in self.published],
         }
 
     def __str__(self) -> str:
@@ -124,7 +129,12 @@ class Overview:
             found = ((self.line(label, c), c) for c in self.columns)
             cells = (_line_cell(one, self.way(one, c), with_intervals) for one, c in found)
             table.append((f"- {label}", *cells))
+        printed = {(line.label, line.benchmark): line for line in self.published}
+        for label in dict.fromkeys(line.label for line in self.published):
+            cells = (_line_cell(printed.get((label, c.benchmark)), "", False) for c in self.columns)
+            table.append((f"{PUBLISHED} {label}", *cells))
         notes = dict.fromkeys(f"  {one.label}: {one.note}" for one in self.lines if one.note)
+        notes |= dict.fromkeys(f"{PUBLISHED} published: {one.note}" for one in self.published)
         told = ["- lines to hold models against: they need no picture; ties halved"]
         return "\n".join([aligned(table, {0}), *notes, *(told if self.lines else [])])
 

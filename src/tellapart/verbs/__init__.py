@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 VERBS = {
     "demo": "Draw a world, build four benchmarks, run the built-in models, write a report.",
     "world": "Draw a corpus: pictures of a storybook world with five captions each.",
+    "corpus": "Put corpora together, or keep a part of one.",
     "get": "Get a published benchmark from its authors' files.",
     "build": "Build a benchmark from a corpus.",
     "refine": "Keep the part of a benchmark that cannot be guessed from the text alone.",
@@ -52,10 +53,14 @@ VERBS = {
     "evaluate": "Run models on benchmarks.",
     "import": "Make a run from answers that were computed elsewhere.",
     "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
+    "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
+    "interval.",
+    "view": "See what models got wrong: items with their pictures and answers, in the browser.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
     "caption": "Let a captioner write a caption of every image.",
+    "table": "Print a paper's table with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "features": "Compute vectors of images and of their regions, for systems that are trained on "
     "them.",
@@ -74,6 +79,11 @@ BUILDERS = {
     "bivlc": "Two images and two captions that differ by a detail, asked both ways.",
 }
 
+ANALYSES = {
+    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models part.",
+    "regression": "Which facts make an answer right: a logistic regression with random effects.",
+}
+
 STUDY = {
     "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
     "status": "Say how far a study is.",
@@ -81,6 +91,7 @@ STUDY = {
     "invite": "Make personal links; each is shown once, so keep what is printed.",
     "people": "List people: how much they judged, how fast, and how well.",
     "person": "Count someone's judgements no more, take that back, end their link, or delete all.",
+    "participants": "Let in only those people of Prolific whom a file lists.",
     "owner": "Show the link to the owner's page, or make a new one in its place.",
     "export": "Write judgements, agreement, human figures, the human run and the verified "
     "benchmark.",
