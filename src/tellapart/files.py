@@ -330,6 +330,8 @@ def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
             with told_when_full(out):
                 yield partial
             _take_place(partial, out)
+        except DiskFull as error:  # of a file inside, whose temporary place tells nobody anything
+            raise DiskFull(out) from error
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
