@@ -35,10 +35,11 @@ from sqlalchemy import insert as insert_into
 from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.people import invite
 from tellapart.study.plan import Stage
-from tellapart.study.server.app import ServerAddress, serve
+from tellapart.study.server.app import serve
 from tellapart.study.store import schema
 from tellapart.study.store.database import open_database, sqlite_url
 from tellapart.study.study import opened_study
+from tellapart.web.host import ServerAddress
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

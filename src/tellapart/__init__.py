@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.analyses.by import ByOptions
+    from tellapart.analyses.regression import RegressionOptions
     from tellapart.audits.guesses import guessable
     from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
+    from tellapart.verbs.analyse import analyse
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
     from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.participants import allow_participants
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.table import table
     from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
+    from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -80,6 +85,7 @@ _WHERE = {
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "verbs.build",
+    "ByOptions": "analyses.by",
     "CaptionOptions": "measures.options",
     "Comparison": "measures.comparison",
     "Corpus": "corpus.corpus",
@@ -97,6 +103,7 @@ _WHERE = {
     "NegativesOptions": "verbs.build.negatives",
     "ReadOptions": "corpus.reader",
     "RefineOptions": "verbs.refine",
+    "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
@@ -106,7 +113,10 @@ _WHERE = {
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
     "TrainOptions": "verbs.train",
+    "ViewOptions": "verbs.view",
     "WriteCaptionsOptions": "verbs.caption",
+    "allow_participants": "verbs.study.participants",
+    "analyse": "verbs.analyse",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "caption": "verbs.caption",
@@ -146,6 +156,7 @@ _WHERE = {
     "table": "verbs.table",
     "train": "verbs.train",
     "validate": "verbs.validate",
+    "view": "verbs.view",
     "world": "verbs.world",
 }
 
@@ -155,6 +166,7 @@ __all__ = [
     "BisonOptions",
     "BivlcOptions",
     "BuildOptions",
+    "ByOptions",
     "CaptionOptions",
     "Comparison",
     "Corpus",
@@ -172,6 +184,7 @@ __all__ = [
     "NegativesOptions",
     "ReadOptions",
     "RefineOptions",
+    "RegressionOptions",
     "ReportOptions",
     "RetrievalOptions",
     "Run",
@@ -181,8 +194,11 @@ __all__ = [
     "SubsetOptions",
     "TellapartError",
     "TrainOptions",
+    "ViewOptions",
     "WriteCaptionsOptions",
     "__version__",
+    "allow_participants",
+    "analyse",
     "audit",
     "build",
     "caption",
@@ -222,6 +238,7 @@ __all__ = [
     "table",
     "train",
     "validate",
+    "view",
     "world",
 ]
 

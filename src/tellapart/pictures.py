@@ -105,6 +105,19 @@ class Picture:
         """The pixels, as RGB, the whole picture decoded (a truncated file is an error)."""
         return self._pixels(self.read())
 
+    def open_reduced(self, side: int) -> PILImage:
+        """The whole picture as RGB, where a smaller one than stored will do.
+
+        A JPEG is decoded at a fraction of its size, as long as both sides stay above `side`, which
+        takes a fraction of the time.
+        """
+        picture = self._opened(self.read())
+        picture.draft("RGB", (side, side))
+        try:
+            return picture.convert("RGB")
+        except Exception as error:  # Pillow raises many kinds for broken files
+            raise self._broken(error) from None
+
     def _pixels(self, data: bytes) -> PILImage:
         picture = self._opened(data)
         try:

@@ -115,7 +115,7 @@ def choose(page: Any, **wanted: str) -> None:
 def test_all_items_and_pictures_are_there(page: Any, gallery: Gallery) -> None:
     assert shown(page) == len(gallery.cards) == 60
     images = page.locator(".card img")
-    thumbnails = [shot.thumbnail for card in gallery.cards for shot in card.shots]
+    thumbnails = [shot.thumbnail for card in gallery.cards for shot in card.card.shots]
     assert images.count() == sum(thumbnail.place is not None for thumbnail in thumbnails)
     assert page.locator(".absent").count() == sum(t.place is None for t in thumbnails) == 1
     page.locator("#gallery").scroll_into_view_if_needed()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tellapart.attack.attack import attack_benchmark
+from tellapart.attack.attack import Attackers, attack_benchmark
 from tellapart.attack.statistics import CaptionSource
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guesses import guessable
@@ -143,5 +143,5 @@ def test_attackers_find_what_published_captions_give_away(
         found = get("foil", [real_data / "foil/valse_foil_it.json"], tmp_path / "foil")
     else:
         found = {"sugarcrepe": sugarcrepe, "mcic": mcic}[name]
-    attack = attack_benchmark(found, CaptionSource.of_corpus(coco), resamples=50)
+    attack = attack_benchmark(found, CaptionSource.of_corpus(coco), Attackers(resamples=50))
     assert attack is not None and attack.overall.value >= least

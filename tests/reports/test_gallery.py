@@ -38,15 +38,15 @@ def test_items_are_spread_over_benchmarks_and_kinds(made):
 def test_cards_tell_what_is_true(made):
     _, _, gallery = sheets_of(made, 16)
     for card in gallery.cards:
-        assert len(card.shots) == len(card.item.images)
-        for i, shot in enumerate(card.shots):
+        assert len(card.card.shots) == len(card.item.images)
+        for i, shot in enumerate(card.card.shots):
             assert shot.thumbnail.place is not None
-            for j, line in enumerate(card.lines):
+            for j, line in enumerate(card.card.lines):
                 assert ((i, j) in card.item.true) == (line.number in shot.fits)
                 assert ((i, j) in card.item.true) == (shot.letter in line.fits)
-        for line, caption in zip(card.lines, card.item.captions, strict=True):
+        for line, caption in zip(card.card.lines, card.item.captions, strict=True):
             assert line.before + line.foil + line.after == caption
-        foils = [line.foil for line in card.lines if line.foil]
+        foils = [line.foil for line in card.card.lines if line.foil]
         assert foils == ([card.item.slot.foil] if card.item.slot else [])
 
 
@@ -55,8 +55,8 @@ def test_every_model_has_a_letter_and_text_only_the_last(made):
     assert gallery.models == ("oracle?error=0.2", "random", "guesser")
     for card in gallery.cards:
         assert len(card.codes) == 4
-        assert [row.label for row in card.rows][-1] == "text-only"
-        assert card.codes == "".join(row.verdict for row in card.rows)
+        assert [row.label for row in card.card.rows][-1] == "text-only"
+        assert card.codes == "".join(row.verdict for row in card.card.rows)
 
 
 def test_no_gallery_has_no_cards(made):

@@ -189,7 +189,7 @@ def test_the_three_items_came_out_as_they_are_called(made):
     steps = StepCounter(0, silent)
     benchmarks = measure_runs(made.runs, "wrong", False, steps)
     shown = make_gallery(benchmarks, [[] for _ in benchmarks], steps, showcase(benchmarks)).opening
-    codes = {title: "".join(row.verdict for row in card.rows[:-1]) for title, card in shown}
+    codes = {title: "".join(row.verdict for row in card.card.rows[:-1]) for title, card in shown}
     assert codes["All models are right"] == "rrr"
     assert codes["All models are wrong"] == "www"
     assert {"r", "w"} <= set(codes["The models are divided"])

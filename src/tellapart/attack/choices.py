@@ -66,6 +66,14 @@ class Choices:
         """The fold of each choice: groups are spread over folds at random, by the seed."""
         return group_folds(self.group, seed, number)
 
+    def image_folds(self, fold: Ints) -> dict[str, int]:
+        """The fold of each image, by that of its choices."""
+        return {
+            image: int(number)
+            for number, images in zip(fold, self.images, strict=True)
+            for image in images
+        }
+
     def some(self, keep: Bools | Ints) -> Choices:
         """Some of the choices, in their order."""
         kept = np.flatnonzero(keep) if keep.dtype == bool else np.asarray(keep, np.int64)

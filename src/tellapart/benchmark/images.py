@@ -53,6 +53,10 @@ class ImageTable(Mapping[str, Image]):
     def __getitem__(self, image_id: str) -> Image:
         return Image(*self.frame.row(self._place[image_id]))
 
+    def place_of(self, image_id: str) -> int:
+        """The row of an image."""
+        return self._place[image_id]
+
     def __contains__(self, image_id: object) -> bool:
         return image_id in self._place
 

@@ -182,14 +182,16 @@ def overview_of(rows: Iterable[Estimate], lines: Iterable[ReferenceLine]) -> Ove
 
 
 def telling_lines(lines: Iterable[ReferenceLine]) -> list[ReferenceLine]:
-    """Of one benchmark's lines chance, and the strongest of the others where it is above that."""
+    """Of one benchmark's lines chance, and the strongest of the others if surely above that."""
     every = list(lines)
     chance = [line for line in every if line.label == "chance"]
     level = max((line.value for line in chance), default=0.0)
     others = [line for line in every if not line.label.startswith("chance")]
     strongest = max(others, key=lambda line: line.value, default=None)
-    above = strongest is not None and strongest.value > level + 0.005
-    return [*chance, *([strongest] if strongest is not None and above else [])]
+    if strongest is None:
+        return chance
+    surely = strongest.value if strongest.low is None else strongest.low
+    return [*chance, *([strongest] if surely > level + 0.005 else [])]
 
 
 def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
@@ -208,9 +210,14 @@ def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
 
 def reference_line(row: Estimate, label: str, benchmark: str) -> ReferenceLine:
     """The line of a run that never looks, from its score with ties halved."""
-    name = f"{label} (as run)" if label == "chance" else label
+    name = line_name(label)
     value, low, high = row.value, row.low, row.high
     return ReferenceLine(name, benchmark, row.measure, value, low, high, "", row.decided_by)
+
+
+def line_name(label: str) -> str:
+    """What the line of a run is called: a run of `chance` is not the level of chance itself."""
+    return f"{label} (as run)" if label == "chance" else label
 
 
 def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceLine | None:
@@ -219,7 +226,7 @@ def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceL
     Only beside the measure that its figure is a score of.
     """
     known = TextAlone.of_card(benchmark.card.made, benchmark.sha256)
-    if known is None or measure != read_by(benchmark):
+    if known is None or measure not in read_by(benchmark):
         return None
     own, note = known.overall, f"{known.attacker}; {known.source}"
     return ReferenceLine(TEXT_ALONE, name, measure, own.value, own.low, own.high, note)

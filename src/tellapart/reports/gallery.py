@@ -13,6 +13,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import PIL.Image
@@ -23,8 +24,9 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput
 from tellapart.items import Item
 from tellapart.measures.scores import asks_of
-from tellapart.questions import Ask, Question, questions
-from tellapart.reports.picks import Pick, State, reader, verdict_measure, verdicts
+from tellapart.questions import questions
+from tellapart.reports.card import ItemCard, ModelRow, Thumbnail, answer_of
+from tellapart.reports.picks import State, reader, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults, StepCounter
 from tellapart.reports.showcase import Shown
 from tellapart.types import Ints
@@ -40,21 +42,9 @@ LEVELS = ((320, 82), (320, 68), (256, 65), (224, 55), (176, 50), (128, 45), (96,
 """Longest side in pixels and quality, tried in turn until a picture fits its share."""
 
 TEXT_ONLY = "text-only"
-MAX_NAMED = 8
-"""At most this many words that tie are named; more are counted."""
 
 
 # Pictures
-
-
-@dataclass(frozen=True, slots=True)
-class Thumbnail:
-    """A picture as the page shows it: its place in the album, or why it is not there."""
-
-    place: int | None
-    width: int = 0
-    height: int = 0
-    problem: str = ""
 
 
 class Album:
@@ -120,59 +110,25 @@ def _encoded(picture: PIL.Image.Image, quality: int) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
-    """A picture of an item: its letter, its thumbnail, and the captions that fit it."""
-
-    letter: str
-    thumbnail: Thumbnail
-    fits: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class CaptionLine:
-    """A caption: its number, its text in three parts with the foil word in the middle."""
-
-    number: int
-    before: str
-    foil: str
-    after: str
-    fits: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CardAnswer:
-    """What one model answered to one question; `full` where `text` is short for more."""
-
-    text: str
-    state: State
-    full: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """All answers of one model to an item, and how the item came out for it."""
-
-    label: str
-    verdict: State
-    answers: tuple[CardAnswer, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class GalleryCard:
-    """One item; `codes` has one letter a model of the whole report, the text-only one last.
+    """A card in the gallery; `codes` has a letter a model of the whole report, the last text-only.
 
-    `columns` are the questions: what each column is headed, and what was asked.
+    `section` is the number of its benchmark.
     """
 
-    item: Item
+    card: ItemCard
     section: int
-    benchmark: str
-    shots: tuple[Shot, ...]
-    lines: tuple[CaptionLine, ...]
-    target: str
-    columns: tuple[tuple[str, str], ...]
-    rows: tuple[ModelRow, ...]
     codes: str
+
+    @property
+    def item(self) -> Item:
+        """The item."""
+        return self.card.item
+
+    @property
+    def benchmark(self) -> str:
+        """What the benchmark is called."""
+        return self.card.benchmark
 
 
 def make_cards(
@@ -189,103 +145,21 @@ def make_cards(
     runs = [(entry.label, entry.run) for entry in results.looked_at]
     runs.append((TEXT_ONLY, results.text_only.run))
     readers = [(label, reader(run, ids), verdicts(run, judge)) for label, run in runs]
+    thumbnail = partial(album.add, results.benchmark)
     for item in items:
         asked = list(questions(item, asks))
         rows = tuple(
             ModelRow(
                 label,
                 verdict_of.get(item.id, State.UNASKED),
-                tuple(_answer(question, read(question)) for question in asked),
+                tuple(answer_of(question, read(question)) for question in asked),
             )
             for label, read, verdict_of in readers
         )
         by_label = {row.label: row.verdict for row in rows[:-1]}
         codes = "".join(by_label.get(model, State.UNASKED) for model in models)
-        yield GalleryCard(
-            item=item,
-            section=number,
-            benchmark=results.label,
-            shots=tuple(_shots(results, item, album)),
-            lines=tuple(_lines(item)),
-            target=item.slot.target if item.slot else "",
-            columns=tuple(_column(question) for question in asked),
-            rows=rows,
-            codes=codes + rows[-1].verdict,
-        )
-
-
-def letter(image: int) -> str:
-    """What the page calls an image of an item: A, B, ..."""
-    return chr(ord("A") + image) if image < 26 else f"picture {image + 1}"
-
-
-def _shots(results: BenchmarkResults, item: Item, album: Album) -> Iterator[Shot]:
-    for i, image in enumerate(item.images):
-        fits = frozenset(j + 1 for j in range(len(item.captions)) if (i, j) in item.true)
-        yield Shot(letter(i), album.add(results.benchmark, image), fits)
-
-
-def _lines(item: Item) -> Iterator[CaptionLine]:
-    for j, caption in enumerate(item.captions):
-        start, end = len(caption), len(caption)
-        if item.slot is not None and item.slot.caption == j:
-            start, end = item.slot.start, item.slot.end
-        fits = tuple(letter(i) for i in range(len(item.images)) if (i, j) in item.true)
-        yield CaptionLine(j + 1, caption[:start], caption[start:end], caption[end:], fits)
-
-
-def _column(question: Question) -> tuple[str, str]:
-    """What was asked, short enough for the head of a column, and in full."""
-    image, caption = letter(question.image), question.caption + 1
-    one_image, one_caption = len(question.item.images) == 1, len(question.item.captions) == 1
-    columns = {
-        Ask.CAPTION: ("choice" if one_image else f"for {image}", f"which caption fits {image}?"),
-        Ask.IMAGE: (
-            "choice" if one_caption else f"for {caption}",
-            f"which picture fits {caption}?",
-        ),
-        Ask.JUDGE: (
-            f"T1 {'' if one_image else image}{caption}",
-            f"is caption {caption} true of {image}, or a foil?",
-        ),
-        Ask.NOUN: ("T2 noun", "which noun is wrong?"),
-        Ask.WORD: ("T2 word", "which content word is wrong?"),
-        Ask.MEND: ("T3", "which word mends the caption?"),
-    }
-    return columns[question.ask]
-
-
-def _answer(question: Question, pick: Pick) -> CardAnswer:
-    if pick.state is State.UNASKED:
-        return CardAnswer("not asked", pick.state)
-    if pick.state is State.FAILED:
-        return CardAnswer("no answer", pick.state)
-    joint = " / " if pick.state is State.MIXED else " = "
-    names = [_name(question, place) for place in pick.options]
-    if question.ask in (Ask.CAPTION, Ask.IMAGE) or len(names) == 1:
-        return CardAnswer(joint.join(names), pick.state)
-    if question.ask is Ask.JUDGE:
-        return CardAnswer("both" if pick.state is State.MIXED else "tie", pick.state)
-    count = f"{len(names)} words" if pick.state is State.MIXED else f"{len(names)} alike"
-    more = " ..." if len(names) > MAX_NAMED else ""
-    return CardAnswer(count, pick.state, joint.join(names[:MAX_NAMED]) + more)
-
-
-def _name(question: Question, place: int) -> str:
-    option = question.options[place]
-    match question.ask:
-        case Ask.CAPTION:
-            return str(int(option) + 1)
-        case Ask.IMAGE:
-            return letter(int(option))
-        case Ask.JUDGE:
-            return "true" if place == 0 else "foil"
-        case Ask.MEND:
-            return str(option)
-    slot = question.item.slot
-    assert slot is not None
-    word = slot.words[int(option)]
-    return question.item.captions[slot.caption][word.start : word.end]
+        card = ItemCard.of(item, results.label, thumbnail, asked, rows)
+        yield GalleryCard(card, number, codes + rows[-1].verdict)
 
 
 # The gallery

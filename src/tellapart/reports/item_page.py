@@ -7,7 +7,8 @@ from html import escape
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.items import Item
-from tellapart.reports.gallery import Album, Thumbnail
+from tellapart.reports.card import Thumbnail
+from tellapart.reports.gallery import Album
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -60,7 +61,7 @@ def _picture(album: Album, small: Thumbnail, place: int, number: int) -> str:
     label = f"<figcaption>{name}</figcaption>" if number > 1 else ""
     if small.place is None:
         return f'<figure><p class="missing">{escape(small.problem)}</p>{label}</figure>'
-    return f'<figure><img src="{album.pictures[small.place]}" alt="{name}">{label}</figure>'
+    return f'<figure><img src="{album.pictures[int(small.place)]}" alt="{name}">{label}</figure>'
 
 
 def _caption(item: Item, place: int) -> str:

@@ -14,25 +14,21 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tellapart.measures.overview import Overview
+from tellapart.reports.card import STATE_NAMES
 from tellapart.reports.charts import Chart, svg_for_page
 from tellapart.reports.gallery import Gallery
-from tellapart.reports.picks import State
 from tellapart.reports.provenance import Provenance
 from tellapart.reports.results import BenchmarkResults
 from tellapart.reports.score_tables import ScoreTable
 from tellapart.reports.summary import NAME_BEGINS, NAME_ENDS, BenchmarkSummary, Summary
+from tellapart.web import shared_text
 
 _JSON_ESCAPES = {
     "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029",
 }  # fmt: skip
-STATE_NAMES = {
-    State.RIGHT: ("✓", "right"),
-    State.WRONG: ("✗", "wrong"),
-    State.TIE: ("=", "tie"),
-    State.MIXED: ("±", "mixed"),
-    State.FAILED: ("!", "no answer"),
-    State.UNASKED: ("·", "not asked"),
-}
+SHARED = {"palette.css": "static", "card.css": "static", "cards.html": "templates"}
+"""What the page has in common with other pages, and where that is kept."""
+STYLES = ("palette.css", "style.css", "card.css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ def render(page: Page) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     html = _environment().get_template("page.html").render(
         page=page,
-        style=Markup(_read("style.css")),
+        style=Markup("\n".join(map(_read, STYLES))),
         script=Markup(script),
         script_hash=f"sha256-{digest}",  # nothing else in the page may run
         album=Markup(safe_json(list(page.gallery.pictures))),
@@ -98,6 +94,8 @@ def _names(sentence: str) -> Markup:
 
 @cache
 def _read(name: str) -> str:
+    if name in SHARED:
+        return shared_text(SHARED[name], name)
     return files("tellapart.reports").joinpath("templates", name).read_text("utf-8")
 
 

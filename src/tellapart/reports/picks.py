@@ -8,6 +8,8 @@ from enum import StrEnum
 from functools import cache
 from itertools import chain
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from tellapart.measures.measure import Measure
@@ -15,6 +17,7 @@ from tellapart.questions import Ask, Question
 from tellapart.reports.results import was_asked
 from tellapart.score.answers import QUESTION, answers
 from tellapart.score.run import Run
+from tellapart.types import Ints
 
 
 class State(StrEnum):
@@ -26,6 +29,11 @@ class State(StrEnum):
     MIXED = "m"  # a chooser that was asked several times and was right at times
     FAILED = "f"
     UNASKED = "-"
+
+
+RANKS = (State.WRONG, State.FAILED, State.TIE, State.MIXED, State.RIGHT, State.UNASKED)
+"""Of several outcomes the one that stands first is that of the whole item."""
+Ranks = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +52,13 @@ _FAILED = Pick((), State.FAILED)
 def reader(run: Run, shown: Collection[str]) -> Reader:
     """A function that says what the run answered, for questions of the items in `shown`."""
     row = {item: run.benchmark.items.place[item] for item in shown if item in run.covered}
+    places = np.array(sorted(row.values()), np.int64)
 
     @cache
     def picks(ask: Ask) -> dict[tuple[int, int, int], Pick]:
-        of_shown = answers(run, ask).filter(pl.col("item").is_in(list(row.values())))
-        trials = of_shown.group_by(QUESTION).agg("chosen", "right", "tied", "failed")
+        trials = _answers_to(answers(run, ask), places).group_by(QUESTION).agg(
+            "chosen", "right", "tied", "failed"
+        )  # fmt: skip
         return {tuple(trial[:3]): _pick(*trial[3:]) for trial in trials.iter_rows()}
 
     def read(question: Question) -> Pick:
@@ -58,6 +68,14 @@ def reader(run: Run, shown: Collection[str]) -> Reader:
         return picks(question.ask).get(key, _FAILED)
 
     return read
+
+
+def _answers_to(table: pl.DataFrame, places: Ints) -> pl.DataFrame:
+    """The rows of some items; answers stand in the order of the items."""
+    item = table["item"].to_numpy()
+    first, last = np.searchsorted(item, places), np.searchsorted(item, places, "right")
+    rows = [np.arange(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+    return table[np.concatenate(rows)] if rows else table.clear()
 
 
 def _pick(chosen: list[list[int]], right: list[bool], tied: list[bool], failed: list[bool]) -> Pick:
@@ -79,23 +97,21 @@ def verdict_measure(measures: tuple[Measure, ...]) -> Measure:
 
 def verdicts(run: Run, measure: Measure) -> dict[str, State]:
     """How each item came out: wrong if any of its units is, then failed, tied, mixed, right."""
-    if not was_asked(run, measure.asks):
-        return {}
-    outcomes = measure.outcomes(run, "wrong")
-    states: dict[str, State] = {}
-    ranks = (State.WRONG, State.FAILED, State.TIE, State.MIXED, State.RIGHT)
-    columns = (outcomes.item, outcomes.value, outcomes.tied, outcomes.failed)
-    ids = run.benchmark.items.ids
-    for index, value, tied, failed in zip(*(c.tolist() for c in columns), strict=True):
-        item = ids[index]
-        state = _unit_state(value, tied, failed)
-        states[item] = min(states.get(item, State.RIGHT), state, key=ranks.index)
-    return states
+    ranks = verdict_ranks(run, measure)
+    asked = np.flatnonzero(ranks < len(RANKS) - 1)
+    ids = run.benchmark.items.ids.gather(asked)
+    return {item: RANKS[k] for item, k in zip(ids, ranks[asked].tolist(), strict=True)}
 
 
-def _unit_state(value: float, tied: bool, failed: bool) -> State:
-    if failed:
-        return State.FAILED
-    if tied:
-        return State.TIE
-    return State.RIGHT if value == 1 else State.WRONG if value == 0 else State.MIXED
+def verdict_ranks(run: Run, measure: Measure) -> Ranks:
+    """How each item of the benchmark came out, as places in `RANKS`."""
+    ranks = np.full(len(run.benchmark.items), RANKS.index(State.UNASKED), np.uint8)
+    if was_asked(run, measure.asks):
+        outcomes = measure.outcomes(run, "wrong")
+        units = np.select(
+            [outcomes.failed, outcomes.tied, outcomes.value == 1, outcomes.value == 0],
+            [RANKS.index(one) for one in (State.FAILED, State.TIE, State.RIGHT, State.WRONG)],
+            RANKS.index(State.MIXED),
+        ).astype(np.uint8)
+        np.minimum.at(ranks, outcomes.item, units)
+    return ranks

@@ -64,6 +64,8 @@ class Encoder:
     skip_bad: bool = False
     by_content: bool = True
     report: Progress = silent
+    so_far: Callable[[Callable[[], npt.NDArray[np.floating]]], None] = lambda scores: None
+    """Told now and then of the scores of all cells, NaN for those that are still to come."""
 
     def embed_images(self, images: DistinctImages) -> tuple[Rows, dict[int, BadImage]]:
         """One row an image (NaN for the bad ones), and which are bad."""
@@ -324,6 +326,7 @@ def _from_embeddings(plan: ScorePlan, encoder: Encoder) -> CellScores:
                 cells = wanted[k : k + PRODUCTS]
                 left, right = images[plan.image[cells]], texts[plan.text[cells] - begin]
                 scores[cells] = np.einsum("nd,nd->n", left, right)
+        encoder.so_far(lambda: scores)
         encoder.report("texts", end, len(plan.first))
     return CellScores(scores, bad, {})
 
@@ -369,6 +372,7 @@ def _from_pairs(plan: ScorePlan, encoder: Encoder) -> CellScores:
         for part in encoder.pair_window(asker, images, plan.images.pictures, texts, keys, begin):
             values[which[cells[part.batch.places]]] = part.rows[:, 0]
             bad |= {int(which[cells[k]]): error for k, error in part.bad.items()}
+            encoder.so_far(lambda: values[which])
             encoder.report("scores", begin + int(part.batch.places[-1]) + 1, len(wanted))
     found = np.flatnonzero(np.isin(which, list(bad))).tolist() if bad else []
     return CellScores(values[which], dict(unread), {cell: bad[int(which[cell])] for cell in found})

@@ -29,6 +29,7 @@ from tellapart.score.cells import GRID_ASKS
 from tellapart.score.chooser import Way, ask_all
 from tellapart.score.encoder import CellScores, Encoder, open_shelf, score_plan
 from tellapart.score.job import ModelWork
+from tellapart.score.live import LiveNotes
 from tellapart.score.plan import ScorePlan, ScoreTask, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
@@ -165,7 +166,7 @@ class _Engine:
                 Way(settings.seed, settings.trials, settings.batch_size, settings.skip_bad),
                 journal=journal,
                 kept=earlier.answers if earlier else None,
-                progress=self.progress,
+                progress=self._noted([task])[0],
             )
         finally:
             if journal:
@@ -176,7 +177,8 @@ class _Engine:
         """A scorer's runs."""
         cacheable = is_cacheable(self.model)
         by_content = isinstance(self.model, DualEncoder) or cacheable
-        plan = make_plan(tasks, by_content=by_content, progress=self.progress)
+        progress, live = self._noted(tasks)
+        plan = make_plan(tasks, by_content=by_content, progress=progress)
         shelf: Shelf | None = None
         if cacheable and self.settings.cache:
             shelf = open_shelf(self.settings.cache, self.model.facts, self.settings.cache_gb)
@@ -186,7 +188,10 @@ class _Engine:
         if self.work:
             limits = replace(limits, smaller=self.work.smaller(), changed=self.work.note_smaller)
         skip_bad = self.settings.skip_bad
-        encoder = Encoder(self.model, limits, shelf, skip_bad, by_content, self.progress)
+        encoder = Encoder(self.model, limits, shelf, skip_bad, by_content, progress)
+        if live:
+            tables = [cells.frame for cells in plan.tables]
+            encoder = replace(encoder, so_far=lambda scores: live.so_far(tables, scores))
         try:
             scored = score_plan(plan, encoder)
         finally:
@@ -195,6 +200,14 @@ class _Engine:
         for number in range(len(tasks)):
             yield self._run_of(plan, scored, number, limits.smaller)
             self.progress("scores", number + 1, len(tasks))
+
+    def _noted(self, tasks: Sequence[ScoreTask]) -> tuple[Progress, LiveNotes | None]:
+        """Progress that is noted for whoever looks on, where there is a folder for it."""
+        if self.work is None:
+            return self.progress, None
+        cards = tuple((self._card(t), str(t.benchmark.root.resolve()), _name(t)) for t in tasks)
+        live = LiveNotes(self.work, cards)
+        return live.watch(self.progress), live
 
     def _run_of(
         self, plan: ScorePlan, scored: CellScores, number: int, smaller: dict[str, int]

@@ -159,6 +159,18 @@ def strata_interval(
     return Interval(low, high, f"bootstrap over clusters, {resamples:,} resamples")
 
 
+def student_interval(sums: Floats, counts: Floats) -> Interval:
+    """For a mean of shares by sums and counts of clusters alone: quick, for what is looked at.
+
+    Student's t on the logit scale; Wilson's where the mean is 0 or 1 or there is one cluster.
+    """
+    mean = float(sums.sum() / counts.sum())
+    if mean in (0.0, 1.0) or len(sums) < 2:
+        return Interval(*wilson(mean, effective_size(counts)), "Wilson, clusters as units")
+    # Squares of units are not known: shares of 0 and 1 are their own squares.
+    return _student_interval(mean, sums[:, None], counts[:, None], np.array([sums.sum()]))
+
+
 def _student_interval(mean: float, sums: Floats, counts: Floats, squares: Floats) -> Interval:
     """Student's t on the logit scale, from sums and counts by cluster and stratum.
 

@@ -6,6 +6,7 @@
 - `mined/<hash>/*.npz`: arrays that builders computed (`arrays.py`),
 - `parses/<pipeline>/*.npz`: parses of captions (`arrays.py`),
 - `downloads/<hash>/NAME`: published files,
+- `thumbnails/<xx>/<hash>.webp`: small pictures of views (`web/thumbnails.py`),
 - `replies/<fingerprint>/*.segment`: what language models wrote.
 
 All parts but the last share one size limit. What was used longest ago goes first, whatever part it
@@ -25,7 +26,8 @@ from tellapart.errors import BadInput
 
 SIZE_GB = 8.0
 """The size limit where the user sets none."""
-ENTRIES = {"scores": "*/*/*.segment", "mined": "*", "parses": "*/*.npz", "downloads": "*"}
+ENTRIES = {"scores": "*/*/*.segment", "mined": "*", "parses": "*/*.npz", "downloads": "*",
+           "thumbnails": "*/*.webp"}  # fmt: skip
 """What is removed as a whole, by part: a file, or a folder whose files are used together."""
 
 

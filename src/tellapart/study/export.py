@@ -19,6 +19,7 @@ from tellapart.items import Item, Origin
 from tellapart.questions import Ask, questions
 from tellapart.score.engine import versions
 from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
+from tellapart.study.judgements import measured_times
 from tellapart.study.questions.question import (
     ItemMaking,
     JudgedTask,
@@ -32,7 +33,8 @@ JUDGEMENT_COLUMNS: dict[str, Any] = {
     "stage": pl.String, "ask": pl.String, "role": pl.String, "item": pl.String,
     "question": pl.String, "person": pl.String, "number": pl.Int32, "choice": pl.String,
     "word": pl.Int32, "right": pl.Boolean, "order": pl.List(pl.Int32), "answered_at": pl.Int64,
-    "milliseconds": pl.Int64, "revisions": pl.Int32, "void": pl.Boolean, "task": pl.String,
+    "milliseconds": pl.Int64, "page_milliseconds": pl.Int64, "revisions": pl.Int32,
+    "void": pl.Boolean, "task": pl.String,
 }  # fmt: skip
 MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 
@@ -70,14 +72,17 @@ def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> St
 
 
 def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
-    """All judgements, those of excluded people marked as void, in the order they were given."""
+    """All judgements, those of excluded people marked as void, in the order they were given.
+
+    `milliseconds` are measured by the server, `page_milliseconds` are what the page said.
+    """
     task, assignment, judgement, person = t.task.c, t.assignment.c, t.judgement.c, t.person.c
     rows = conn.execute(
         select(
             t.stage.c.name, t.stage.c.ask, task.role, task.matter, task.key, person.code,
             assignment.number, assignment.drawn, judgement.choice, judgement.word,
             judgement.is_right, judgement.answered_at, judgement.milliseconds,
-            judgement.revisions, judgement.void,
+            judgement.revisions, judgement.void, judgement.person_id, assignment.reserved_at,
         )
         .select_from(t.judgement)
         .join(t.assignment, assignment.id == judgement.assignment_id)
@@ -88,13 +93,13 @@ def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
         .order_by(judgement.answered_at, judgement.assignment_id)
     )  # fmt: skip
     values = []
-    for row in rows:
+    for row, took in measured_times(rows):
         matter = json.loads(row.matter)
         values.append(
             (
                 row.name, row.ask, row.role, matter["item"], matter["question"], row.code,
                 row.number, row.choice, row.word, row.is_right, json.loads(row.drawn),
-                row.answered_at, row.milliseconds, row.revisions, row.void, row.key,
+                row.answered_at, took, row.milliseconds, row.revisions, row.void, row.key,
             )
         )  # fmt: skip
     return pl.DataFrame(values, schema=JUDGEMENT_COLUMNS, orient="row")

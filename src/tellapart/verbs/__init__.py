@@ -53,6 +53,9 @@ VERBS = {
     "evaluate": "Run models on benchmarks.",
     "import": "Make a run from answers that were computed elsewhere.",
     "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
+    "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
+    "interval.",
+    "view": "See what models got wrong: items with their pictures and answers, in the browser.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
@@ -76,6 +79,11 @@ BUILDERS = {
     "bivlc": "Two images and two captions that differ by a detail, asked both ways.",
 }
 
+ANALYSES = {
+    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models part.",
+    "regression": "Which facts make an answer right: a logistic regression with random effects.",
+}
+
 STUDY = {
     "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
     "status": "Say how far a study is.",
@@ -83,6 +91,7 @@ STUDY = {
     "invite": "Make personal links; each is shown once, so keep what is printed.",
     "people": "List people: how much they judged, how fast, and how well.",
     "person": "Count someone's judgements no more, take that back, end their link, or delete all.",
+    "participants": "Let in only those people of Prolific whom a file lists.",
     "owner": "Show the link to the owner's page, or make a new one in its place.",
     "export": "Write judgements, agreement, human figures, the human run and the verified "
     "benchmark.",

@@ -176,9 +176,13 @@ def _guesses(given: Any) -> list[tuple[str, BestGuess]]:
 
 
 def _column(guesses: list[tuple[str, BestGuess]]) -> dict[Key, str]:
+    from tellapart.audits.guesses import NOTHING
+
     return {
         (label, best.estimate.measure, best.estimate.kind): (
-            f"{100 * best.estimate.value:.1f} by {best.cue}"
+            f"{100 * best.estimate.value:.1f}, {best.told}"
+            if best.cue == NOTHING
+            else f"{100 * best.estimate.value:.1f} by {best.told}"
         )
         for label, best in guesses
     }

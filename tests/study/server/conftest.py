@@ -27,10 +27,11 @@ from tellapart.items import Image, Item, Origin, Slot
 from tellapart.study import people
 from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
-from tellapart.study.server.app import make_app, server_config
-from tellapart.study.server.connections import ConnectionLimits
+from tellapart.study.server.app import make_app
 from tellapart.study.server.guard import RateLimits
 from tellapart.study.study import OpenStudy, open_study
+from tellapart.web.connections import ConnectionLimits
+from tellapart.web.host import server_config
 
 __all__ = ["clock", "database", "postgres"]
 HEADERS = {"X-Tellapart": "1"}

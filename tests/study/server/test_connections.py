@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from tests.study.server.load import SlowCrowd, Stubborn
 
-from tellapart.study.server.connections import ConnectionLimits
+from tellapart.web.connections import ConnectionLimits
 
 QUICK = ConnectionLimits(head=0.2, body=0.3, reading=0.3, idle=0.4)
 HEAD = b"POST /api/next HTTP/1.1\r\nHost: x\r\nX-Tellapart: 1\r\n"

@@ -9,8 +9,9 @@ import pytest
 from tests.study.crowd import rows
 
 from tellapart.study.plan import Stage
-from tellapart.study.server.guard import MAX_BODY, RateLimits
+from tellapart.study.server.guard import RateLimits
 from tellapart.study.store import schema as t
+from tellapart.web.gate import MAX_BODY
 
 
 def test_every_answer_has_the_security_headers(serve):

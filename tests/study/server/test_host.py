@@ -17,7 +17,7 @@ from tellapart.cli.main import app
 from tellapart.errors import TellapartError
 from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
-from tellapart.study.server.app import ServerAddress
+from tellapart.web.host import ServerAddress
 
 
 @pytest.fixture

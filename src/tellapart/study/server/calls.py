@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tellapart.study.server.guard import RateLimits
 from tellapart.study.server.pictures import Pictures
 from tellapart.study.sessions import DAYS, end_session
 from tellapart.study.store.database import Job
 from tellapart.study.study import OpenStudy
+from tellapart.web.host import Body, json_response
 
 T = TypeVar("T")
 
@@ -65,12 +65,6 @@ async def server_of(request: Request) -> Server:
 Here = Annotated[Server, Depends(server_of)]
 
 
-class Body(BaseModel):
-    """Every body: nothing beside what is named, nothing converted."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
 class TokenBody(Body):
     """The token of a link."""
 
@@ -79,9 +73,3 @@ class TokenBody(Body):
 
 class Nothing(Body):
     """An empty object."""
-
-
-def json_response(value: Any) -> Response:
-    """Plain values as JSON; FastAPI's own encoder would look at each of them first."""
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    return Response(body, media_type="application/json")

@@ -1,4 +1,4 @@
-"""What stands before every route: limits, refusal of other sites' requests, security headers.
+"""What stands before every route of a study: limits, beside what every server refuses.
 
 Limits are buckets of permits, refilled at a steady rate, kept in memory: each server limits what
 comes to itself. A session has a bucket of its own, so that nobody is held up by others. An address
@@ -10,40 +10,22 @@ however many others fail beside it. Pages and static files are never refused.
 from __future__ import annotations
 
 import ipaddress
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil
-from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from tellapart.study.keys import hashed
+from tellapart.web.gate import Gate, Refused
 
-MAX_BODY = 16 * 1024
-SAFE = ("GET", "HEAD")
 LIMITED = ("/api/", "/images/")
 """Where sessions are needed; everything else is a file that anybody may have."""
 COOKIE, OWNER_COOKIE = "tellapart", "tellapart-owner"
 OWNER_PATH = "/api/owner"
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
-    "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-}
 UNKNOWN = 401
 LONGEST_NAME = 100
 """Of what a proxy says that is no address."""
@@ -93,113 +75,25 @@ class RateLimits:
         return 0.0 if there else (1 - permits) / rate.per_second
 
 
-class Refused(Exception):
-    """A request that goes no further: its status, why, and after how many seconds to come back."""
-
-    def __init__(self, status: int, why: str, wait: float = 0.0) -> None:
-        super().__init__(why)
-        self.status, self.why, self.wait = status, why, wait
-
-
-class Guard:
-    """Pure ASGI, because it runs for every request."""
+class Guard(Gate):
+    """The gate of a study, which counts requests."""
 
     def __init__(self, app: ASGIApp, url: str, limits: RateLimits, proxy: str = "") -> None:
-        self.app = app
-        self._origin = urlsplit(url)
+        super().__init__(app, url)
         self._limits, self._proxy = limits, proxy
-        headers = dict(HEADERS)
-        if self._origin.scheme == "https":
-            headers["Strict-Transport-Security"] = "max-age=31536000"
-        self._headers = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        body, wait = _CountedBody(receive), 0.0
-
-        async def sealed(message: Message) -> None:
-            nonlocal wait
-            if message["type"] == "http.response.start":
-                if message["status"] == UNKNOWN:
-                    wait = self._limits.fails(_address(scope, self._proxy))
-                self._seal(message)
-            if not (body.too_large or wait):  # else: whatever the route said
-                await send(message)
-
-        try:
-            self._check(scope)
-            await self.app(scope, body, sealed)
-            body.check()
-            if wait:
-                raise Refused(429, "too many attempts that open nothing", wait)
-        except Refused as refused:
-            await self._refuse(send, refused)
-
-    def _seal(self, message: Message) -> None:
-        """Add the headers that every response has."""
-        message["headers"] = [*message.get("headers", ()), *self._headers]
-        MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
-
-    async def _refuse(self, send: Send, refused: Refused) -> None:
-        body = json.dumps({"error": {"what": refused.why}}).encode()
-        headers = [(b"content-type", b"application/json")]
-        headers.append((b"content-length", str(len(body)).encode()))
-        if refused.wait:
-            headers.append((b"retry-after", str(ceil(refused.wait)).encode()))
-        start = {"type": "http.response.start", "status": refused.status, "headers": headers}
-        self._seal(start)
-        await send(start)
-        await send({"type": "http.response.body", "body": body})
-
-    def _check(self, scope: Scope) -> None:
+    def admit(self, scope: Scope, headers: Headers) -> None:
+        """Whoever asks too often has to wait."""
         session = _session(scope)
         wait = self._limits.asks(session) if session else 0.0
         if wait:
             raise Refused(429, "too many requests", wait)
-        headers = Headers(scope=scope)
-        length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MAX_BODY:
-            raise _too_large()
-        if scope["method"] not in SAFE:
-            self._check_origin(headers)
 
-    def _check_origin(self, headers: Headers) -> None:
-        """Requests that change something must come from our own pages (or from no page)."""
-        origin = headers.get("origin")
-        ours = {self._origin.netloc, headers.get("host", "")}
-        if origin is not None and urlsplit(origin).netloc not in ours:
-            raise Refused(403, "the request comes from another site")
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise Refused(403, "the request comes from another site")
-        if headers.get("x-tellapart") != "1":
-            raise Refused(403, "the header X-Tellapart: 1 is missing")
-
-
-class _CountedBody:
-    """A body that does not say how long it is may not be longer either."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self._seen = receive, 0
-        self.too_large = False
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._seen += len(message.get("body", b""))
-        self.too_large = self._seen > MAX_BODY
-        self.check()
-        return message
-
-    def check(self) -> None:
-        """Raise once too much has come."""
-        if self.too_large:
-            raise _too_large()
-
-
-def _too_large() -> Refused:
-    return Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
+    def ended(self, scope: Scope, status: int) -> None:
+        """Attempts that open nothing are counted, and refused once there were too many."""
+        wait = self._limits.fails(_address(scope, self._proxy)) if status == UNKNOWN else 0.0
+        if wait:
+            raise Refused(429, "too many attempts that open nothing", wait)
 
 
 def _session(scope: Scope) -> str:

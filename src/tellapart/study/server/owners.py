@@ -17,10 +17,11 @@ from tellapart.study.agreement import COHEN
 from tellapart.study.export import flat_table, judgement_table
 from tellapart.study.progress import crew, look_at_items, picture_of, read_status, reopen_item
 from tellapart.study.results import agreements, read_record
-from tellapart.study.server.calls import Body, Here, Nothing, Server, TokenBody, json_response
+from tellapart.study.server.calls import Here, Nothing, Server, TokenBody
 from tellapart.study.server.guard import OWNER_COOKIE, OWNER_PATH
 from tellapart.study.store.database import Job
 from tellapart.study.study import OpenStudy
+from tellapart.web.host import Body, json_response
 
 T = TypeVar("T")
 router = APIRouter(prefix=OWNER_PATH, tags=["owner"])

@@ -48,7 +48,13 @@ class CreateStudyOptions:
     ] = ""
     minutes: Annotated[str | None, Help("How long a task stays reserved for someone.")] = None
     once: Annotated[str, Help("What nobody sees twice: item, or question (about an item).")] = ""
-    prolific: Annotated[bool, Help("Take people of Prolific.")] = False
+    prolific: Annotated[
+        str, Help("Take people of Prolific: the id of the study there (in each of its links).")
+    ] = ""
+    places: Annotated[int, Help("How many people of Prolific may take part.")] = 0
+    participants: Annotated[
+        str, Help("Let in only those whose ids this file lists (one a line, or Prolific's).")
+    ] = ""
     completion_code: Annotated[
         str, Help("What people take back to Prolific (default: a new one).")
     ] = ""
@@ -114,6 +120,8 @@ def create_study(
         seed=options.seed,
         once=options.once or (recipe.once if recipe else "item"),
         prolific=options.prolific,
+        places=options.places,
+        participants=_listed(options),
         completion_code=options.completion_code,
         gold=options.gold_from or None,
         training=options.training,
@@ -122,6 +130,12 @@ def create_study(
     plan = write_study(source, out, setup)
     items = load_benchmark(Path(out) / ITEMS)
     return CreatedStudy(Path(out), plan, len(items.images), missing_pictures(items))
+
+
+def _listed(options: CreateStudyOptions) -> tuple[str, ...]:
+    from tellapart.study.participants import read_participant_ids
+
+    return read_participant_ids(Path(options.participants)) if options.participants else ()
 
 
 def _stages(recipe: StudyRecipe | None, options: CreateStudyOptions) -> tuple[Stage, ...]:

@@ -1,6 +1,6 @@
 // The owner's page: how far the study is, who takes part and how well, what agrees, what comes out.
-import { insist, takeToken, Refused } from "./calls.js";
-import { element, button, openDialog, prose } from "./page.js";
+import { insist, takeToken, Refused } from "../shared/calls.js";
+import { element, button, openDialog, prose } from "../shared/page.js";
 
 const LOOK_AGAIN = 10000;
 const FORMS = ["csv", "parquet", "json"];

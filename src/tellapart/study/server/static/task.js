@@ -1,5 +1,5 @@
 // One task as a form: what is shown, the options as radio buttons, and the word where one is asked.
-import { element, button, picture, enlarge } from "./page.js";
+import { element, button, picture, enlarge } from "../shared/page.js";
 
 const MAGNIFIER = "Enlarge";
 

@@ -1,0 +1,154 @@
+"""The verb `view`: runs and benchmarks in a browser, on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs import Verb
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.score.run import Run
+    from tellapart.views.sheet import Sheet
+    from tellapart.views.viewer import Viewer
+
+ASKED: dict[Any, str] = {(2, 1): "which-image", (2, 2): "choose-both-ways", 1: "choose-caption"}
+"""What people are asked in a study that a view makes, by pictures and captions, or pictures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions:
+    """Where the view is to be found, what it begins with, and where things are written."""
+
+    at: Annotated[str, Help("Begin with this: what stands behind the # of a view's address.")] = ""
+    on: Annotated[Path | None, Help("The runs' benchmark, if it has moved.")] = None
+    images: Annotated[Path | None, Help("Folder that holds the pictures, if they have moved.")] = (
+        None
+    )
+    marks: Annotated[
+        Path | None, Help("File that keeps stars and notes (default: beside the first path).")
+    ] = None
+    out: Annotated[Path, Help("Folder in which subsets and studies are made.")] = Path()
+    host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
+    port: Annotated[int, Help("Port to listen at; 0 for any that is free.")] = 0
+    browse: Annotated[bool, Help("Open the browser.", flag="--open")] = True
+
+
+@dataclass(frozen=True, slots=True)
+class ServedView:
+    """A view that can be looked at: the address to open, and what could not be read."""
+
+    address: str
+    problems: tuple[str, ...]
+    unencrypted: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """For `--json`."""
+        return {"address": self.address, "problems": list(self.problems)}
+
+    def __str__(self) -> str:
+        return f"view: {self.address}"
+
+    def notes(self) -> list[str]:
+        """What the one who looks should know."""
+        lines = [f"left out: {one}" for one in self.problems]
+        if self.unencrypted:
+            lines.append("warning: others on the network can read along; this is not encrypted")
+        return [*lines, "serving; stop with ctrl-c"]
+
+
+def view(
+    paths: Annotated[
+        Sequence[Benchmark | Run | Path | str],
+        Help("Runs, benchmarks, studies' exports, or folders of them."),
+    ],
+    options: ViewOptions = ViewOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+    ready: Callable[[ServedView], None] = lambda served: None,
+) -> ServedView:
+    """See what models got wrong: items with their pictures and answers, in the browser.
+
+    The view is served until you stop it (ctrl-c), to this machine alone.
+
+    In Python: `ready` is called as soon as the view can be opened.
+    """
+    from tellapart.views.app import make_app
+    from tellapart.web.host import ServerAddress, listen, serve_app
+
+    viewer = make_viewer(paths, options, progress)
+    listening = listen(ServerAddress(options.host, options.port))
+    where = ServerAddress(options.host, listening.getsockname()[1])
+    address = address_of(where.url, viewer.key, options.at)
+    served = ServedView(address, tuple(viewer.library.problems), where.open_to_others)
+
+    def listens() -> None:
+        ready(served)
+        sys.stdout.flush()  # who waits for the address must not wait for a full buffer
+        if options.browse:
+            import webbrowser
+
+            webbrowser.open(served.address)
+
+    serve_app(make_app(viewer, where.url), listening, listens)
+    return served
+
+
+def address_of(url: str, key: str, at: str) -> str:
+    """The address to open: the secret stands behind the #, which browsers send to nobody."""
+    behind = f"&{at.lstrip('#')}" if at else ""
+    return f"{url}/#key={key}{behind}"
+
+
+def make_viewer(paths: Any, options: ViewOptions, progress: Progress = silent) -> Viewer:
+    """Read what is there, and put together what the page works with."""
+    from tellapart.views.library import Loader
+    from tellapart.views.marks import NAME, Marks
+    from tellapart.views.viewer import Doings, Viewer
+
+    single = isinstance(paths, (str, Path)) or not isinstance(paths, Sequence)
+    given = [paths] if single else list(paths)
+    folders = [Path(one) for one in given if isinstance(one, (str, Path))]
+    beside = next((one for one in folders if one.is_dir()), Path())
+    marks = Marks.read(options.marks or beside / NAME)
+    doings = Doings({"subset": make_subset, "study": make_study}, options.out)
+    viewer = Viewer(Loader(given, options.on, options.images, progress), marks, doings)
+    viewer.check()
+    return viewer
+
+
+def make_subset(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
+    """A benchmark of some items."""
+    from tellapart.verbs.subset import SubsetOptions, subset
+
+    made = subset(sheet.benchmark, out, SubsetOptions(ids=ids), name=out.name)
+    return f"{made}  ->  {out}"
+
+
+def make_study(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
+    """A study of some items, with the question that fits their grids."""
+    from dataclasses import replace
+
+    import polars as pl
+
+    from tellapart.benchmark.benchmark import make_benchmark
+    from tellapart.verbs.study.create import CreateStudyOptions, create_study
+
+    whole = sheet.benchmark
+    items = whole.items.where(pl.col("id").is_in(list(ids)))
+    part = make_benchmark(replace(whole.card, name=out.name), whole.root, items, whole.images)
+    shape = next(iter(part.items.shapes))
+    foils = part.items.frame["slot"].struct.field("caption").is_not_null().any()
+    ask = (
+        "foil" if foils else ASKED.get(shape, "choose-caption" if shape[0] == 1 else "choose-image")
+    )
+    made = create_study(part, out, CreateStudyOptions(ask=ask, name=out.name))
+    return f"{made}; serve it with: tellapart study serve {out}"
+
+
+VERB = Verb(view, example="tellapart view runs", notes=ServedView.notes)

@@ -1,0 +1,223 @@
+"""Cards of a sheet's items, and one item in full: scores of its grid, origin, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tellapart.errors import TellapartError
+from tellapart.items import Item
+from tellapart.models.model import ShownQuestion
+from tellapart.questions import Question, questions
+from tellapart.reports.card import (
+    STATE_NAMES,
+    ItemCard,
+    ModelRow,
+    Thumbnail,
+    answer_of,
+    letter,
+)
+from tellapart.reports.picks import RANKS, Reader, reader
+from tellapart.score.run import REPLY_MARK, Run
+from tellapart.types import Ints
+from tellapart.views.sheet import Contestant, Sheet
+
+MOST_NEIGHBOURS = 12
+Address = Callable[[int], str]
+"""The address of a picture, by its place among the benchmark's images."""
+
+
+def cards_of(sheet: Sheet, rows: Ints, address: Address) -> list[dict[str, Any]]:
+    """The cards of some rows, as `card.js` draws them."""
+    items = [sheet.item(int(row)) for row in rows]
+    ids = frozenset(item.id for item in items)
+    readers = [_reader(one, sheet, rows, ids) for one in sheet.contestants]
+    places = _image_places(sheet, items)
+
+    def thumbnail(image: str) -> Thumbnail:
+        if image not in places:
+            return Thumbnail(None, problem=f"image {image} is not listed in the benchmark")
+        known = sheet.benchmark.images[image]
+        return Thumbnail(address(places[image]), known.width or 0, known.height or 0)
+
+    cards = []
+    for row, item in zip(rows.tolist(), items, strict=True):
+        asked = list(questions(item, sheet.asks))
+        models = tuple(
+            ModelRow(
+                one.label,
+                RANKS[sheet.ranks[row, k]],
+                tuple(answer_of(question, read(question)) for question in asked),
+                _number(sheet.margins[row, k]),
+            )
+            for k, (one, read) in enumerate(zip(sheet.contestants, readers, strict=True))
+        )
+        card = ItemCard.of(item, sheet.label, thumbnail, asked, models).to_json()
+        cards.append({"place": row, **card})
+    return cards
+
+
+def _reader(one: Contestant, sheet: Sheet, rows: Ints, ids: frozenset[str]) -> Reader:
+    """What a run answered to some items; one of another version only to those it has in common."""
+    if one.places is not None:
+        common = rows[one.places[rows] >= 0]
+        ids = frozenset(sheet.benchmark.items.ids.gather(common))
+    return reader(one.run, ids)
+
+
+def _image_places(sheet: Sheet, items: list[Item]) -> dict[str, int]:
+    images = sheet.benchmark.images
+    return {
+        image: images.place_of(image) for item in items for image in item.images if image in images
+    }
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(f"{value:.5g}")
+
+
+def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
+    """Some items as a table: what they say, and what every run made of each."""
+    frame = sheet.benchmark.items.frame[rows]
+    wide = max(frame["captions"].list.len().to_list(), default=0)
+    captions = {
+        f"caption {j + 1}": frame["captions"].list.get(j, null_on_oob=True) for j in range(wide)
+    }
+    cells = frame["true_cells"].list.eval(
+        pl.element().list.eval((pl.element() + 1).cast(pl.String)).list.join(":")
+    )
+    names = [STATE_NAMES[state][1] for state in RANKS]
+    outcomes: dict[str, Any] = {}
+    for k, one in enumerate(sheet.contestants):
+        outcomes[one.label] = [names[rank] for rank in sheet.ranks[rows, k].tolist()]
+        if one.run.scores.height:
+            margins = sheet.margins[rows, k].astype(float)
+            outcomes[f"{one.label} margin"] = pl.Series(margins).fill_nan(None)
+    return pl.DataFrame(
+        {
+            "id": frame["id"],
+            "kind": frame["kind"],
+            "images": frame["images"].list.join(" "),
+            **captions,
+            "true (picture:caption)": cells.list.join(" "),
+            **outcomes,
+        }
+    )
+
+
+def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
+    """One item with all that is known of it."""
+    item = sheet.item(place)
+    origin = item.origin
+    made = {
+        "made by": origin.made_by, "source": origin.source, "its id there": origin.source_id,
+        "seed": "" if origin.seed is None else str(origin.seed), "group": item.group,
+        "content": item.content[:16], "images": ", ".join(item.images),
+        **{name: str(value) for name, value in sorted(origin.notes.items())},
+    }  # fmt: skip
+    (card,) = cards_of(sheet, np.array([place]), address)
+    return {
+        "card": card,
+        "true": sorted(item.true),
+        "grids": [_grid(one.label, one.run, item) for one in sheet.contestants],
+        "origin": {name: value for name, value in made.items() if value},
+        "neighbours": _neighbours(sheet, place, address),
+        "replies": [
+            reply for one in sheet.contestants for reply in _replies(one.label, one.run, item)
+        ],
+    }
+
+
+def _grid(label: str, run: Run, item: Item) -> dict[str, Any]:
+    """The scores of an item's cells, a row an image; and of its edits, the highest first."""
+    grid: list[list[float | None]] = [[None] * len(item.captions) for _ in item.images]
+    scores = run.scores.filter(pl.col("item") == item.id) if run.scores.height else run.scores
+    edits = []
+    for _, image, caption, edit, score in scores.iter_rows():
+        if edit:
+            edits.append([edit, letter(image), caption + 1, score])
+        elif image < len(item.images) and caption < len(item.captions):
+            grid[image][caption] = score
+    edits.sort(key=lambda one: -float(one[3]))
+    known = any(cell is not None for row in grid for cell in row)
+    return {"label": label, "cells": grid if known else None, "edits": edits[:40]}
+
+
+def _neighbours(sheet: Sheet, place: int, address: Address) -> list[dict[str, Any]]:
+    """Items of the same group, with what they share with this one."""
+    frame = sheet.benchmark.items.frame
+    same = np.flatnonzero(sheet.groups == sheet.groups[place])
+    same = same[same != place]
+    item = sheet.item(place)
+    found = []
+    for row in same.tolist():
+        images, captions = frame["images"][row].to_list(), frame["captions"][row].to_list()
+        shares = "same image" if set(images) & set(item.images) else "same group"
+        shares = "same pair" if set(images) == set(item.images) and len(images) > 1 else shares
+        shares = "same captions" if set(captions) == set(item.captions) else shares
+        known = [
+            sheet.benchmark.images.place_of(one) for one in images if one in sheet.benchmark.images
+        ]
+        found.append(
+            {
+                "place": row,
+                "id": frame["id"][row],
+                "kind": frame["kind"][row],
+                "shares": shares,
+                "captions": captions[:4],
+                "pictures": [address(one) for one in known[:2]],
+            }
+        )
+        if len(found) == MOST_NEIGHBOURS:
+            break
+    return found
+
+
+def _replies(label: str, run: Run, item: Item) -> list[dict[str, Any]]:
+    """What a chooser was asked and said, trial by trial."""
+    if run.card.kind != "chooser":
+        return []
+    by_id = {one.id: one for one in questions(item, frozenset(_asks(run)))}
+    found = []
+    for row in run.answers.filter(pl.col("item") == item.id).iter_rows(named=True):
+        why, mark, said = (row["reply"] or "").partition(REPLY_MARK)
+        failed = row["status"] != "answered"
+        found.append(
+            {
+                "label": label,
+                "question": row["question"],
+                "trial": row["trial"],
+                "prompt": _prompt(run, by_id.get(row["question"]), row),
+                "reply": said if failed and mark else "" if failed else row["reply"] or "",
+                "failure": why if failed else "",
+                "order": row["order"],
+                "choice": row["choice"],
+            }
+        )
+    return found
+
+
+def _asks(run: Run) -> list[Any]:
+    from tellapart.questions import Ask
+
+    return [Ask(name) for name in run.card.asks] or list(Ask)
+
+
+def _prompt(run: Run, question: Question | None, row: dict[str, Any]) -> list[str]:
+    """The texts of a chat model's prompt, as its adapter writes them."""
+    if question is None or not run.model.startswith("chat:"):
+        return []
+    from tellapart.models.chat import prompt_of
+
+    pictures = run.benchmark.pictures(question.item)
+    shown = ShownQuestion(question, pictures, tuple(row["order"]), row["trial"])
+    try:
+        return [
+            part if isinstance(part, str) else f"[picture {part.id}]"
+            for part in prompt_of(shown).parts
+        ]
+    except (TellapartError, IndexError, KeyError):
+        return []

@@ -1,0 +1,274 @@
+"""A library: the benchmarks and runs that a view shows, found at paths and below them.
+
+What cannot be read is no end of it: it is listed among the problems, and the rest is shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.benchmark.homes import found_folder
+from tellapart.benchmark.image_files import pictures_in
+from tellapart.errors import BadInput, TellapartError
+from tellapart.files import read_json
+from tellapart.measures.contestants import is_reference, labels
+from tellapart.score.job import HOME
+from tellapart.score.live import LiveJob, live_jobs
+from tellapart.score.run import Run, load_run
+from tellapart.types import Ints, Progress, silent
+from tellapart.views.sheet import Contestant, Sheet
+
+RUN, BENCHMARK = "run.json", "benchmark.json"
+Source = Benchmark | Run | Path | str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Folders of runs and of benchmarks."""
+
+    runs: tuple[Path, ...]
+    benchmarks: tuple[Path, ...]
+
+
+@dataclass(slots=True)
+class Library:
+    """Sheets in the order in which they were found, those with runs first; and what is wrong."""
+
+    sheets: list[Sheet] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def sheet(self, label: str) -> Sheet | None:
+        """The sheet of a name; the first one for no name."""
+        if not label:
+            return self.sheets[0] if self.sheets else None
+        return next((one for one in self.sheets if one.label == label), None)
+
+
+@dataclass(slots=True)
+class Loader:
+    """Reads benchmarks and runs; what was read and has not changed is not read again.
+
+    `on` is the runs' benchmark where it has moved, `images` the folder with the pictures.
+    """
+
+    sources: Sequence[Source]
+    on: Path | str | None = None
+    images: Path | None = None
+    progress: Progress = silent
+    jobs: list[LiveJob] = field(default_factory=list)
+    _seen: Any = None
+    _benchmarks: dict[Path, Benchmark] = field(default_factory=dict)
+    _runs: dict[Path, tuple[tuple[int, int], Run]] = field(default_factory=dict)
+
+    def load(self) -> Library:
+        """The library as it is now."""
+        library = Library()
+        found = self.find()
+        benchmarks = [one for one in self.sources if isinstance(one, Benchmark)]
+        runs = [one for one in self.sources if isinstance(one, Run)]
+        total = len(found.runs) + len(found.benchmarks)
+        for done, folder in enumerate(found.runs, 1):
+            try:
+                runs.append(self._run(folder))
+            except TellapartError as error:
+                library.problems.append(_said(error))
+            self.progress("reading", done, total)
+        self.jobs = self._jobs()
+        runs += self._under_way(runs)
+        self._seen = self._stamps(found)
+        known = {run.benchmark.sha256 for run in runs}
+        for folder in found.benchmarks:
+            try:
+                one = self._benchmark(folder)
+            except TellapartError as error:
+                library.problems.append(_said(error))
+                continue
+            if one.sha256 not in known:
+                benchmarks.append(one)
+                known.add(one.sha256)
+        library.sheets = sheets_of(runs, benchmarks)
+        return library
+
+    def find(self) -> Found:
+        """The folders at the paths given, and below them."""
+        runs: list[Path] = []
+        benchmarks: list[Path] = []
+        for source in self.sources:
+            if isinstance(source, (Benchmark, Run)):
+                continue
+            path = Path(source)
+            if not path.exists():
+                benchmarks.append(found_folder(path))  # a name, or an error that says what is known
+                continue
+            if path.is_file():
+                raise BadInput(
+                    f"{path} is a file",
+                    allowed="folders of runs, benchmarks or studies' exports, or folders of them",
+                )
+            for folder, name in _walk(path):
+                (runs if name == RUN else benchmarks).append(folder)
+        return Found(tuple(dict.fromkeys(runs)), tuple(dict.fromkeys(benchmarks)))
+
+    def changed(self) -> bool:
+        """Whether a run is new, gone or other than it was, or has more answers than before."""
+        self.jobs = self._jobs()
+        return bool(self._stamps(self.find()) != self._seen)
+
+    def _stamps(self, found: Found) -> Any:
+        """What tells one state of the folders from another."""
+        runs = [(folder, _stamp(folder / RUN)) for folder in found.runs]
+        live = [
+            (job.work, file.name, _stamp(file))
+            for job in self.jobs
+            for file in sorted(job.work.glob("**/*"))
+            if file.suffix in (".parquet", ".segment")
+        ]
+        return runs, found.benchmarks, live
+
+    def _jobs(self) -> list[LiveJob]:
+        """What is under way in the folders given, and in those of the runs found there."""
+        given = [Path(one) for one in self.sources if not isinstance(one, (Benchmark, Run))]
+        homes = dict.fromkeys(
+            folder for path in given for folder in (path, path.parent, path.parent.parent)
+        )
+        inside = [work.parent for path in given if path.is_dir() for work in path.glob(f"*/{HOME}")]
+        return [job for folder in dict.fromkeys([*homes, *inside]) for job in live_jobs(folder)]
+
+    def _under_way(self, ready: Sequence[Run]) -> list[Run]:
+        """The runs of jobs as far as they are, unless they are ready."""
+        there = {(run.model, run.benchmark.sha256) for run in ready}
+        found = []
+        for job in self.jobs:
+            for number, task in enumerate(job.tasks):
+                if (task.model, task.benchmark_sha256) in there:
+                    continue
+                try:
+                    benchmark = self._benchmark(task.folder)
+                    run = job.run(number, benchmark)
+                except (TellapartError, OSError, pl.exceptions.PolarsError):
+                    continue  # it ended, or moved on, while we looked
+                if run is not None and benchmark.sha256 == task.benchmark_sha256:
+                    found.append(run)
+        return found
+
+    def jobs_json(self) -> list[dict[str, Any]]:
+        """What is under way, for the page."""
+        return [
+            {
+                "model": job.tasks[0].model if job.tasks else "",
+                "benchmarks": [task.benchmark for task in job.tasks],
+                "phase": job.phase,
+                "done": job.done,
+                "total": job.total,
+                "seconds_left": job.seconds_left,
+            }
+            for job in self.jobs
+        ]
+
+    def _benchmark(self, folder: Path) -> Benchmark:
+        where = folder.resolve()
+        if where not in self._benchmarks:
+            read = load_benchmark(folder)
+            try:
+                self._benchmarks[where] = pictures_in(read, self.images)
+            except BadInput:
+                self._benchmarks[where] = read  # the pictures of another benchmark
+        return self._benchmarks[where]
+
+    def _run(self, folder: Path) -> Run:
+        stamp = _stamp(folder / RUN)
+        if folder in self._runs and self._runs[folder][0] == stamp:
+            return self._runs[folder][1]
+        card = read_json(folder / RUN)
+        where = card.get("benchmark_folder") if isinstance(card, dict) else None
+        place = self.on or (folder / where if isinstance(where, str) else None)
+        run = load_run(folder, self._benchmark(found_folder(Path(place))) if place else None)
+        self._runs[folder] = (stamp, run)
+        return run
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    """When a file was last changed, and its size; zeros where it is gone."""
+    try:
+        status = file.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def _walk(path: Path) -> Iterator[tuple[Path, str]]:
+    """Folders of runs and benchmarks, sorted; nothing inside one is looked at, nor what is hidden.
+
+    Only names are read, so a folder of many large pictures takes no longer than its names.
+    """
+    for root, folders, files in os.walk(path):
+        here = Path(root)
+        name = next((one for one in (RUN, BENCHMARK) if one in files), None)
+        if name:
+            folders.clear()
+            yield here, name
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+
+
+def _said(error: TellapartError) -> str:
+    parts = [error.what, error.where, f"to do: {error.todo}" if error.todo else ""]
+    return "; ".join(part for part in parts if part)
+
+
+def sheets_of(runs: Sequence[Run], benchmarks: Sequence[Benchmark]) -> list[Sheet]:
+    """Runs by benchmark, then benchmarks without any; two versions of one name are told apart."""
+    names = dict(zip(map(id, runs), labels(runs), strict=True))
+    together: dict[str, list[Run]] = {}
+    for run in runs:
+        together.setdefault(run.benchmark.sha256, []).append(run)
+    every = {run.benchmark.sha256: run.benchmark for run in runs}
+    every |= {one.sha256: one for one in benchmarks}
+    often = [one.name for one in every.values()]
+    called = {
+        sha256: one.name + (f" ({sha256[:8]})" if often.count(one.name) > 1 else "")
+        for sha256, one in every.items()
+    }
+    sheets = []
+    for sha256, benchmark in every.items():
+        own = sorted(together.get(sha256, []), key=lambda run: is_reference(run.model))
+        contestants = [Contestant(names[id(run)], run, live=run.folder is None) for run in own]
+        versions = [s for s, one in every.items() if one.name == benchmark.name and s != sha256]
+        facts: dict[str, pl.Series] = {}
+        for other in versions:
+            places, fact = in_version(benchmark, every[other])
+            facts[f"in {called[other]}"] = fact
+            contestants += [
+                Contestant(f"{names[id(run)]} @ {other[:8]}", run, places=places)
+                for run in together.get(other, [])
+            ]
+        sheet = Sheet(called[sha256], benchmark, contestants)
+        sheet.more_facts = facts
+        sheets.append(sheet)
+    return sheets
+
+
+def in_version(benchmark: Benchmark, other: Benchmark) -> tuple[Ints, pl.Series]:
+    """Where items stand in another version (-1: not the same there), and what became of them."""
+    asked = ["id", "images", "captions", "true_cells"]
+    theirs = other.items.frame.select(
+        "id", pl.struct(asked).hash().alias("theirs"), pl.int_range(pl.len()).alias("place")
+    )
+    joined = benchmark.items.frame.select("id", pl.struct(asked).hash().alias("ours")).join(
+        theirs, on="id", how="left", maintain_order="left"
+    )
+    same = (pl.col("ours") == pl.col("theirs")).fill_null(False)
+    there = pl.col("theirs").is_not_null()
+    fact = pl.when(same).then(pl.lit("the same"))
+    found = joined.select(
+        place=pl.when(same).then("place").otherwise(-1),
+        fact=fact.when(there).then(pl.lit("changed")).otherwise(pl.lit("not there")),
+    )
+    return found["place"].to_numpy().astype(np.int64), found["fact"]

@@ -1,0 +1,158 @@
+"""A query: which items of a sheet are shown, in which order; it stands in the page's address.
+
+The parameters are those of the address: `sheet`, `a` and `b` (runs), `ao` and `bo` (letters of
+outcomes, such as `w` or `rt`), `fact.NAME` (values, one or more), `q` with `in` (what is searched),
+`starred`, `noted` and `sort`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+import numpy as np
+import polars as pl
+
+from tellapart.errors import BadInput, UnknownName
+from tellapart.reports.picks import RANKS, State
+from tellapart.types import Bools, Ints
+from tellapart.views.sheet import Sheet
+
+SORTS = {
+    "order": "as in the benchmark",
+    "margin": "margin of A, lowest first",
+    "margin-high": "margin of A, highest first",
+    "close": "margin of A, closest to zero first",
+    "gap": "margin of A below that of B first",
+    "disagreement": "most disagreement first",
+    "wrong": "most often wrong first",
+    "right": "most often right first",
+}
+PLACES = {"captions": "captions and ids", "changed": "words changed"}
+FACT = "fact."
+MOST_TEXT = 500
+_RIGHT, _UNASKED = RANKS.index(State.RIGHT), RANKS.index(State.UNASKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked of a sheet; runs are named, and empty where none is chosen."""
+
+    sheet: str = ""
+    a: str = ""
+    b: str = ""
+    a_states: str = ""
+    b_states: str = ""
+    facts: tuple[tuple[str, frozenset[str]], ...] = ()
+    text: str = ""
+    inside: str = "captions"
+    starred: bool = False
+    noted: bool = False
+    sort: str = "order"
+
+    @classmethod
+    def of(cls, pairs: list[tuple[str, str]]) -> Query:
+        """A query from the pairs of an address; what it does not know is left alone."""
+        given = dict(pairs)
+        facts: dict[str, set[str]] = {}
+        for key, value in pairs:
+            if key.startswith(FACT):
+                facts.setdefault(key.removeprefix(FACT), set()).add(value)
+        sort, inside = given.get("sort", "order"), given.get("in", "captions")
+        if sort not in SORTS:
+            raise UnknownName("sort", sort, SORTS)
+        if inside not in PLACES:
+            raise UnknownName("place to search", inside, PLACES)
+        for states in (given.get("ao", ""), given.get("bo", "")):
+            if not set(states) <= set(State):
+                raise BadInput(f"the outcomes {states!r}", allowed=", ".join(State))
+        text = given.get("q", "")
+        if len(text) > MOST_TEXT:
+            raise BadInput("the text to search for is too long", allowed=f"{MOST_TEXT} letters")
+        return cls(
+            sheet=given.get("sheet", ""), a=given.get("a", ""), b=given.get("b", ""),
+            a_states=given.get("ao", ""), b_states=given.get("bo", ""),
+            facts=tuple((name, frozenset(values)) for name, values in sorted(facts.items())),
+            text=text, inside=inside, starred=given.get("starred") == "1",
+            noted=given.get("noted") == "1", sort=sort,
+        )  # fmt: skip
+
+    @classmethod
+    def at(cls, address: str) -> Query:
+        """A query from what stands behind the # of an address: `items?sheet=...&ao=w`."""
+        return cls.of(parse_qsl(address.partition("?")[2], keep_blank_values=True))
+
+
+def matching(
+    query: Query, sheet: Sheet, starred: frozenset[str] = frozenset(),
+    noted: frozenset[str] = frozenset(),
+) -> Bools:  # fmt: skip
+    """Which items of the sheet a query is about."""
+    keep = np.ones(len(sheet), bool)
+    for label, states in ((query.a, query.a_states), (query.b, query.b_states)):
+        if states and label:
+            wanted = [RANKS.index(State(one)) for one in states]
+            keep &= np.isin(sheet.ranks[:, column(sheet, label)], wanted)
+    for name, values in query.facts:
+        if name not in sheet.facts:
+            raise UnknownName(f"fact of {sheet.label}", name, sheet.facts)
+        fact = sheet.facts[name]
+        codes = [k for k, value in enumerate(fact.names) if value in values]
+        keep &= np.isin(fact.code, codes)
+    for marked, ids in ((query.starred, starred), (query.noted, noted)):
+        if marked:
+            keep &= sheet.benchmark.items.ids.is_in(list(ids)).to_numpy()
+    if query.text.strip():
+        keep &= _found(query, sheet)
+    return keep
+
+
+def _found(query: Query, sheet: Sheet) -> Bools:
+    """Items with all the words; what stands between quotation marks is one of them."""
+    column = sheet.changed if query.inside == "changed" else sheet.text
+    keep = np.ones(len(sheet), bool)
+    for k, part in enumerate(query.text.lower().split('"')):
+        words = [part] if k % 2 else part.split()
+        for word in filter(None, words):
+            sought = f" {word} " if query.inside == "changed" and k % 2 else word
+            keep &= column.str.contains(sought, literal=True).to_numpy()
+    return keep
+
+
+def ordered(query: Query, sheet: Sheet, rows: Ints) -> Ints:
+    """Rows in the order that a query asks for; equal ones stay as in the benchmark."""
+    if query.sort == "order" or not sheet.contestants:
+        return rows
+    if query.sort in ("wrong", "right", "disagreement"):
+        ranks = sheet.ranks[rows]
+        right = (ranks == _RIGHT).sum(axis=1)
+        wrong = ((ranks != _RIGHT) & (ranks != _UNASKED)).sum(axis=1)
+        key = {"wrong": -wrong, "right": -right}.get(query.sort, -np.minimum(right, wrong))
+        return rows[np.argsort(key, kind="stable")]
+    margin = sheet.margins[rows, column(sheet, query.a)]
+    if query.sort == "gap":
+        margin = margin - sheet.margins[rows, column(sheet, query.b)]
+    key = {"margin-high": -margin, "close": np.abs(margin)}.get(query.sort, margin)
+    return rows[np.argsort(key, kind="stable")]  # NaN, without a margin, comes last
+
+
+def column(sheet: Sheet, label: str) -> int:
+    """The column of a run; the first one for no name."""
+    place = sheet.place_of(label) if label else (0 if sheet.contestants else None)
+    if place is None:
+        raise UnknownName(f"run on {sheet.label}", label, sheet.labels)
+    return place
+
+
+def selected(
+    query: Query, sheet: Sheet, starred: frozenset[str] = frozenset(),
+    noted: frozenset[str] = frozenset(),
+) -> Ints:  # fmt: skip
+    """The rows that a query is about, in its order."""
+    rows = np.flatnonzero(matching(query, sheet, starred, noted))
+    return ordered(query, sheet, rows)
+
+
+def ids_of(sheet: Sheet, rows: Ints) -> pl.Series:
+    """The ids of some rows."""
+    return sheet.benchmark.items.ids.gather(rows)

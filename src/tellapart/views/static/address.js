@@ -1,0 +1,34 @@
+// The present view stands behind the # of the address: `items?sheet=bison&a=storybook&ao=w`.
+
+export const TABS = ["overview", "items", "compare"];
+
+export function read(hash = location.hash) {
+  const [tab, query] = split(hash.replace(/^#/, ""));
+  return { tab: TABS.includes(tab) ? tab : "overview", query: new URLSearchParams(query) };
+}
+
+function split(text) {
+  const mark = text.indexOf("?");
+  return mark < 0 ? [text, ""] : [text.slice(0, mark), text.slice(mark + 1)];
+}
+
+export function write(tab, query) {
+  const kept = new URLSearchParams([...query].filter(([, value]) => value !== ""));
+  const text = kept.toString();
+  return `#${tab}${text ? `?${text}` : ""}`;
+}
+
+// The secret of the printed address: taken out, so that nobody copies it along with a view.
+export function takeKey() {
+  const found = /^#key=([\w-]+)&?(.*)$/s.exec(location.hash);
+  if (!found) return "";
+  history.replaceState(null, "", location.pathname + location.search + (found[2] ? `#${found[2]}` : ""));
+  return found[1];
+}
+
+// What the server has to know of an address to find its items.
+export function asked(query) {
+  const kept = new URLSearchParams(query);
+  for (const name of ["item", "by", "at"]) kept.delete(name);
+  return kept;
+}

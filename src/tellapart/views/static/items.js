@@ -1,0 +1,94 @@
+// Items: filters on top, a list of cards below, one item by itself when it is opened.
+import { element, button } from "../shared/page.js";
+import { grid, answers } from "../shared/card.js";
+import { asked } from "./address.js";
+import { VirtualList } from "./list.js";
+import { Filters } from "./filters.js";
+import { ItemDialog } from "./item.js";
+import { count } from "./overview.js";
+
+const MOST_ROWS = 8;
+
+export class Items {
+  constructor(app) {
+    this.app = app;
+    this.dialog = new ItemDialog(app, this);
+  }
+
+  async enter(main, query) {
+    this.filters = new Filters(this.app, this);
+    this.number = element("output", { id: "count", "aria-live": "polite" });
+    this.nothing = element("p", { class: "calm", hidden: true }, "No item is like this. Choose another filter, or show all.");
+    this.place = element("div", { class: "place" });
+    main.append(element("h1", { class: "hidden" }, "Items"), this.filters.box, this.nothing, this.place);
+    this.asked = null;
+    await this.change(query);
+  }
+
+  leave() {
+    this.list?.end();
+    this.list = null;
+    this.dialog.shut();
+  }
+
+  async change(query) {
+    this.query = query;
+    this.about = this.app.sheet(query.get("sheet"));
+    await this.filters.show(query, this.about);
+    const wanted = asked(query);
+    wanted.set("sheet", this.about.label);
+    const text = wanted.toString();
+    if (text !== this.asked) {
+      this.asked = text;
+      await this.reload(wanted);
+    }
+    await this.dialog.follow(query);
+  }
+
+  async reload(wanted) {
+    const load = (offset, limit) => this.app.source.items(wanted, offset, limit);
+    const size = measure(this.about);
+    if (!this.list || this.size !== size.height) {
+      this.list?.end();
+      this.size = size.height;
+      this.list = new VirtualList({ load, draw: (card, index) => this.card(card, index), label: "Items", ...size });
+      this.place.replaceChildren(this.list.box);
+    }
+    const total = await this.list.reset(load);
+    if (total === null) return;
+    this.number.value = `${count(total)} of ${count(this.about.items)}`;
+    this.nothing.hidden = total > 0;
+    this.place.hidden = total === 0;
+  }
+
+  card(card, index) {
+    const open = element("button", { type: "button", class: "open", "aria-label": `Open ${card.id}` }, card.id);
+    open.addEventListener("click", () => this.open(card, index));
+    const short = { ...card, rows: card.rows.slice(0, MOST_ROWS) };
+    const one = element("article", { class: "card", role: "listitem", "aria-label": card.id, "data-index": index },
+      element("p", { class: "tags" }, element("span", {}, card.kind), open), ...grid(short), answers(short));
+    one.addEventListener("click", (event) => {
+      if (!event.target.closest("button, a, summary, .scroll")) this.open(card, index);
+    });
+    return one;
+  }
+
+  open(card, index) {
+    this.dialog.index = index;
+    const query = new URLSearchParams(this.query);
+    query.set("sheet", this.about.label);
+    query.set("item", card.place);
+    this.app.go("items", query);
+  }
+}
+
+// The height of every card on a sheet, by the shape of its grid and the number of runs.
+function measure(about) {
+  const images = Math.max(...about.shapes.map(([one]) => one), 1);
+  const captions = Math.max(...about.shapes.map(([, one]) => one), 1);
+  const rows = Math.min(about.runs.length, MOST_ROWS);
+  const body = images === 1 ? Math.max(176, captions * 62) : captions === 1 ? 232 : 186 + captions * 66;
+  return { width: images > 1 ? 440 : 420, height: 52 + body + (rows ? 34 + rows * 26 : 0) };
+}
+
+export { button };

@@ -1,0 +1,99 @@
+// The overview: every run on every benchmark, with lines for chance and for what text alone gives away.
+import { element } from "../shared/page.js";
+
+const LOOK_AGAIN = 1500;
+export const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : (100 * share).toFixed(digits));
+export const count = (number) => number.toLocaleString("en");
+
+export class Overview {
+  constructor(app) {
+    this.app = app;
+  }
+
+  async enter(main) {
+    this.main = main;
+    this.box = element("div", { class: "sheets" });
+    const problems = this.app.about.problems;
+    main.append(element("h1", {}, "Overview"),
+      problems.length ? element("details", { class: "problems", open: problems.length < 4 },
+        element("summary", {}, `${count(problems.length)} could not be read`),
+        element("ul", {}, ...problems.map((one) => element("li", {}, one)))) : "", this.box);
+    await this.draw();
+  }
+
+  async change() {
+    await this.draw();
+  }
+
+  leave() {
+    clearTimeout(this.timer);
+  }
+
+  async draw() {
+    clearTimeout(this.timer);
+    const found = await this.app.source.overview();
+    this.box.replaceChildren(...found.map((one) => this.sheet(one)));
+    if (found.some((one) => one.pending)) this.timer = setTimeout(() => this.draw(), LOOK_AGAIN);
+  }
+
+  sheet(one) {
+    const about = this.app.sheet(one.sheet);
+    const link = (query) => this.app.link("items", { sheet: one.sheet, ...query });
+    const facts = [`${count(about.items)} items`, `${count(about.images)} pictures`,
+      about.verified ? `verified ${about.verified}` : "verified by nobody"];
+    return element("section", { class: "sheet", "aria-label": one.sheet },
+      element("header", {}, element("h2", {}, element("a", { href: link({}) }, one.sheet)),
+        element("p", { class: "faint" }, facts.join(" · "))),
+      about.about ? element("p", { class: "about" }, about.about) : "",
+      one.rows.length ? this.table(one, link) : element("p", { class: "faint" }, "No run: look at its ",
+        element("a", { href: link({}) }, "items"), "."));
+  }
+
+  table(one, link) {
+    const rows = one.rows.map((row) => element("tr", { class: row.reference ? "reference" : false },
+      element("th", { scope: "row" }, element("a", { href: link({ a: row.label }) }, row.label),
+        row.live ? element("span", { class: "tag" }, "under way") : ""),
+      element("td", { class: "number" }, percent(row.value)),
+      element("td", { class: "number faint" }, row.value === null ? "" : `${percent(row.low)} – ${percent(row.high)}`),
+      element("td", { class: "strip" }, row.value === null ? "" : strip(row, one.lines)),
+      element("td", { class: "number faint" }, row.n ? notes(row) : ""),
+      element("td", {}, row.value === null ? "" : element("a", { href: link({ a: row.label, ao: "w", sort: "margin" }),
+        "aria-label": `What ${row.label} got wrong on ${one.sheet}` }, "what it got wrong"))));
+    return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Runs on ${one.sheet}` },
+      element("table", { class: "runs" }, element("thead", {}, element("tr", {},
+        ...["run", one.measure, "95% interval"].map((head) => element("th", { scope: "col" }, head)),
+        element("th", { scope: "col" }, lines(one)),
+        ...["", ""].map(() => element("td", {})))),
+      element("tbody", {}, ...rows)));
+  }
+}
+
+function notes(row) {
+  const parts = [`n ${count(row.n)}`];
+  if (row.ties) parts.push(`${count(row.ties)} ties`);
+  if (row.failed) parts.push(`${count(row.failed)} failed`);
+  return parts.join(", ");
+}
+
+function lines(one) {
+  const parts = one.lines.map((line, k) => element("span", { class: `line-${Math.min(k, 1)}`, title: line.note || false },
+    `${line.label} ${percent(line.value)}`));
+  return element("span", { class: "legend" }, ...parts, one.pending ? element("span", { class: "faint" }, "guessing …") : "");
+}
+
+// A value with its interval on a scale from 0 to 100%, lines through it.
+function strip(row, through) {
+  const svg = draw("svg", { viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(draw("rect", { x: 0, y: 6, width: 100, height: 2, class: "rail" }),
+    draw("rect", { x: 100 * row.low, y: 4, width: Math.max(0.4, 100 * (row.high - row.low)), height: 6, class: "range" }),
+    draw("rect", { x: 100 * row.value - 0.5, y: 1, width: 1, height: 12, class: "dot" }),
+    ...through.map((line, k) => draw("rect", { x: 100 * line.value - 0.2, y: 0, width: 0.4, height: 14, class: `line-${Math.min(k, 1)}` })));
+  return svg;
+}
+
+export function draw(name, attributes, ...inside) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...inside);
+  return made;
+}

@@ -1,0 +1,105 @@
+// The page of a view: tabs, the address, the theme; each tab has a module of its own.
+import { element } from "../shared/page.js";
+import * as address from "./address.js";
+import { ServerSource } from "./server.js";
+import { Overview } from "./overview.js";
+import { Items } from "./items.js";
+
+const NAMES = { overview: "Overview", items: "Items", compare: "Compare" };
+const main = document.getElementById("main");
+const said = document.getElementById("said");
+const root = document.documentElement;
+
+export class App {
+  constructor(source, about) {
+    Object.assign(this, { source, about });
+    this.parts = { overview: new Overview(this), items: new Items(this) };
+    this.tab = null;
+  }
+
+  sheet(label) {
+    return this.about.sheets.find((one) => one.label === label) ?? this.about.sheets[0];
+  }
+
+  // Go to another view; the address follows, and with it the page.
+  go(tab, query, { replace = false } = {}) {
+    const target = address.write(tab, new URLSearchParams(query));
+    if (target === location.hash) return;
+    if (replace) {
+      history.replaceState(null, "", target);
+      this.follow();
+    } else {
+      location.hash = target;
+    }
+  }
+
+  link(tab, query) {
+    return address.write(tab, new URLSearchParams(query));
+  }
+
+  async follow() {
+    const { tab, query } = address.read();
+    this.drawTabs(tab, query);
+    if (tab !== this.tab) {
+      this.parts[this.tab]?.leave?.();
+      this.tab = tab;
+      main.className = tab;
+      main.replaceChildren();
+      await this.parts[tab].enter(main, query);
+      return;
+    }
+    await this.parts[tab].change(query);
+  }
+
+  drawTabs(now, query) {
+    const kept = new URLSearchParams(query);
+    kept.delete("item");
+    document.getElementById("tabs").replaceChildren(...Object.keys(this.parts).map((tab) => element("a", {
+      href: address.write(tab, tab === "overview" ? new URLSearchParams() : kept), "aria-current": tab === now ? "page" : false,
+    }, NAMES[tab])));
+  }
+
+  say(text) {
+    said.hidden = !text;
+    said.textContent = text;
+    clearTimeout(this.saying);
+    if (text) this.saying = setTimeout(() => { said.hidden = true; }, 6000);
+  }
+}
+
+function themes() {
+  const button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const show = () => button.setAttribute("aria-pressed", String(dark()));
+  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; show(); });
+  system.addEventListener("change", show);
+  show();
+}
+
+function failed(problem) {
+  const strange = problem?.status === 401;
+  main.className = "";
+  main.replaceChildren(element("section", { class: "sheet" },
+    element("h1", {}, strange ? "Not signed in" : "Something went wrong"),
+    element("p", {}, strange ? "Open the address that tellapart view has printed: it holds the key to this view."
+      : `${problem?.message ?? problem} ${problem?.todo ?? ""}`)));
+}
+
+async function start() {
+  themes();
+  const source = await open();
+  const about = await source.about();
+  const app = new App(source, about);
+  addEventListener("hashchange", () => app.follow().catch(failed));
+  addEventListener("unhandledrejection", (event) => failed(event.reason));
+  document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+  await app.follow();
+}
+
+async function open() {
+  if (root.dataset.bundle !== undefined) return (await import("./bundle.js")).BundleSource.open();
+  return ServerSource.open(address.takeKey());
+}
+
+start().catch(failed);

@@ -1,0 +1,84 @@
+"""Small pictures: made when they are first asked for, and kept in the cache.
+
+They are written anew from their pixels, so that nothing that a file carries beside them (such as
+where a photograph was taken) goes along.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tellapart.errors import BadImage
+from tellapart.files import whole_file
+from tellapart.pictures import Picture, crop_box, split_uri
+from tellapart.seeds import digest
+from tellapart.store.cache import SIZE_GB, default_folder, make_room
+
+FORMAT = 1
+"""Raised whenever thumbnails are made otherwise, so that older ones are not shown."""
+QUALITY = 80
+ROOM_EVERY = 2_000
+"""After this many new thumbnails the cache is looked at for its size."""
+
+
+@dataclass(slots=True)
+class Thumbnails:
+    """Thumbnails of one size (the longest side in pixels), kept in a folder of the cache."""
+
+    side: int
+    folder: Path = field(default_factory=lambda: default_folder() / "thumbnails")
+    made: int = 0
+    _making: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(os.cpu_count() or 1)
+    )
+
+    def read(self, picture: Picture) -> bytes:
+        """A thumbnail as WebP, made where it is not there yet."""
+        kept = self._place(picture)
+        try:
+            return kept.read_bytes()
+        except OSError:
+            with self._making:
+                return self._make(picture, kept)
+
+    def _place(self, picture: Picture) -> Path:
+        """The file of a thumbnail: another one if the picture's file has changed."""
+        try:
+            status = picture.path.stat()
+        except (OSError, ValueError):
+            raise BadImage(
+                f"the file of image {picture.id} is missing", where=picture.place
+            ) from None
+        facts = (str(picture.path.resolve()), picture.image.uri, status.st_size, status.st_mtime_ns)
+        name = digest("thumbnail", FORMAT, self.side, QUALITY, *facts)[:40]
+        return self.folder / name[:2] / f"{name}.webp"
+
+    def _make(self, picture: Picture, kept: Path) -> bytes:
+        data = shrunk(picture, self.side)
+        try:
+            with whole_file(kept) as partial:
+                partial.write_bytes(data)
+        except OSError:
+            return data  # a cache that cannot be written costs time, nothing else
+        self.made += 1
+        if self.made % ROOM_EVERY == 0:
+            make_room(self.folder.parent, int(SIZE_GB * 1e9))
+        return data
+
+
+def shrunk(picture: Picture, side: int) -> bytes:
+    """A picture as a WebP file of at most `side` pixels a side."""
+    from PIL import Image, ImageOps
+
+    pixels = picture.open_reduced(side) if not crop_box(split_uri(picture.image.uri)[1]) else None
+    pixels = pixels or picture.open()
+    pixels = ImageOps.exif_transpose(pixels)
+    pixels.thumbnail((side, side), reducing_gap=2.0)
+    bare = Image.frombytes("RGB", pixels.size, pixels.convert("RGB").tobytes())
+    written = io.BytesIO()
+    bare.save(written, "WEBP", quality=QUALITY, method=2)
+    return written.getvalue()
