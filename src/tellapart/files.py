@@ -330,6 +330,8 @@ def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
             with told_when_full(out):
                 yield partial
             _take_place(partial, out)
+        except DiskFull as error:  # of a file inside, whose temporary place tells nobody anything
+            raise DiskFull(out) from error
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -459,3 +461,26 @@ def write_parquet(path: Path, table: pl.DataFrame) -> None:
     """Write a Parquet file whole."""
     with whole_file(path) as partial:
         table.write_parquet(partial, compression="zstd", statistics=False)
+
+
+def check_table_name(path: Path, what: str = "a table") -> None:
+    """Raise unless a table can be written under this name."""
+    if suffix(path) not in TABLE_KINDS or path.name.lower().endswith(".gz"):
+        raise BadInput(
+            f"{path.name} is not a name for {what}",
+            allowed=", ".join(f".{one}" for one in TABLE_KINDS),
+        )
+
+
+def write_table(path: Path, table: pl.DataFrame) -> None:
+    """Write a table whole, in the form that the file's name ends in."""
+    check_table_name(path)
+    kind = suffix(path)
+    if kind == "parquet":
+        write_parquet(path, table)
+        return
+    with whole_file(path) as partial:
+        if kind == "jsonl":
+            table.write_ndjson(partial)
+        else:
+            table.write_csv(partial, separator="\t" if kind == "tsv" else ",")
