@@ -30,6 +30,7 @@ def test_figures_of_the_shipped_model_are_what_comes_out(name):
 
 
 @needs_java
+@pytest.mark.campaign
 @pytest.mark.skipif("TELLAPART_REAL_DATA" not in os.environ, reason="needs the real data")
 def test_figures_of_data_from_elsewhere_are_what_comes_out():
     assert figures.FIGURES["flickr8k-expert"]() == BLOCKS["flickr8k-expert"], "run: make figures"

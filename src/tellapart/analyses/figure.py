@@ -105,7 +105,7 @@ def _colour(panel: Panel, colours: Colours, what: str) -> dict[str, Any]:
 
 
 def _scale(panel: Panel, *, zero: bool = False) -> dict[str, Any]:
-    scale: dict[str, Any] = {"zero": zero, "nice": True}
+    scale: dict[str, Any] = {"zero": zero, "nice": not panel.log, "padding": 6}
     if panel.log:
         scale["type"] = "log"
     if panel.domain is not None:
@@ -126,7 +126,7 @@ def _dots(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
     y: dict[str, Any] = {
         "field": "label", "type": "nominal", "sort": panel.labels,
         "axis": {"title": None, "labelColor": colours.ink, "labelLimit": 230, "ticks": False,
-                 "domain": False},
+                 "labelPadding": 12, "domain": False},
     }  # fmt: skip
     if len(names) > 1:
         y_offset = {"yOffset": {"field": "series", "type": "nominal", "sort": names,
@@ -227,6 +227,12 @@ def dot_rows(
     """Rows of a panel of dots; long labels lose their middle."""
     columns = ([float(one) for one in column] for column in (values, lows, highs))
     return [
-        {"label": short(label, 34), "x": value, "low": low, "high": high, "series": series}
+        {
+            "label": short(label.replace("_", " "), 34),
+            "x": value,
+            "low": low,
+            "high": high,
+            "series": series,
+        }
         for label, value, low, high in zip(labels, *columns, strict=True)
     ]
