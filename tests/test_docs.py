@@ -31,7 +31,16 @@ def test_every_verb_is_in_the_documentation():
 
 @pytest.mark.parametrize(
     "sort",
-    ["models", "measures", "builders", "importers", "readers", "caption_metrics", "questions"],
+    [
+        "models",
+        "measures",
+        "builders",
+        "importers",
+        "readers",
+        "caption_metrics",
+        "questions",
+        "analyses",
+    ],
 )
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
