@@ -26,7 +26,7 @@ from soak.mutation import Mutant
 
 LIBRARIES = (
     "pytest", "_pytest.assertion.rewrite", "numpy", "scipy.stats", "scipy.optimize", "polars",
-    "PIL.Image", "numba", "hypothesis", "sqlalchemy", "fastapi", "uvicorn", "httpx", "typer",
+    "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx", "typer",
 )  # fmt: skip
 LEAST_SECONDS, TIMES = 60.0, 10.0
 """How long a mutant's tests may take: so long, or so many times what they took unchanged."""
@@ -41,9 +41,20 @@ class Covering:
     seconds: dict[str, float]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests of a mutant's line, quickest first."""
+        """The tests of a mutant's line, quickest first.
+
+        Of a line that only an import runs: the tests of its whole module.
+        """
         found = self.tests.get(f"{mutant.path}:{mutant.line}", [])
+        if not found and self.imported(mutant):
+            module = f"{mutant.path}:"
+            own = (some for line, some in self.tests.items() if line.startswith(module))
+            found = list(dict.fromkeys(name for some in own for name in some))
         return sorted(found, key=lambda name: self.seconds.get(name, 0.0))[:MOST_TESTS]
+
+    def imported(self, mutant: Mutant) -> bool:
+        """Whether a line ran, if for no test: a statement of the module or of a class."""
+        return f"{mutant.path}:{mutant.line}" in self.tests
 
 
 class Contexts:
@@ -108,7 +119,8 @@ def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int
 
     os.chdir(root)
     sys.path.insert(0, str(root))
-    words = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", *more, *tests]
+    loaded = "ignore::pytest.PytestAssertRewriteWarning"  # libraries are, in the parent
+    words = ["-q", "-W", loaded, "-p", "no:cacheprovider", "-p", "no:xdist", *more, *tests]
     return int(pytest.main(words, plugins))
 
 
