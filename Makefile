@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Tests start hundreds of processes; each would compile the package anew where this is set.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo test check format bench soak figures storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
@@ -26,8 +29,9 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 	$(PIP) -e ".[bench]"
 	for script in benchmarks/*.py; do $(BIN)/python -P $$script || exit 1; done
 
-soak: $(VENV)/.dev         ## studies under faults and attack, readers under mutated files (hours)
+soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies under faults (hours)
 	$(PIP) -e ".[soak]"
+	$(BIN)/python -m pytest -m campaign
 	for script in fairness faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 figures: $(VENV)/.dev      ## make the figures in docs/ again

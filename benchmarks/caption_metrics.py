@@ -46,7 +46,7 @@ import numpy as np
 
 import tellapart as ta
 from tellapart import seeds
-from tellapart.models.torch_tools import torch_library
+from tellapart.torch_tools import torch_library
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import CiderReward, cider_d
 from tellapart.text.caption_metrics.meteor import METEOR

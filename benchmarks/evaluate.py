@@ -67,7 +67,7 @@ def rows_of(folder: Path) -> Benchmark:
 def random_clip(folder: Path) -> Any:
     """ViT-B-32 with random weights, through the adapter that a user would name."""
     from tellapart.models.names import load
-    from tellapart.models.torch_tools import torch_library
+    from tellapart.torch_tools import torch_library
 
     open_clip = torch_library("open_clip")
     import torch

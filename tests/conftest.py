@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,20 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 
 # No test reads or fills the user's own cache, nor do the commands that tests start.
 os.environ["TELLAPART_CACHE"] = tempfile.mkdtemp(prefix="tellapart-test-cache-")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How long each folder took: its tests with what they set up, in seconds of all workers."""
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for one in reports:
+            if isinstance(one, pytest.TestReport):
+                parts = one.nodeid.partition("::")[0].split("/")
+                seconds["/".join(parts[: min(2, len(parts) - 1)])] += one.duration
+    if sum(seconds.values()) > 10:
+        table = (f"{spent:.0f} s {folder}" for folder, spent in seconds.most_common())
+        terminalreporter.write_line(f"by folder: {', '.join(table)}")
+
 
 WHERE_TRUE = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
 

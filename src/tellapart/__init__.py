@@ -39,12 +39,14 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
+    from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
     from tellapart.verbs.demo import demo
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
     from tellapart.verbs.export import export
+    from tellapart.verbs.features import FeatureOptions, features
     from tellapart.verbs.get import get
     from tellapart.verbs.import_ import import_scores
     from tellapart.verbs.list_ import list_all
@@ -61,10 +63,11 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
-    from tellapart.verbs.study.serve import serve_study
+    from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
     from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
@@ -83,6 +86,7 @@ _WHERE = {
     "Crowd": "study.effort",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
+    "FeatureOptions": "verbs.features",
     "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
@@ -95,12 +99,16 @@ _WHERE = {
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
     "Scores": "measures.scores",
+    "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
     "SubsetOptions": "verbs.subset",
     "TellapartError": "errors",
+    "TrainOptions": "verbs.train",
     "ViewOptions": "verbs.view",
+    "WriteCaptionsOptions": "verbs.caption",
     "audit": "verbs.audit",
     "build": "verbs.build",
+    "caption": "verbs.caption",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.compare",
@@ -110,6 +118,7 @@ _WHERE = {
     "evaluate": "verbs.evaluate",
     "export": "verbs.export",
     "export_study": "verbs.study.export",
+    "features": "verbs.features",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -132,6 +141,7 @@ _WHERE = {
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
+    "train": "verbs.train",
     "validate": "verbs.validate",
     "view": "verbs.view",
     "world": "verbs.world",
@@ -150,6 +160,7 @@ __all__ = [
     "Crowd",
     "Estimate",
     "EvaluateOptions",
+    "FeatureOptions",
     "FoilOptions",
     "GetOptions",
     "Image",
@@ -162,13 +173,17 @@ __all__ = [
     "RetrievalOptions",
     "Run",
     "Scores",
+    "ServeStudyOptions",
     "StudyEffort",
     "SubsetOptions",
     "TellapartError",
+    "TrainOptions",
     "ViewOptions",
+    "WriteCaptionsOptions",
     "__version__",
     "audit",
     "build",
+    "caption",
     "captions",
     "change_person",
     "compare",
@@ -178,6 +193,7 @@ __all__ = [
     "evaluate",
     "export",
     "export_study",
+    "features",
     "get",
     "guessable",
     "import_scores",
@@ -200,6 +216,7 @@ __all__ = [
     "study_people",
     "study_status",
     "subset",
+    "train",
     "validate",
     "view",
     "world",

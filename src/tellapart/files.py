@@ -320,17 +320,41 @@ def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     partial.chmod(0o755)
-    old = Path(f"{partial}.old")
     try:
         with told_when_full(out):
             yield partial
+        _take_place(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def resumable_folder(out: Path, job: str, *, overwrite: bool = False) -> Iterator[Path]:
+    """A folder that becomes `out` when the block ends well; else it stays, to be gone on with.
+
+    `job` is the hash of all that the result depends on: only the same job finds the folder again.
+    What other jobs left unfinished under this name goes when one ends well.
+    """
+    check_free(out, overwrite=overwrite)
+    partial = out.parent / f".{out.name}.{job[:16]}.unfinished"
+    partial.mkdir(parents=True, exist_ok=True)
+    with told_when_full(out):
+        yield partial
+    _take_place(partial, out)
+    for left in out.parent.glob(f".{out.name}.*.unfinished"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _take_place(partial: Path, out: Path) -> None:
+    """Put a finished folder where an older one may be, which is kept until that has worked."""
+    old = Path(f"{partial}.old")
+    try:
         if out.exists():
             out.rename(old)
         partial.rename(out)
     finally:
         if old.exists() and not out.exists():
             old.rename(out)
-        shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 

@@ -95,6 +95,20 @@ readers = Registry("tellapart.readers", "reader")
 importers = Registry("tellapart.importers", "importer")
 caption_metrics = Registry("tellapart.caption_metrics", "caption-metric")
 questions = Registry("tellapart.questions", "question")
+backbones = Registry("tellapart.backbones", "backbone")
+systems = Registry("tellapart.systems", "system")
+tasks = Registry("tellapart.tasks", "task")
 
-REGISTRIES = (models, measures, builders, importers, readers, caption_metrics, questions)
+REGISTRIES = (
+    models,
+    measures,
+    builders,
+    importers,
+    readers,
+    caption_metrics,
+    questions,
+    backbones,
+    systems,
+    tasks,
+)
 """All of them, as `tellapart list` names them."""

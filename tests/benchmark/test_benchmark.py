@@ -116,12 +116,13 @@ def test_a_path_that_does_not_exist_is_said_not_to_exist(tmp_path, monkeypatch):
     with pytest.raises(UnknownName) as caught:
         ta.load_benchmark("runs/mine")
     assert caught.value.what == (
-        "there is no benchmark called 'runs/mine' and no such folder as "
-        f"runs/mine or {tmp_path}/home/runs/mine"
+        "there is no benchmark called 'runs/mine': the folder runs/mine does not exist, "
+        f"nor does {tmp_path}/home/runs/mine"
     )
+    assert caught.value.allowed.endswith(f"there is no benchmark in {tmp_path}/home yet)")
     with pytest.raises(UnknownName) as caught:
         ta.load_benchmark(tmp_path / "gone")
-    assert caught.value.what.endswith(f"no such folder as {tmp_path}/gone")
+    assert caught.value.what.endswith(f": the folder {tmp_path}/gone does not exist")
 
 
 def test_a_folder_that_is_no_benchmark_says_what_one_is(tmp_path):

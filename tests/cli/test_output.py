@@ -37,6 +37,15 @@ def test_without_a_terminal_progress_is_a_line_now_and_then():
     ]
 
 
+def test_progress_without_a_known_end_counts_and_promises_nothing():
+    said: list[str] = []
+    times = iter([0.0, 1.0, 20.0])
+    show = progress_lines(said.append, lambda: next(times), every=15)
+    for done in (0, 1200):
+        show("people answer", done, 0)
+    assert said == ["people answer: 1,200"]
+
+
 class Broken(Dual):
     def embed_texts(self, texts):
         raise ZeroDivisionError("seven by nought")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.conftest import benchmark_of, grid_item, run_of
+from tests.measures.test_foil import foil_run
 from typer.testing import CliRunner
 
 import tellapart as ta
@@ -13,6 +14,7 @@ from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.measures.contestants import is_reference
 from tellapart.measures.overview import Column, ReferenceLine
+from tellapart.measures.scores import side_by_side
 from tellapart.score.run import save_run
 
 RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
@@ -127,3 +129,35 @@ def test_the_card_goes_before_a_cue():
     plain = ta.measure([run(bench("two"), "m", 9)]).overview
     guess = ReferenceLine("best cue", "two", "accuracy", 0.6)
     assert plain.with_guesses([guess]).line_labels == ("chance", "best cue")
+
+
+def test_the_closing_table_of_the_demo_has_contestants_as_columns_and_lines_in_one():
+    one = bench("one", 40)
+    runs = [
+        run(one, "good", 30), run(one, "bad", 10, 20), run(one, "constant", 0, 40),
+        run(one, "blind", 39), run(one, "chance?seed=1", 21),
+    ]  # fmt: skip
+    text = side_by_side(ta.measure(runs), ta.measure(runs, ties="half"))
+    heads, row, *_, legend, ties = text.splitlines()
+    assert heads.split() == ["benchmark", "measure", "good", "bad", "chance", "without", "looking"]
+    assert row.endswith("75.0  25.0 ~50.0 (20 tie)    50.0       blind 97.5")
+    assert legend.startswith("without looking: the best of constant, blind, chance?seed=1")
+    assert ties.startswith("~ behind a score")
+    nothing = [r for r in runs if not r.model.startswith("blind")]
+    text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"))
+    assert text.splitlines()[1].endswith("50.0                -"), "21 of 40 is within chance"
+
+
+def test_t1_says_whose_threshold_decided_wherever_it_is_told():
+    fitted = foil_run({"a": (5.0, 2.0), "b": (4.0, 3.0)}, {})
+    own = replace(fitted, card=replace(fitted.card, model="classifier", threshold=1.0))
+    overview = ta.measure(fitted, measures=["T1"]).overview
+    assert overview.shown(overview.columns[0]) == "T1@fitted"
+    assert str(overview).splitlines()[0].endswith(", T1@fitted")
+    mixed = [fitted, own]
+    overview = ta.measure(mixed, measures=["T1"]).overview
+    assert overview.shown(overview.columns[0]) == "T1"
+    assert "@own" in str(overview) and "@fitted" in str(overview)
+    table = side_by_side(ta.measure(mixed), ta.measure(mixed, ties="half"))
+    (line,) = [line for line in table.splitlines() if line.split()[1] == "T1"]
+    assert "@own" in line and "@fitted" in line

@@ -30,7 +30,7 @@ WORDS = (
 def library(name: str) -> Any:
     """A package, or the test is skipped; with torchvision mended where it must be."""
     pytest.importorskip("torch", reason="torch is not installed")
-    from tellapart.models.torch_tools import mend_torchvision
+    from tellapart.torch_tools import mend_torchvision
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tests.models.small import (
 )
 
 from tellapart.errors import BadInput, TellapartError
+from tellapart.models.caption_writer import Decoding, writes_captions
 from tellapart.models.model import DualEncoder, PairScorer
 from tellapart.models.names import load
 
@@ -345,6 +347,49 @@ def test_captioners_equal_the_librarys_own_loss(transformers, family, seen, requ
     assert "reduce=sum" in summed.facts.name
     assert summed.facts.options["reduce"] == "sum" and model.facts.options["reduce"] == "mean"
     assert load(summed.facts.name).facts == summed.facts
+
+
+WAYS = {
+    "greedy": {"do_sample": False, "num_beams": 1},
+    "beam": {"do_sample": False, "num_beams": 3},
+}
+
+
+@pytest.mark.parametrize("family", list(KINDS))
+def test_captions_written_equal_the_librarys_own_generate(transformers, family, seen, request):
+    import torch
+
+    folder = request.getfixturevalue(family)
+    own = getattr(transformers, KINDS[family]).from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    images = transformers.AutoImageProcessor.from_pretrained(folder)
+    model = writes_captions(load(f"hf:{folder}?head=caption"))
+    for method, given in WAYS.items():
+        texts = model.write_captions(seen, Decoding(method=method, beams=3, longest=6))
+        for picture, text in zip(seen, texts, strict=True):
+            pixels = images(images=picture.open(), return_tensors="pt").pixel_values
+            with torch.no_grad():
+                tokens = own.generate(pixel_values=pixels, max_new_tokens=6, **given)
+            expected = tokenizer.batch_decode(tokens, skip_special_tokens=True)[0]
+            assert text == " ".join(expected.split())
+        assert any(texts)
+
+
+def test_what_is_drawn_for_a_picture_depends_on_it_and_the_seed_alone(captioner, seen):
+    model = load(f"hf:{captioner}?head=caption")
+    how = Decoding(method="sample", longest=6, seed=1)
+    together = model.write_captions(seen, how)
+    assert together[2:3] == model.write_captions(seen[2:3], how)
+    assert together != model.write_captions(seen, replace(how, seed=2))
+    cold = replace(how, temperature=1e-4)
+    assert model.write_captions(seen, cold) == model.write_captions(
+        seen, Decoding(method="greedy", longest=6)
+    )
+
+
+def test_a_model_that_writes_nothing_is_refused(clip):
+    with pytest.raises(BadInput, match="writes no captions"):
+        writes_captions(load(f"hf:{clip}"))
 
 
 def test_a_picture_is_looked_at_once_for_all_its_captions(captioner, seen):

@@ -9,8 +9,8 @@ import pytest
 
 from tellapart.errors import BadInput, TellapartError
 from tellapart.models.sentence_vectors import SentenceModel
-from tellapart.models.torch_tools import mend_torchvision
 from tellapart.score.encoder import open_encoder
+from tellapart.torch_tools import mend_torchvision
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -32,7 +32,20 @@ def test_several_files_after_one_from(run, desk):
     card = json.loads(result.stdout)
     assert card["counts"]["items"] == 2 and card["made"]["options"]["seed"] == 3
     assert "1 items ask the same as an earlier one: kept and flagged" in result.stderr
-    assert "1 pictures were not found" in result.stderr
+    assert "1 of 1 pictures were not found: name their folder with --images DIR" in result.stderr
+
+
+def test_pictures_that_are_not_in_the_folder_named_are_counted(run, desk):
+    pictures = desk.picture("pictures/a.png").parent
+    file = desk.write("p.csv", "image,caption,negative_caption\na.png,Dog.,Cat.\nb.png,Dog.,Cow.\n")
+    result = run("get", "pairs", desk.folder / "out", "--from", file, "--images", pictures)
+    assert "1 of 2 pictures were not found; 1 of 2 items have all of theirs" in result.stderr
+
+
+def test_files_that_do_not_exist_are_said_not_to_exist(run, desk):
+    result = run("get", "sugarcrepe", desk.folder / "out", "--from", desk.folder / "gone")
+    assert isinstance(result.exception, TellapartError)
+    assert str(result.exception).startswith(f"there is no file or folder {desk.folder / 'gone'}")
 
 
 def test_columns_are_named(run, desk):

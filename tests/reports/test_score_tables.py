@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tellapart as ta
-from tellapart.reports.results import StepCounter, measure_runs
-from tellapart.reports.score_tables import RowKind, kinds_tables, measures_table
+from tellapart.reports.results import StepCounter, measure_runs, overview
+from tellapart.reports.score_tables import RowKind, kinds_tables, measures_table, to_latex
+from tellapart.reports.summary import summarise
 from tellapart.types import silent
 from tellapart.verbs.evaluate import EvaluateOptions
 from tellapart.verbs.measure import measure
@@ -84,3 +85,23 @@ def test_a_model_that_was_run_twice_keeps_both_rows(made):
     runs = made.on("bison")[:1] * 2
     (results,) = measured(runs)
     assert [e.label for e in results.entries] == [f"oracle?error=0.2 (run {k})" for k in (1, 2)]
+
+
+def test_t1_says_whose_threshold_decided(made):
+    by_name = {run.model: run for run in made.on("foil")}
+    (fitted,) = measured([by_name["random"]])
+    heads = [column.label for column in measures_table(fitted).columns]
+    assert heads[:3] == ["T1@fitted", "T1-correct@fitted", "T1-foil@fitted"]
+    assert "T1@fitted by kind" in kinds_tables(fitted)[0].title
+    (mixed,) = measured(list(by_name.values()))
+    table = measures_table(mixed)
+    ways = {row.label: cell.way for row in table.rows if (cell := row.cells[0])}
+    assert table.columns[0].label == "T1"
+    assert (ways["oracle?error=0.2"], ways["random"], ways["blind"]) == (
+        "@own",
+        "@fitted",
+        "@fitted",
+    )
+    assert "@own" in to_latex(table)
+    sentences = summarise([mixed], overview([mixed])).benchmarks[0].sentences
+    assert any("T1 is not decided in the same way for all" in one for one in sentences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,8 @@ from tests.study.crowd import check_books, first, join, rows, truthful
 
 from tellapart.errors import UnknownName
 from tellapart.study import people
-from tellapart.study.judgements import Conflict, NotThere
+from tellapart.study.assignment import find_assigned
+from tellapart.study.judgements import Conflict, NotThere, may_revise
 from tellapart.study.plan import Stage
 from tellapart.study.progress import look_at_items, reopen_item
 from tellapart.study.results import figures, read_record
@@ -123,6 +125,37 @@ def test_excluding_the_picker_voids_what_was_verified(make_study):
     fresh = [row for row in rows(study, t.task) if row.parent_id and row.state == "open"]
     assert len(fresh) == 2
     check_books(study)
+
+
+def test_a_void_judgement_cannot_be_revised(make_study):
+    study = make_study(pairs(2), *STAGES)
+    picker, second = join(study, 2)
+    assert picker.go(first) == 2 == second.go(truthful)
+    do(study, people.exclude, picker.code)
+    (*_, row) = rows(study, t.judgement, person_id=rows(study, t.person, code=second.code)[0].id)
+    assert row.void and rows(study, t.person, code=second.code)[0].state == "active"
+    number = rows(study, t.assignment, id=row.assignment_id)[0].number
+
+    def may(conn, seat):
+        return may_revise(conn, seat, find_assigned(conn, study, seat.id, number))
+
+    assert second.do(may) is False
+    for value in ("1", "2"):  # one of them is what they said, which changes nothing
+        with contextlib.suppress(Conflict):
+            second.answer(number, value, revise=True)
+    assert rows(study, t.judgement, assignment_id=row.assignment_id) == [row]
+    check_books(study)
+
+
+def test_who_was_excluded_cannot_revise(make_study):
+    study = make_study(2, ASK)
+    (one,) = join(study, 1)
+    one.go(first)
+    before = rows(study, t.judgement)
+    do(study, people.exclude, one.code)
+    with pytest.raises(NotAllowed):
+        one.answer(1, "2", revise=True)
+    assert [row.choice for row in rows(study, t.judgement)] == [row.choice for row in before]
 
 
 def test_excluding_one_of_several_keeps_what_still_holds(make_study):

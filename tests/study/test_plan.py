@@ -24,7 +24,7 @@ from tellapart.study.plan import (
 from tellapart.verbs.study.create import CreateStudyOptions, create_study
 from tellapart.verbs.study.invite import invite_people
 from tellapart.verbs.study.owner import owner_link
-from tellapart.verbs.study.serve import serve_study
+from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=60)
 PLAN = StudyPlan("abc", "mine", (Stage("ask", "which-image"),))
@@ -127,7 +127,8 @@ def test_links_have_the_address_where_the_study_was_served(bench, tmp_path):
     def stop(served):
         raise KeyboardInterrupt
 
-    serve_study(folder, port=0, public_url="https://study.example.org/", ready=stop)
+    options = ServeStudyOptions(port=0, public_url="https://study.example.org/")
+    serve_study(folder, options, ready=stop)
     assert invite_people(folder).links[0].link.startswith("https://study.example.org/#")
     assert owner_link(folder).link.startswith("https://study.example.org/owner#")
     given = invite_people(folder, public_url="https://other.example.org").links[0].link

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -254,3 +255,20 @@ def test_a_postgresql_that_went_away_and_came_back_is_used_again(postgres):
 def test_a_database_that_nobody_knows_is_refused():
     with pytest.raises(BadInput, match="no database that studies know"):
         open_database("mysql://x/y")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_database_on_this_machine_is_readable_by_its_owner_only(tmp_path, there):
+    path = tmp_path / "study.sqlite"
+    beside = [path.with_name(path.name + ending) for ending in ("-wal", "-shm")]
+    before = os.umask(0)
+    try:
+        for one in (path, *beside) if there else ():  # as older versions left them
+            one.touch()
+            one.chmod(0o644)
+        database = open_database(sqlite_url(path))
+        database.submit(lambda conn: conn.execute(text("CREATE TABLE a (b INTEGER)"))).result()
+        assert {one.stat().st_mode & 0o777 for one in (path, *beside)} == {0o600}
+        database.close()
+    finally:
+        os.umask(before)

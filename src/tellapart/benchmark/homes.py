@@ -25,11 +25,13 @@ def found_folder(where: Path) -> Path:
             allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
             todo="make one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
         )
-    error = UnknownName(
-        "benchmark", str(where), _names(where), todo="give a folder or a known name"
-    )
-    missing = " or ".join(dict.fromkeys((str(where), str(home() / where))))
-    error.what += f" and no such folder as {missing}"
+    names = _names(where)
+    error = UnknownName("benchmark", str(where), names, todo="give a folder or a known name")
+    places = list(dict.fromkeys((str(where), str(home() / where))))
+    one = f"the folder {places[0]} does not exist"
+    error.what += f": {one}, nor does {places[1]}" if places[1:] else f": {one}"
+    if not names:
+        error.allowed = f"a folder with a benchmark.json (there is no benchmark in {home()} yet)"
     raise error
 
 

@@ -79,7 +79,7 @@ def progress_lines(
         if now - told < every:
             return
         told = now
-        line = f"{phase}: {done:,} of {total:,}"
+        line = f"{phase}: {done:,} of {total:,}" if total else f"{phase}: {done:,}"
         if first < done < total:
             left = (now - start) / (done - first) * (total - done)
             line += f", about {_duration(left)} left"
@@ -136,7 +136,7 @@ def progress_bars() -> Iterator[Progress]:
 
         def show(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
-                tasks[phase] = bars.add_task(phase, total=total)
-            bars.update(tasks[phase], completed=done, total=total)
+                tasks[phase] = bars.add_task(phase, total=total or None)
+            bars.update(tasks[phase], completed=done, total=total or None)
 
         yield show

@@ -6,9 +6,11 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import polars as pl
+
 from tellapart.corpus.coco import with_objects
-from tellapart.corpus.corpus import Corpus, make_corpus
-from tellapart.corpus.reader import ReadOptions, name_of
+from tellapart.corpus.corpus import CAPTION_COLUMNS, IMAGE_COLUMNS, Corpus, make_corpus
+from tellapart.corpus.reader import DEFAULTS, ReadOptions, name_of, read_corpus, reader_of
 from tellapart.errors import BadInput, Problems
 from tellapart.files import read_text
 
@@ -51,6 +53,18 @@ class FolderReader:
         about = {"format": "folder", "folder": name_of(path)}
         corpus = make_corpus(name_of(path), path, images, captions, problems=problems, about=about)
         return with_objects(corpus, options.objects)
+
+
+def read_pictures(path: Path | str, options: ReadOptions = DEFAULTS) -> Corpus:
+    """The images of a corpus, or all pictures of a folder; captions beside these are not needed."""
+    path = Path(path)
+    if not (path.is_dir() and isinstance(reader_of(path), FolderReader)):
+        return read_corpus(path, options)
+    names = _pictures(_files(path), path)
+    rows = [{"id": name, "uri": name} for name in names]
+    images = pl.DataFrame(rows, schema=IMAGE_COLUMNS)
+    about = {"format": "folder", "folder": name_of(path)}
+    return Corpus(name_of(path), path, images, pl.DataFrame(schema=CAPTION_COLUMNS), about)
 
 
 def _files(folder: Path) -> set[str]:

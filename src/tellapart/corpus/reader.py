@@ -67,14 +67,16 @@ def read_corpus(
             allowed=_forms(),
             todo="check the path",
         )
-    reader: Reader
-    if format is not None:
-        reader = readers.get(format)
-        return reader.read(path, options)
+    reader: Reader = readers.get(format) if format is not None else reader_of(path)
+    return reader.read(path, options)
+
+
+def reader_of(path: Path) -> Reader:
+    """The first reader that a file or folder fits."""
     for name in _names():
-        reader = readers.get(name)
+        reader: Reader = readers.get(name)
         if reader.fits(path):
-            return reader.read(path, options)
+            return reader
     if suffix(path) == "json":
         read_json(path)  # a file that is not JSON at all has a clearer error than the one below
     raise BadInput(

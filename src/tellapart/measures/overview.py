@@ -31,7 +31,7 @@ MANY_TIES = 0.1
 class ReferenceLine:
     """A score without looking (a share, 0 to 1) on a benchmark's main measure, ties halved.
 
-    Chance has no interval. `note` says who got it, from what.
+    Chance has no interval. `note` says who got it, from what; `decided_by` is as in `Estimate`.
     """
 
     label: str
@@ -41,6 +41,7 @@ class ReferenceLine:
     low: float | None = None
     high: float | None = None
     note: str = ""
+    decided_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,15 @@ class Overview:
         """What the lines are called, chance first."""
         return tuple(dict.fromkeys(line.label for line in self.lines))
 
+    def shown(self, column: Column) -> str:
+        """The column's measure, with the way in which all contestants' answers came about."""
+        own = [row for row in self.rows if row.benchmark == column.benchmark]
+        return shown_measure(column.measure, own)
+
+    def way(self, one: Estimate | ReferenceLine | None, column: Column) -> str:
+        """`@own` or `@fitted` behind a score, where the head of its column does not say it."""
+        return way_behind(one, self.shown(column))
+
     def best(self, column: Column) -> float | None:
         """The highest score of the contestants, where there are several."""
         values = [r.value for r in self.rows if r.benchmark == column.benchmark and r.n]
@@ -104,33 +114,47 @@ class Overview:
 
     def __str__(self) -> str:
         with_intervals = len(self.columns) <= WIDEST
-        heads = ("model", *(f"{c.benchmark}, {c.measure}" for c in self.columns))
+        heads = ("model", *(f"{c.benchmark}, {self.shown(c)}" for c in self.columns))
         table: list[Sequence[str]] = [heads]
         for model in self.models:
-            cells = (_cell(self.estimate(model, c), with_intervals) for c in self.columns)
+            own = ((self.estimate(model, c), c) for c in self.columns)
+            cells = (_cell(one, self.way(one, c), with_intervals) for one, c in own)
             table.append((model, *cells))
         for label in self.line_labels:
-            found = (self.line(label, c) for c in self.columns)
-            table.append((f"- {label}", *(_line_cell(one, with_intervals) for one in found)))
+            found = ((self.line(label, c), c) for c in self.columns)
+            cells = (_line_cell(one, self.way(one, c), with_intervals) for one, c in found)
+            table.append((f"- {label}", *cells))
         notes = dict.fromkeys(f"  {one.label}: {one.note}" for one in self.lines if one.note)
         told = ["- lines to hold models against: they need no picture; ties halved"]
         return "\n".join([aligned(table, {0}), *notes, *(told if self.lines else [])])
 
 
-def _cell(row: Estimate | None, with_interval: bool) -> str:
+def shown_measure(measure: str, rows: Iterable[Estimate]) -> str:
+    """A measure's name as the head of a column: with the way to decide that all rows share."""
+    names = {row.shown for row in rows if row.measure == measure and row.n}
+    return names.pop() if len(names) == 1 else measure
+
+
+def way_behind(one: Estimate | ReferenceLine | None, head: str) -> str:
+    """`@own` or `@fitted`, to stand behind a score below a head that does not say it."""
+    told = f"@{one.decided_by}" if one is not None and one.decided_by else ""
+    return "" if head.endswith(told) else told
+
+
+def _cell(row: Estimate | None, way: str, with_interval: bool) -> str:
     if row is None or not row.n:
         return "-"
     ties = f" [{row.ties:,} ties]" if row.ties > MANY_TIES * row.n else ""
     interval = f" ({100 * row.low:.1f} - {100 * row.high:.1f})" if with_interval else ""
-    return f"{100 * row.value:.2f}{ties}{interval}"
+    return f"{100 * row.value:.2f}{way}{ties}{interval}"
 
 
-def _line_cell(line: ReferenceLine | None, with_interval: bool) -> str:
+def _line_cell(line: ReferenceLine | None, way: str, with_interval: bool) -> str:
     if line is None:
         return "-"
     if line.low is None or line.high is None or not with_interval:
-        return f"{100 * line.value:.2f}"
-    return f"{100 * line.value:.2f} ({100 * line.low:.1f} - {100 * line.high:.1f})"
+        return f"{100 * line.value:.2f}{way}"
+    return f"{100 * line.value:.2f}{way} ({100 * line.low:.1f} - {100 * line.high:.1f})"
 
 
 def overview_of(rows: Iterable[Estimate], lines: Iterable[ReferenceLine]) -> Overview:
@@ -175,7 +199,8 @@ def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
 def reference_line(row: Estimate, label: str, benchmark: str) -> ReferenceLine:
     """The line of a run that never looks, from its score with ties halved."""
     name = f"{label} (as run)" if label == "chance" else label
-    return ReferenceLine(name, benchmark, row.measure, row.value, row.low, row.high)
+    value, low, high = row.value, row.low, row.high
+    return ReferenceLine(name, benchmark, row.measure, value, low, high, "", row.decided_by)
 
 
 def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceLine | None:

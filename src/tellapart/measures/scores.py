@@ -14,6 +14,7 @@ from tellapart import registry, seeds
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.errors import BadInput
 from tellapart.measures.contestants import benchmark_labels, is_reference, labels
+from tellapart.measures.contrast import ROUNDING
 from tellapart.measures.item_columns import Breakdown, breakdown
 from tellapart.measures.measure import Measure, Outcomes, Resampling
 from tellapart.measures.overview import (
@@ -22,7 +23,9 @@ from tellapart.measures.overview import (
     chance_lines,
     overview_of,
     reference_line,
+    shown_measure,
     text_alone_line,
+    way_behind,
 )
 from tellapart.measures.ties import TieRule, check_rule
 from tellapart.questions import Ask
@@ -355,35 +358,51 @@ def _ordered(found: Iterable[Estimate]) -> list[Estimate]:
 
 
 def side_by_side(strict: Scores, halved: Scores) -> str:
-    """A table of micro averages; where items tie, the score with ties halved stands behind.
+    """Micro averages, contestants as columns; where items tie, the score with ties halved behind.
 
     `0.0 ~50.0` reads: 0.0 as the papers count (a tie is wrong), 50.0 if ties were broken by a coin.
+    The last column has the most that a model gets which never looks, where that is above chance.
     """
-    models = list(dict.fromkeys(row.model for row in strict.rows))
+    rows = strict.only(kind="micro").rows
     half = {_key(row): row for row in halved.rows}
-    lines: list[Sequence[str]] = [("benchmark", "measure", "chance", *models)]
+    models = list(dict.fromkeys(row.model for row in rows if not is_reference(row.model)))
+    lines: list[Sequence[str]] = [("benchmark", "measure", *models, "chance", "without looking")]
     together: dict[tuple[str, str], dict[str, Estimate]] = {}
-    for row in strict.only(kind="micro").rows:
+    for row in rows:
         together.setdefault((row.benchmark, row.measure), {})[row.model] = row
-    for (benchmark, measure), by_model in together.items():
-        chance = f"{100 * next(iter(by_model.values())).chance:.1f}"
-        cells = (_cell(by_model.get(model), half) for model in models)
-        lines.append((benchmark, measure, chance, *cells))
-    table = aligned(lines, range(2))
-    total = sum(row.ties for row in strict.only(kind="micro").rows)
-    return table + (
-        "\n\n~ behind a score: ties halved (a tie counts as wrong before it)" if total else ""
+    for (benchmark, measure), found in together.items():
+        own = [row for row in found.values() if not is_reference(row.model)]
+        blind = [half[_key(row)] for row in found.values() if is_reference(row.model)]
+        chance = f"{100 * next(iter(found.values())).chance:.1f}"
+        shown = shown_measure(measure, own)
+        cells = (_cell(found.get(model), half, shown) for model in models)
+        lines.append((benchmark, shown, *cells, chance, _without_looking(blind)))
+    blind_models = ", ".join(dict.fromkeys(r.model for r in rows if is_reference(r.model)))
+    legend = (
+        [f"without looking: the best of {blind_models} (ties halved); - where none is above chance"]
+        if blind_models
+        else []
     )
+    if any(row.ties for row in rows if not is_reference(row.model)):
+        legend.append("~ behind a score: ties halved (a tie counts as wrong before it)")
+    return "\n".join([aligned(lines, range(2)), "", *legend])
+
+
+def _without_looking(lines: Sequence[Estimate]) -> str:
+    """The strongest of the models that never look, where its whole interval is above chance."""
+    above = [row for row in lines if row.n and row.low > row.chance + ROUNDING]
+    best = max(above, key=lambda row: row.value, default=None)
+    return "-" if best is None else f"{best.model} {100 * best.value:.1f}"
 
 
 def _key(row: Estimate) -> tuple[str, str, str, str]:
     return row.benchmark, row.measure, row.kind, row.model
 
 
-def _cell(row: Estimate | None, half: dict[tuple[str, str, str, str], Estimate]) -> str:
+def _cell(row: Estimate | None, half: dict[tuple[str, str, str, str], Estimate], head: str) -> str:
     if row is None:
         return "-"
     if not row.ties:
-        return f"{100 * row.value:.1f}"
+        return f"{100 * row.value:.1f}{way_behind(row, head)}"
     share = "all tie" if row.ties == row.n else f"{row.ties} tie"
     return f"{100 * row.value:.1f} ~{100 * half[_key(row)].value:.1f} ({share})"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from tellapart import seeds
 from tellapart.errors import BadInput, TellapartError, need
 from tellapart.models.model import ModelInfo
-from tellapart.models.torch_tools import chunks, device_of, dtype_of, fingerprint, torch_library
 from tellapart.pictures import Picture
+from tellapart.torch_tools import chunks, device_of, dtype_of, fingerprint, torch_library
 
 if TYPE_CHECKING:
     import torch

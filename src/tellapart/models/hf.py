@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tellapart import seeds
 from tellapart.errors import BadInput
+from tellapart.models.caption_writer import Decoding
 from tellapart.models.checkpoint import (
     Checkpoint,
     alike,
@@ -31,8 +33,8 @@ from tellapart.models.checkpoint import (
 from tellapart.models.language import CausalModel, TextClassifier
 from tellapart.models.model import NO_ROWS, AnyFloats, ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import unit_rows
 from tellapart.pictures import Picture
+from tellapart.torch_tools import unit_rows
 from tellapart.types import Floats32
 
 if TYPE_CHECKING:
@@ -189,7 +191,7 @@ class BlipContrast(_Blip):
 
 
 class Captioner(_ImageTextModel):
-    """Scores a pair by the log-likelihood of the text as a caption of the picture.
+    """Writes captions, and scores a pair by the log-likelihood of the text as one of the picture.
 
     A family says what is kept of pictures (`_see`, a row each), and gives the scores of the next
     token at each place with the tokens that stand there (`_logits`).
@@ -216,6 +218,30 @@ class Captioner(_ImageTextModel):
                 each = log_probabilities(*self._logits(image, tokens))
             scores[part] = (each.mean(1) if self._reduce == "mean" else each.sum(1)).cpu().numpy()
         return scores
+
+    def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
+        """One caption a picture, by the library's own `generate`."""
+        if how.method == "sample":  # one by one: what is drawn for a picture is its own
+            return [
+                self._written([picture], seeds.number(how.seed, "caption", picture.id), how)[0]
+                for picture in pictures
+            ]
+        return self._written(pictures, 0, how) if pictures else []
+
+    def _written(self, pictures: Sequence[Picture], seed: int, how: Decoding) -> list[str]:
+        import torch
+
+        drawing = {"do_sample": True, "temperature": how.temperature, "top_k": 0}
+        width = {"do_sample": False, "num_beams": how.beams if how.method == "beam" else 1}
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(seed)
+            tokens = self._model.generate(
+                pixel_values=pixels_of(pictures, self._images, self._checkpoint),
+                max_new_tokens=how.longest,
+                **(drawing if how.method == "sample" else width),
+            )
+        texts = self._tokenizer.batch_decode(tokens, skip_special_tokens=True)
+        return [" ".join(text.split()) for text in texts]
 
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return token_ids(self._tokenizer, texts, self._length)

@@ -18,14 +18,14 @@ from tellapart import seeds
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
-from tellapart.models.torch_tools import (
+from tellapart.pictures import Picture
+from tellapart.torch_tools import (
     device_of,
     dtype_of,
     fingerprint,
     torch_library,
     unit_rows,
 )
-from tellapart.pictures import Picture
 from tellapart.types import Floats32
 
 if TYPE_CHECKING:

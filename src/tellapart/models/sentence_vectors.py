@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart.errors import BadInput, need
 from tellapart.models.model import ModelInfo, NamedModel
-from tellapart.models.torch_tools import mend_torchvision
+from tellapart.torch_tools import mend_torchvision
 from tellapart.types import Floats32
 
 PROBE = "Two dogs run after a red ball."

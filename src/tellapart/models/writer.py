@@ -17,7 +17,7 @@ from tellapart.models.checkpoint import Checkpoint
 from tellapart.models.language import CausalModel
 from tellapart.models.model import Model, ModelInfo
 from tellapart.models.names import ModelName, build, canonical
-from tellapart.models.torch_tools import chunks
+from tellapart.torch_tools import chunks
 
 Turn = tuple[str, str]
 """Who speaks ("user", "assistant") and what is said."""

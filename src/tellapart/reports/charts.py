@@ -54,14 +54,16 @@ def overview_chart(overview: Overview) -> Chart | None:
         shown = sorted(own, key=lambda one: -one.value)[:MOST_ROWS]
         if not shown:
             continue
-        heads.append({"y": y, "name": f"{column.benchmark}: {column.measure}"})
+        measure = overview.shown(column)
+        heads.append({"y": y, "name": f"{column.benchmark}: {measure}"})
         for place, one in enumerate(shown, 1):
-            rows.append({"y": y + place, "label": short(one.model, 26), **_numbers(one)})
+            label = short(one.model, 26) + overview.way(one, column)
+            rows.append({"y": y + place, "label": label, **_numbers(one)})
         through = [line for line in overview.lines if line.benchmark == column.benchmark]
         lines += _drawn_lines(through, y, y + len(shown))
         scores = ", ".join(f"{short(one.model)} {percent(one.value)}" for one in shown)
         levels = ", ".join(f"{line.label} {percent(line.value)}" for line in through)
-        words.append(f"{column.benchmark}, {column.measure}: {scores}; lines: {levels}")
+        words.append(f"{column.benchmark}, {measure}: {scores}; lines: {levels}")
         y += len(shown) + 1
     if not rows:
         return None
@@ -89,6 +91,7 @@ def _drawn_lines(through: Sequence[ReferenceLine], top: int, bottom: int) -> lis
 def main_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure of a benchmark: a dot and an interval for each model."""
     measure = results.main.name
+    shown = results.shown(measure)
     named = [*((short(e.label), e) for e in results.entries), ("text-only", results.text_only)]
     rows: list[dict[str, Any]] = [
         {"label": label, "blind": entry is results.text_only, **_numbers(one)}
@@ -104,7 +107,7 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
     ]
     levels = sorted({round(row["chance"], 1) for row in rows})
     words = (
-        f"{results.label}, {measure} in percent with 95% intervals: {'; '.join(values)}. "
+        f"{results.label}, {shown} in percent with 95% intervals: {'; '.join(values)}. "
         f"Chance: {' or '.join(f'{level:.1f}' for level in levels)}."
     )
     seen: set[float] = set()
@@ -114,16 +117,17 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
         seen.add(level)
     labels = tuple(row["label"] for row in rows)
     name = file_name(results.label, measure)
-    return Chart(name, f"{results.label}: {measure}", words, tuple(rows), measure, labels)
+    return Chart(name, f"{results.label}: {shown}", words, tuple(rows), shown, labels)
 
 
 def kinds_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure by kind, for the best models and the text-only one."""
     measure = results.main.name
+    shown = results.shown(measure)
     if len(results.kinds) < 2:
         return None
-    shown = best_entries(results, MAX_SERIES - 1)
-    named = [(short(entry.label), entry) for entry in shown] + [("text-only", results.text_only)]
+    best = best_entries(results, MAX_SERIES - 1)
+    named = [(short(entry.label), entry) for entry in best] + [("text-only", results.text_only)]
     rows: list[dict[str, Any]] = []
     for place, (label, entry) in enumerate(named):
         offset = (place - (len(named) - 1) / 2) * 0.62 / len(named) + 0.1
@@ -139,10 +143,10 @@ def kinds_chart(results: BenchmarkResults) -> Chart | None:
         own = (row for row in rows if row["label"] == label)
         values = ", ".join(f"{results.kinds[row['kind']]} {row['value']:.1f}" for row in own)
         by_model.append(f"{label}: {values}")
-    words = f"{results.label}, {measure} in percent by kind: {'; '.join(by_model)}."
+    words = f"{results.label}, {shown} in percent by kind: {'; '.join(by_model)}."
     name = file_name(results.label, measure, "by-kind")
-    title = f"{results.label}: {measure} by kind"
-    return Chart(name, title, words, tuple(rows), measure, results.kinds, series)
+    title = f"{results.label}: {shown} by kind"
+    return Chart(name, title, words, tuple(rows), shown, results.kinds, series)
 
 
 def best_entries(results: BenchmarkResults, most: int) -> list[Entry]:

@@ -117,7 +117,8 @@ def _section(results: BenchmarkResults, summary: BenchmarkSummary) -> Section:
     shown = min(MAX_SERIES - 1, len(results.entries))
     note = ""
     if shown < len(results.entries):
-        note = f"The {shown} models with the highest {results.main.name} of {len(results.entries)}."
+        main = results.shown(results.main.name)
+        note = f"The {shown} models with the highest {main} of {len(results.entries)}."
     return Section(
         summary=summary,
         results=results,

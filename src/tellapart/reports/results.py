@@ -19,6 +19,7 @@ from tellapart.measures.overview import (
     chance_lines,
     overview_of,
     reference_line,
+    shown_measure,
     text_alone_line,
 )
 from tellapart.measures.scores import Estimate, asks_of, estimates
@@ -83,6 +84,11 @@ class BenchmarkResults:
     def main(self) -> Measure:
         """The measure that the benchmark names first."""
         return self.measures[0]
+
+    def shown(self, measure: str) -> str:
+        """A measure's name, with the way to decide that all models share (`T1@own`)."""
+        found = (entry.estimate(measure) for entry in self.looked_at or (self.text_only,))
+        return shown_measure(measure, (one for one in found if one is not None))
 
     @property
     def looked_at(self) -> tuple[Entry, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tellapart import seeds
 from tellapart.files import write_text
+from tellapart.measures.overview import way_behind
 from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.text.table_text import escape, percent
@@ -32,7 +33,7 @@ class RowKind(StrEnum):
 class TableCell:
     """A number in percent; chance has no interval. `best` is the highest of the models' values.
 
-    `note` says how a guess was made.
+    `note` says how a guess was made; `way` whose threshold decided, where the head does not.
     """
 
     value: str
@@ -43,6 +44,7 @@ class TableCell:
     n: int = 0
     best: bool = False
     note: str = ""
+    way: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def file_name(*parts: str) -> str:
 
 def measures_table(results: BenchmarkResults) -> ScoreTable:
     """All measures of a benchmark, over all items."""
-    columns = tuple(TableColumn(one.name, one.about) for one in results.measures)
+    columns = tuple(TableColumn(results.shown(one.name), one.about) for one in results.measures)
     keys = [(one.name, "micro") for one in results.measures]
     return _table(
         results, file_name(results.label), f"{results.label}: all measures", columns, keys
@@ -102,7 +104,7 @@ def kinds_tables(results: BenchmarkResults) -> list[ScoreTable]:
         columns += [TableColumn(kind) for kind in results.kinds]
         keys = [(measure.name, column.label) for column in columns]
         name = file_name(results.label, measure.name, "by-kind")
-        title = f"{results.label}: {measure.name} by kind"
+        title = f"{results.label}: {results.shown(measure.name)} by kind"
         tables.append(_table(results, name, title, columns, keys))
     return tables
 
@@ -140,7 +142,10 @@ def _row(
     note = ""
     if results.partial(entry):
         note = f"{len(entry.run.covered):,} of {len(results.benchmark.items):,} items"
-    cells = tuple(_cell(entry.estimate(*key), top) for key, top in zip(keys, best, strict=True))
+    cells = tuple(
+        _cell(entry.estimate(*key), top, results.shown(key[0]))
+        for key, top in zip(keys, best, strict=True)
+    )
     return TableRow(kind, entry.label, note, cells)
 
 
@@ -155,12 +160,12 @@ def _cue_row(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> Tabl
     return TableRow(RowKind.CUE, "best cue", note, tuple(cells))
 
 
-def _cell(one: Estimate | None, top: float | None = None) -> TableCell | None:
+def _cell(one: Estimate | None, top: float | None = None, head: str = "") -> TableCell | None:
     if one is None or not one.n:
         return None
     return TableCell(
         percent(one.value), percent(one.low), percent(one.high), one.ties, one.failed, one.n,
-        best=one.value == top,
+        best=one.value == top, way=way_behind(one, head),
     )  # fmt: skip
 
 
@@ -226,6 +231,7 @@ def _latex_cell(cell: TableCell | None) -> str:
     if cell is None:
         return "--"
     value = rf"\textbf{{{cell.value}}}" if cell.best else escape(cell.value)
+    value += escape(cell.way)
     return f"{value} [{cell.low}, {cell.high}]" if cell.low else value
 
 

@@ -145,11 +145,11 @@ def _opening(benchmarks: Sequence[BenchmarkResults]) -> str:
 def _sentences(
     results: BenchmarkResults, ranked: Sequence[Standing], lines: Sequence[ReferenceLine]
 ) -> list[str]:
-    measure = results.main.name
+    measure = results.shown(results.main.name)
     if not ranked:
         who = "No model has an answer" if results.entries else "No model was run that looks"
         return [f"{who}: only what can be got without looking is known. {_levels(lines)}."]
-    sentences = [_first(results, ranked)]
+    sentences = [_first(results, ranked), *_decided(results, ranked)]
     if lines:
         sentences.append(against_lines(ranked[0], lines))
     few = [standing.name for standing in ranked if standing.one.too_few]
@@ -168,7 +168,7 @@ def _equals(ranked: Sequence[Standing]) -> list[Standing]:
 
 def _first(results: BenchmarkResults, ranked: Sequence[Standing]) -> str:
     """Who is ahead, and by how much of what can be told from noise."""
-    first, measure = ranked[0], results.main.name
+    first, measure = ranked[0], results.shown(results.main.name)
     equals = [standing.name for standing in _equals(ranked)]
     if len(ranked) == 1:
         return f"{first.name} scores {number(first.one)} on {measure}."
@@ -185,6 +185,18 @@ def _first(results: BenchmarkResults, ranked: Sequence[Standing]) -> str:
         f"{second.name} with {percent(second.one.value)}%"
     )
     return f"{start}. {_difference(results, first, second)}"
+
+
+def _decided(results: BenchmarkResults, ranked: Sequence[Standing]) -> list[str]:
+    """Models that decide by a threshold of their own and those that were fitted one: not alike."""
+    if len({standing.one.decided_by for standing in ranked}) < 2:
+        return []
+    measure = results.main.name
+    ways = listed([f"{standing.name} {standing.one.shown}" for standing in ranked])
+    return [
+        f"{measure} is not decided in the same way for all: {ways}. Only {measure}@fitted compares "
+        "like with like (measure and compare have it)."
+    ]
 
 
 def _difference(results: BenchmarkResults, first: Standing, second: Standing) -> str:

@@ -327,7 +327,7 @@ def find_runs(paths: list[Path | str]) -> list[Path]:
         below = sorted(p.parent for p in path.glob("**/run.json") if not _hidden(p, path))
         if not below:
             raise BadInput(
-                f"there is no run in {path}",
+                f"there is no run in {path}" if path.exists() else f"{path} does not exist",
                 allowed="a folder with a run.json, or a folder of such folders",
                 todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
             )

@@ -56,7 +56,11 @@ VERBS = {
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
+    "caption": "Let a captioner write a caption of every image.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
+    "features": "Compute vectors of images and of their regions, for systems that are trained on "
+    "them.",
+    "train": "Train a system on a corpus: what comes out is the model trained:OUT.",
     "study": "People: create a study, serve it, see how far it is, export what they said.",
     "list": "List what is installed, with a line about each.",
 }

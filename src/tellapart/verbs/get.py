@@ -81,9 +81,20 @@ def _notes(benchmark: Benchmark) -> list[str]:
             "elsewhere can be imported, models have nothing to look at"
         )
     elif made["images"]["missing"]:
-        missing = made["images"]["missing"]
-        lines.append(f"{missing:,} pictures were not found: name their folder (--images)")
+        lines.append(_missing_pictures(benchmark))
     return lines
+
+
+def _missing_pictures(benchmark: Benchmark) -> str:
+    """How many pictures are not there, and what can be done about it."""
+    made = benchmark.card.made
+    found, missing = made["images"]["found"], made["images"]["missing"]
+    line = f"{missing:,} of {found + missing:,} pictures were not found"
+    if not found:
+        return f"{line}: name their folder with --images DIR"
+    ready, items = made["items_with_images"], len(benchmark.items)
+    kept = "subset --with-images keeps those"
+    return f"{line}; {ready:,} of {items:,} items have all of theirs ({kept})"
 
 
 VERB = Verb(

@@ -33,8 +33,8 @@ def list_all(
     what: Annotated[
         str,
         Help(
-            "models, benchmarks, measures, caption-metrics, builders, importers, readers or "
-            "questions."
+            "models, systems, backbones, tasks, benchmarks, measures, caption-metrics, builders, "
+            "importers, readers or questions."
         ),
     ],
 ) -> Listing:

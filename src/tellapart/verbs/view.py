@@ -79,7 +79,7 @@ def view(
     In Python: `ready` is called as soon as the view can be opened.
     """
     from tellapart.views.app import make_app
-    from tellapart.web.host import ServerAddress, listen, serve_app
+    from tellapart.web.host import ServerAddress, listen, serve_app, server_config
 
     viewer = make_viewer(paths, options, progress)
     listening = listen(ServerAddress(options.host, options.port))
@@ -95,7 +95,8 @@ def view(
 
             webbrowser.open(served.address)
 
-    serve_app(make_app(viewer, where.url), listening, listens)
+    config = server_config(make_app(viewer, where.url), log_level="warning")
+    serve_app(config, listening, listens)
     return served
 
 

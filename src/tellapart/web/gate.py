@@ -1,7 +1,7 @@
 """What stands before every route of a server: the origin of requests, their size, headers.
 
-A server adds to it what it lets in (`admit`) and what it learns from how a request ended
-(`ended`).
+A server adds to it what it lets in (`admit`) and how long whoever brings an unknown session has to
+wait (`unknown`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 16 * 1024
 SAFE = ("GET", "HEAD")
+UNKNOWN = 401
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; "
@@ -64,44 +65,48 @@ class Gate:
     def admit(self, scope: Scope, headers: Headers) -> None:
         """Raise `Refused` where a request may not come in."""
 
-    def ended(self, scope: Scope, status: int) -> None:
-        """Learn from how a request ended."""
+    def unknown(self, scope: Scope) -> float:
+        """Seconds that whoever brought a session that opens nothing has to wait; 0 for none."""
+        return 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = _CountedBody(receive)
+        body, wait = _CountedBody(receive), 0.0
 
         async def sealed(message: Message) -> None:
-            if body.too_large:  # whatever the route made of half a body
-                return
+            nonlocal wait
             if message["type"] == "http.response.start":
-                self._seal(scope, message)
-            await send(message)
+                if message["status"] == UNKNOWN:
+                    wait = self.unknown(scope)
+                self._seal(message)
+            if not (body.too_large or wait):  # else: whatever the route said
+                await send(message)
 
         try:
             self._check(scope)
             await self.app(scope, body, sealed)
             body.check()
+            if wait:
+                raise Refused(429, "too many attempts that open nothing", wait)
         except Refused as refused:
-            await self._refuse(scope, send, refused)
+            await self._refuse(send, refused)
 
-    def _seal(self, scope: Scope, message: Message) -> None:
+    def _seal(self, message: Message) -> None:
         """Add the headers that every response has."""
         message["headers"] = [*message.get("headers", ()), *self._headers]
         MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
-        self.ended(scope, message["status"])
 
-    async def _refuse(self, scope: Scope, send: Send, refused: Refused) -> None:
+    async def _refuse(self, send: Send, refused: Refused) -> None:
         body = json.dumps({"error": {"what": refused.why}}).encode()
         headers = [(b"content-type", b"application/json")]
         headers.append((b"content-length", str(len(body)).encode()))
         if refused.wait:
             headers.append((b"retry-after", str(ceil(refused.wait)).encode()))
         start = {"type": "http.response.start", "status": refused.status, "headers": headers}
-        self._seal(scope, start)
+        self._seal(start)
         await send(start)
         await send({"type": "http.response.body", "body": body})
 

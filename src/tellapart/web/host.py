@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from tellapart.errors import BadInput, TellapartError
+from tellapart.web.connections import ConnectionLimits, watched
 
 WAITING = 1024
 """Connections that may wait to be taken."""
@@ -28,16 +31,21 @@ AT_ONCE = 2000
 """Requests at a time; beyond them the answer is to come back later."""
 PATIENCE = 30.0
 """Seconds that a server may take to start."""
+HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,60}")
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where the server listens, and the address that people know it by."""
+    """Where the server listens, and the address that people know it by.
+
+    `behind_proxy` is the header in which a proxy in front says where a request comes from.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8000
     public_url: str = ""
+    behind_proxy: str = ""
 
     @property
     def url(self) -> str:
@@ -55,6 +63,11 @@ def listen(where: ServerAddress) -> socket.socket:
     """A socket that listens; port 0 stands for any that is free."""
     if urlsplit(where.url).scheme not in ("http", "https"):
         raise BadInput(f"--public-url {where.url}", allowed="http://... or https://...")
+    if where.behind_proxy and not HEADER_NAME.fullmatch(where.behind_proxy):
+        raise BadInput(
+            f"--behind-proxy {where.behind_proxy}",
+            allowed="the name of a header, such as X-Forwarded-For",
+        )
     try:
         return socket.create_server(
             (where.host, where.port),
@@ -68,17 +81,27 @@ def listen(where: ServerAddress) -> socket.socket:
         ) from None
 
 
-def serve_app(
-    app: FastAPI, listening: socket.socket, ready: Callable[[], None] = lambda: None
-) -> None:
-    """Serve until told to stop; `ready` is called once the server can be reached.
+def server_config(
+    app: FastAPI,
+    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
+    **more: Any,
+) -> uvicorn.Config:
+    """How the server runs: nobody is believed where they come from, and nobody takes for ever.
 
     Requests are not logged: their addresses belong to people.
     """
-    config = uvicorn.Config(
-        app, access_log=False, log_level="warning", server_header=False,
-        timeout_keep_alive=30, limit_concurrency=AT_ONCE, h11_max_incomplete_event_size=16_384,
+    limits = limits.on_this_machine()
+    return uvicorn.Config(
+        app, http=watched(limits), ws="none", proxy_headers=False, access_log=False,
+        server_header=False, timeout_keep_alive=ceil(limits.idle), limit_concurrency=AT_ONCE,
+        h11_max_incomplete_event_size=16_384, backlog=WAITING, **more,
     )  # fmt: skip
+
+
+def serve_app(
+    config: uvicorn.Config, listening: socket.socket, ready: Callable[[], None] = lambda: None
+) -> None:
+    """Serve until told to stop; `ready` is called once the server can be reached."""
     try:
         ready()
         uvicorn.Server(config).run(sockets=[listening])
@@ -93,8 +116,7 @@ class BackgroundServer:
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
         self._listening = listening
-        config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False)
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(server_config(app, log_level="error"))
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
         end = time.monotonic() + PATIENCE

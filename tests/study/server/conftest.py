@@ -30,6 +30,8 @@ from tellapart.study.plan import Stage
 from tellapart.study.server.app import make_app
 from tellapart.study.server.guard import RateLimits
 from tellapart.study.study import OpenStudy, open_study
+from tellapart.web.connections import ConnectionLimits
+from tellapart.web.host import server_config
 
 __all__ = ["clock", "database", "postgres"]
 HEADERS = {"X-Tellapart": "1"}
@@ -75,12 +77,16 @@ class Running:
 
 
 @contextmanager
-def serving(study: OpenStudy) -> Iterator[Running]:
+def serving(
+    study: OpenStudy,
+    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
+    proxy: str = "",
+) -> Iterator[Running]:
     """Serve a study from a thread of this process."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    app = make_app(study, url)
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", access_log=False))
+    app = make_app(study, url, proxy)
+    server = uvicorn.Server(server_config(app, limits, port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_for(url)
@@ -166,9 +172,10 @@ def serve(tmp_path: Path, pictured: Benchmark, clock: Hands) -> Iterator[MakeSer
         folder = tmp_path / f"study{len(with_all)}"
         more.setdefault("training", False)
         source = more.pop("source", pictured)
+        how = {name: more.pop(name) for name in ("limits", "proxy") if name in more}
         write_study(source, folder, StudySetup(chosen, **more))
         study = open_study(folder, database, clock)
-        running = serving(study)
+        running = serving(study, **how)
         with_all.append((running, study))
         return running.__enter__()
 

@@ -6,6 +6,7 @@ Just enough HTTP for that: a real client would cost more than the server.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 from collections.abc import Callable
@@ -116,3 +117,47 @@ class Stubborn:
 
     def _count(self, status: int | str) -> None:
         self.statuses[status] = self.statuses.get(status, 0) + 1
+
+
+SLOW = (b"", b"POST /api/ne", b"POST /api/next HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+"""What slow ones have sent: nothing, a part of a head, a part of a body."""
+
+
+@dataclass
+class SlowCrowd:
+    """Connections that send nothing more; whoever is let go comes back at once.
+
+    `seen` counts how often one was let go, or not let in.
+    """
+
+    port: int
+    number: int
+    pause: float = 0.05
+    seen: int = 0
+    held: int = 0
+
+    async def hold(self, until: asyncio.Event) -> None:
+        """Hold them until told to stop."""
+        await asyncio.gather(*(self._one(SLOW[k % len(SLOW)], until) for k in range(self.number)))
+
+    async def _one(self, start: bytes, until: asyncio.Event) -> None:
+        while not until.is_set():
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            except OSError:
+                self.seen += 1
+                await asyncio.sleep(self.pause)
+                continue
+            self.held += 1
+            writer.write(start)
+            gone, told = asyncio.ensure_future(reader.read()), asyncio.ensure_future(until.wait())
+            await asyncio.wait((gone, told), return_when=asyncio.FIRST_COMPLETED)
+            self.held -= 1
+            self.seen += gone.done()
+            for task in (gone, told):
+                task.cancel()
+            await asyncio.gather(gone, told, return_exceptions=True)
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            await asyncio.sleep(self.pause)

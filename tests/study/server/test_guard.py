@@ -9,7 +9,7 @@ import pytest
 from tests.study.crowd import rows
 
 from tellapart.study.plan import Stage
-from tellapart.study.server.guard import Rate, RateLimits
+from tellapart.study.server.guard import RateLimits
 from tellapart.study.store import schema as t
 from tellapart.web.gate import MAX_BODY
 
@@ -194,23 +194,97 @@ def test_errors_do_not_tell_where_things_lie(serve):
     assert answer.status_code == 404 and str(root) not in answer.text
 
 
-def test_guessing_links_becomes_slow_and_holds_up_nobody_at_work(serve):
-    here = serve()
+GUESSES = 60
+
+
+def guess(client, k):
+    """A link that nobody has, with a cookie that nobody has."""
+    return client.post(
+        "/api/join", json={"token": f"{k:032}"}, headers={"Cookie": f"tellapart={k:032}"}
+    )
+
+
+def stop_time(here):
     here.limits.now = lambda: 0.0
-    at_work, client = here.person(), here.client()
-    codes = [client.post("/api/join", json={"token": f"{k:032}"}).status_code for k in range(40)]
-    assert codes[0] == 401 and codes[-1] == 429
-    assert int(client.post("/api/join", json={"token": "x" * 32}).headers["retry-after"]) >= 1
-    forged = here.client(cookies={"tellapart": "x" * 32})
-    assert forged.get("/api/me").status_code == 429
+
+
+@pytest.mark.parametrize("path", ["/api/me", "/images/1-0-x", "/api/owner/status"])
+def test_guessing_is_limited_whatever_cookie_it_brings(serve, path):
+    here = serve()
+    stop_time(here)
+    client, codes = here.client(), []
+    for k in range(GUESSES):
+        cookies = f"tellapart=a{k:032}; tellapart-owner=a{k:032}"
+        client.get("/", headers={"Cookie": cookies})  # what opens nothing makes nobody known
+        codes.append(client.get(path, headers={"Cookie": cookies}).status_code)
+        codes.append(guess(client, k).status_code)
+    assert codes.count(401) == 30 and set(codes[30:]) == {429}
+    assert int(guess(client, 0).headers["retry-after"]) >= 1
+
+
+def test_nobody_is_refused_for_what_others_guess_from_the_same_address(serve):
+    here = serve()
+    stop_time(here)
+    at_work, (invited,) = here.person(), here.invite()
+    for k in range(GUESSES):
+        last = guess(here.client(), k)
+    assert last.status_code == 429
     assert at_work.get("/api/me").status_code == 200
+    newcomer = here.client()
+    for path in ("/", "/owner", "/prolific", "/static/annotator.js"):
+        assert newcomer.get(path).status_code == 200
+    assert newcomer.post("/api/join", json={"token": invited.token}).status_code == 200
+    assert newcomer.get("/api/me").status_code == 200
+    assert here.owner().get("/api/owner/status").status_code == 200
+
+
+def test_pages_and_static_files_are_never_refused(serve):
+    here = serve()
+    stop_time(here)
+    client = here.client(cookies={"tellapart": "x" * 32})
+    assert {client.get("/static/study.css").status_code for _ in range(150)} == {200}
+
+
+def test_addresses_that_a_caller_makes_up_are_not_believed(serve):
+    here = serve()
+    stop_time(here)
+    client, codes = here.client(), []
+    for k in range(GUESSES):
+        made_up = f"10.0.0.{k}"
+        client.headers.update({"X-Forwarded-For": made_up, "Forwarded": f"for={made_up}"})
+        codes.append(guess(client, k).status_code)
+    assert codes[-1] == 429
+
+
+def test_behind_a_proxy_the_address_is_what_its_header_ends_with(serve):
+    here = serve(proxy="X-Forwarded-For")
+    stop_time(here)
+    client = here.client()
+
+    def codes(*addresses):
+        sent = [{"X-Forwarded-For": address} for address in addresses]
+        client_codes = []
+        for k, headers in enumerate(sent):
+            client.headers.update(headers)
+            client_codes.append(guess(client, k).status_code)
+        return client_codes
+
+    assert set(codes(*(f"10.0.0.{k}" for k in range(GUESSES)))) == {401}
+    # what stands before the last comes from the caller
+    assert codes(*(f"10.1.0.{k}, 10.0.9.9" for k in range(GUESSES)))[-1] == 429
+    # a subscriber has a whole network of IPv6
+    assert codes(*(f"2001:db8::{k}" for k in range(GUESSES)))[-1] == 429
+    assert codes("2001:db8:0:1::1") == [401]
 
 
 def test_one_session_that_asks_too_fast_is_held_up_and_others_are_not(serve):
     here = serve()
-    here.limits.now = lambda: 0.0
+    stop_time(here)
     one, other = here.person(), here.person()
-    codes = [one.get("/static/study.css").status_code for _ in range(110)]
+    codes = []
+    for k in range(110):  # other cookies beside it make nobody another one
+        cookies = f"a={k}; tellapart={one.cookies['tellapart']}; tellapart-owner={k}"
+        codes.append(here.clients[0].get("/api/me", headers={"Cookie": cookies}).status_code)
     assert codes[0] == 200 and codes[-1] == 429
     assert other.get("/api/me").status_code == 200
 
@@ -218,14 +292,25 @@ def test_one_session_that_asks_too_fast_is_held_up_and_others_are_not(serve):
 def test_permits_come_back_with_time():
     clock = [0.0]
     limits = RateLimits(now=lambda: clock[0])
-    rate = Rate(2.0, 3.0)
-    assert [limits.wait("a", rate) for _ in range(4)] == [0, 0, 0, 0.5]
-    clock[0] += 0.5
-    assert limits.wait("a", rate, take=False) == 0 == limits.wait("a", rate)
-    assert limits.wait("a", rate) > 0
-    assert limits.wait("b", rate) == 0
+    assert [limits.fails("a") for _ in range(31)] == [0] * 30 + [2.0]
+    clock[0] += 1
+    assert limits.fails("a") == 1.0 and limits.fails("b") == 0
+    clock[0] += 1
+    assert limits.fails("a") == 0 and limits.fails("a") == 2.0
     clock[0] -= 100  # a clock that jumps back gives nothing away
-    assert limits.wait("a", rate) > 0
+    assert limits.fails("a") == 2.0
+    clock[0] += 10_000
+    assert [limits.fails("a") for _ in range(31)] == [0] * 30 + [2.0]
+
+
+def test_callers_are_remembered_up_to_a_number(monkeypatch):
+    monkeypatch.setattr("tellapart.study.server.guard.CALLERS", 2)
+    limits = RateLimits(now=lambda: 0.0)
+    assert [limits.fails("a") for _ in range(31)][-1] > 0
+    limits.fails("b")
+    assert limits.fails("a") > 0  # the one longest silent is forgotten, and that is b
+    limits.fails("c")
+    assert limits.fails("a") > 0
 
 
 def test_old_sessions_end_when_there_are_too_many(serve):
@@ -246,6 +331,16 @@ def test_sessions_end_with_time(serve):
     client = here.person()
     here.study.clock.turn(61 * 24 * 3_600_000)
     assert client.get("/api/me").status_code == 401
+
+
+def test_the_owners_sessions_end_with_time(serve):
+    here = serve()
+    owner = here.owner()
+    here.study.clock.turn(59 * 24 * 3_600_000)
+    assert owner.get("/api/owner/status").status_code == 200
+    here.study.clock.turn(2 * 24 * 3_600_000)
+    assert owner.get("/api/owner/status").status_code == 401
+    assert owner.post("/api/owner/invite", json={"people": 1}).status_code == 401
 
 
 def test_nothing_secret_is_logged(serve, caplog, capfd):

@@ -210,6 +210,12 @@ def source_files(
                     "inner form of `datasets`" * any(Path(one).rglob("*.arrow")),
                 )
             files += fitting
+        elif not Path(one).exists():
+            raise BadInput(
+                f"there is no file or folder {one}",
+                allowed=f"{endings}, each also with .gz, or a folder of them",
+                todo="check the path behind --from",
+            )
         else:
             files.append(Path(one))
     return files

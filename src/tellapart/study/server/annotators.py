@@ -24,13 +24,13 @@ from tellapart.study.judgements import (
 )
 from tellapart.study.questions.page import shown_value, view
 from tellapart.study.server.calls import Here, Nothing, TokenBody
+from tellapart.study.server.guard import COOKIE
 from tellapart.study.sessions import NotAllowed, Seat
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStage, OpenStudy
 from tellapart.web.host import Body, json_response
 
 router = APIRouter(prefix="/api", tags=["annotators"])
-COOKIE = "tellapart"
 Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PlatformId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]

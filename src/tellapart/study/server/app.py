@@ -13,6 +13,7 @@ import hmac
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Annotated
@@ -32,7 +33,15 @@ from tellapart.study.server.pictures import Pictures
 from tellapart.study.sessions import NotAllowed, seat_of
 from tellapart.study.store.database import Gone
 from tellapart.study.study import OpenStudy
-from tellapart.web.host import ServerAddress, add_shared, listen, serve_app, served_app
+from tellapart.web.connections import ConnectionLimits
+from tellapart.web.host import (
+    ServerAddress,
+    add_shared,
+    listen,
+    serve_app,
+    served_app,
+    server_config,
+)
 
 STATUSES = {
     NotAllowed: 401,
@@ -53,8 +62,12 @@ LOG = logging.getLogger("tellapart.study")
 router = APIRouter()
 
 
-def make_app(study: OpenStudy, url: str) -> FastAPI:
-    """The application for one open study, at the address that people know."""
+def make_app(study: OpenStudy, url: str, proxy: str = "") -> FastAPI:
+    """The application for one open study, at the address that people know.
+
+    `proxy` names the header in which a proxy says where a request comes from; without it no header
+    is believed.
+    """
     server = Server(study, Pictures(study), RateLimits(), url.rstrip("/"))
 
     @asynccontextmanager
@@ -72,7 +85,7 @@ def make_app(study: OpenStudy, url: str) -> FastAPI:
     for routes in (annotators.router, owners.router, router):
         app.include_router(routes)
     add_shared(app, "tellapart.study.server")
-    app.add_middleware(Guard, url=server.url, limits=server.limits)
+    app.add_middleware(Guard, url=server.url, limits=server.limits, proxy=proxy)
     return app
 
 
@@ -157,7 +170,11 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = lambda: None) -> None:
     """Serve until told to stop; `ready` is called once the server listens."""
     listening = listen(where)
-    serve_app(make_app(study, where.url), listening, ready)
+    limits = ConnectionLimits()
+    if where.behind_proxy:  # all connections are the proxy's
+        limits = replace(limits, of_address=limits.of_server)
+    app = make_app(study, where.url, where.behind_proxy)
+    serve_app(server_config(app, limits, log_level="warning"), listening, ready)
 
 
 @contextmanager

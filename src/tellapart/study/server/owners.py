@@ -18,16 +18,15 @@ from tellapart.study.export import flat_table, judgement_table
 from tellapart.study.progress import crew, look_at_items, picture_of, read_status, reopen_item
 from tellapart.study.results import agreements, read_record
 from tellapart.study.server.calls import Here, Nothing, Server, TokenBody
+from tellapart.study.server.guard import OWNER_COOKIE, OWNER_PATH
 from tellapart.study.store.database import Job
 from tellapart.study.study import OpenStudy
 from tellapart.web.host import Body, json_response
 
 T = TypeVar("T")
-router = APIRouter(prefix="/api/owner", tags=["owner"])
-COOKIE = "tellapart-owner"
-WHERE = "/api/owner"
+router = APIRouter(prefix=OWNER_PATH, tags=["owner"])
 PICTURE_CACHE = "private, max-age=86400"
-Session = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
+Session = Annotated[str, Cookie(alias=OWNER_COOKIE, max_length=100)]
 Code = Annotated[str, Path(pattern=r"^p-[a-z0-9]{8}$")]
 OwnerJob = Callable[[Connection, OpenStudy], T]
 CHANGES = {"exclude": people.exclude, "restore": people.restore, "revoke": people.revoke}
@@ -75,14 +74,14 @@ class Guests(Body):
 async def join(here: Here, body: TokenBody) -> Response:
     """Begin a session with the owner's token."""
     return await here.begin(
-        lambda conn: sessions.join_as_owner(conn, here.study, body.token), COOKIE, WHERE
+        lambda conn: sessions.join_as_owner(conn, here.study, body.token), OWNER_COOKIE, OWNER_PATH
     )
 
 
 @router.post("/leave")
 async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
     """End the owner's session on this browser."""
-    return await here.leave(session, COOKIE, WHERE)
+    return await here.leave(session, OWNER_COOKIE, OWNER_PATH)
 
 
 @router.get("/status")

@@ -8,6 +8,8 @@ database asks for it, so it must do nothing but read and write the database.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +27,7 @@ from sqlalchemy import (
     bindparam,
     create_engine,
     event,
+    make_url,
 )
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -40,6 +43,7 @@ CONNECTIONS = 6
 AGAIN = {"40001", "40P01", "23505"}
 """PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
 ATTEMPTS = 4
+PRIVATE = 0o600
 Outcome = tuple["Future[Any]", Any, BaseException | None]
 """What a job returned, or why it failed."""
 
@@ -92,6 +96,7 @@ class SQLite:
     """One writer thread with its own connection; readers beside it (WAL)."""
 
     def __init__(self, url: str) -> None:
+        _keep_private(url)
         # the writer locks the file when it begins: a lock taken later could be refused halfway
         self.engine = _sqlite_engine(url, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
         self._reading = _sqlite_engine(url, "BEGIN", pool_size=2, max_overflow=2)
@@ -229,6 +234,22 @@ def as_gone(error: Exception) -> Exception:
         return error
     reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
     return Gone(f"the database says: {reason}", todo="try again in a moment")
+
+
+def _keep_private(url: str) -> None:
+    """Let the owner alone read a database's file, and those that SQLite puts beside it.
+
+    A new one is made so that it never was readable by others; SQLite gives its companions the same
+    rights. One that somebody else owns is left as they have it.
+    """
+    name = make_url(url).database
+    if not name or name == ":memory:" or not Path(name).parent.is_dir():
+        return
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE))
+    for path in (Path(f"{name}{ending}") for ending in ("", "-wal", "-shm")):
+        if path.exists() and path.stat().st_uid == os.geteuid():
+            path.chmod(PRIVATE)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

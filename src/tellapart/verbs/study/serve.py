@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -39,12 +39,23 @@ class ServedStudy:
         return [*(warning if self.unencrypted else ()), "serving; stop with ctrl-c"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeStudyOptions:
+    """Where a study is served, and what stands in front of it."""
+
+    host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
+    port: Annotated[int, Help("Port to listen at.")] = 8000
+    public_url: Annotated[str, Help("Address that people see (https://...).")] = ""
+    behind_proxy: Annotated[
+        str,
+        Help("Header in which a proxy says who calls (X-Forwarded-For)."),
+    ] = ""
+
+
 def serve_study(
     folder: Folder,
+    options: ServeStudyOptions = ServeStudyOptions(),  # noqa: B008 (frozen)
     *,
-    host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, Help("Port to listen at.")] = 8000,
-    public_url: Annotated[str, Help("Address that people see (https://...).")] = "",
     database: Database = "",
     ready: Callable[[ServedStudy], None] = lambda served: None,
 ) -> ServedStudy:
@@ -57,7 +68,7 @@ def serve_study(
         from tellapart.study.server.app import serve
         from tellapart.web.host import ServerAddress
 
-        where = ServerAddress(host, port, public_url)
+        where = ServerAddress(**asdict(options))
         owner = f"{where.url}/owner#{study.keys.owner}"
         served = ServedStudy(Path(folder), where.url, owner, where.open_to_others)
 

@@ -24,7 +24,7 @@ class Finder:
         module.__version__ = "0.0"
 
 sys.meta_path.insert(0, Finder())
-from tellapart.models.torch_tools import mend_torchvision
+from tellapart.torch_tools import mend_torchvision
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     results = [mend_torchvision(), mend_torchvision()]

@@ -1,0 +1,1 @@
+"""Vectors of images and of their regions, computed once and kept in files."""

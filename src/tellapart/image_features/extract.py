@@ -1,0 +1,248 @@
+"""Computing the features of a corpus: block by block, so that a killed job goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadImage
+from tellapart.files import read_json, resumable_folder, write_json
+from tellapart.image_features.backbones import Backbone, check_grid
+from tellapart.image_features.store import (
+    HALF,
+    INDEX_COLUMNS,
+    REGIONS,
+    WHOLE,
+    FeatureCard,
+    FeatureSpace,
+    FeatureStore,
+    load_store,
+    write_store,
+)
+from tellapart.pictures import Picture
+from tellapart.types import Floats32, Progress, silent
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+
+BATCH = 32
+BLOCK = 8 * BATCH
+"""Images after which what is done is noted; a block is computed again as a whole."""
+STATE, ROWS = "state.json", "rows.jsonl"
+
+Boxes = list[tuple[float, float, float, float]]
+"""Left, top, width, height of some regions as fractions of the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturePlan:
+    """What is to be computed: cells a side of the grid, and boxes for the images that have some."""
+
+    cells: int = 4
+    boxes: dict[str, Boxes] = field(default_factory=dict)
+    most_boxes: int = 36
+
+    @property
+    def layout(self) -> str:
+        """What regions are, in words."""
+        grid = f"cells {self.cells}x{self.cells}"
+        return f"boxes, else {grid}" if self.boxes else grid
+
+    @property
+    def most(self) -> int:
+        """The most regions that an image may have."""
+        longest = max((len(boxes) for boxes in self.boxes.values()), default=0)
+        return max(self.cells**2, min(longest, self.most_boxes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A picture that was read: its pixels, or why there are none."""
+
+    sha256: str
+    look: int
+    pixels: PILImage | None
+    error: BadImage | None = None
+
+
+def extract(
+    corpus: Corpus,
+    out: Path,
+    backbone: Backbone,
+    plan: FeaturePlan = FeaturePlan(),  # noqa: B008 (frozen)
+    *,
+    skip_bad: bool = False,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> FeatureStore:
+    """Compute and write the features of all images of a corpus, in its order."""
+    images = corpus.images["id"].to_list()
+    facts = backbone.facts
+    space = FeatureSpace(
+        facts.name, facts.weights, facts.preprocessing, plan.layout, facts.width, facts.width,
+        plan.most,
+    )  # fmt: skip
+    uris = corpus.images.select("id", "uri", "sha256").rows()
+    job = seeds.digest("features", space.key, sorted(plan.boxes.items()), uris, skip_bad)
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        work = _Work.opened(folder, plan)
+        with ThreadPoolExecutor(2) as pool:
+            pictures = [corpus.picture(image) for image in images]
+            for begin in range(work.done, len(images), BLOCK):
+                work.add(pictures[begin : begin + BLOCK], backbone, pool, skip_bad)
+                progress("features", work.done, len(images))
+        work.close()
+        index = work.index()
+        skipped = tuple(work.skipped)
+        regions = int(index["regions"].sum())
+        write_store(folder, FeatureCard(corpus.name, index.height, regions, space, skipped), index)
+        for name in (STATE, ROWS):
+            (folder / name).unlink(missing_ok=True)
+    return load_store(out)
+
+
+class _Work:
+    """Files that grow, and the note that says how much of them counts."""
+
+    def __init__(self, folder: Path, plan: FeaturePlan, state: dict[str, Any]) -> None:
+        self.folder, self.plan = folder, plan
+        self.done: int = state["done"]
+        self.regions: int = state["regions"]
+        self.skipped: list[str] = state["skipped"]
+        self.files = {name: _cut(folder / name, state[name]) for name in (WHOLE, REGIONS, ROWS)}
+
+    @classmethod
+    def opened(cls, folder: Path, plan: FeaturePlan) -> _Work:
+        """The work as it was left, or new."""
+        new: dict[str, Any] = {"done": 0, "regions": 0, "skipped": []}
+        new |= {WHOLE: 0, REGIONS: 0, ROWS: 0}
+        path = folder / STATE
+        return cls(folder, plan, read_json(path) if path.exists() else new)
+
+    def add(
+        self,
+        pictures: Sequence[Picture],
+        backbone: Backbone,
+        pool: ThreadPoolExecutor,
+        skip_bad: bool,
+    ) -> None:
+        """Compute a block, write it out, and note that it is done."""
+        batches = [pictures[k : k + BATCH] for k in range(0, len(pictures), BATCH)]
+        waiting = [pool.submit(_read, picture) for picture in batches[0]]
+        for number, batch in enumerate(batches):
+            seen = [one.result() for one in waiting]
+            if number + 1 < len(batches):
+                waiting = [pool.submit(_read, picture) for picture in batches[number + 1]]
+            bad = [one.error for one in seen if one.error is not None]
+            if bad and not skip_bad:
+                raise bad[0]
+            self.skipped += [error.what for error in bad]
+            good = [(p, s) for p, s in zip(batch, seen, strict=True) if s.pixels is not None]
+            if good:
+                self._describe([p.id for p, _ in good], [s for _, s in good], backbone)
+        self.done += len(pictures)
+        for file in self.files.values():
+            file.flush()
+            os.fsync(file.fileno())
+        sizes = {name: file.tell() for name, file in self.files.items()}
+        state = {"done": self.done, "regions": self.regions, "skipped": self.skipped, **sizes}
+        write_json(self.folder / STATE, state)
+
+    def _describe(self, ids: list[str], seen: list[_Seen], backbone: Backbone) -> None:
+        whole, maps = backbone.describe([one.pixels for one in seen if one.pixels is not None])
+        check_grid(self.plan.cells, maps.shape[1])
+        cells = grid_cells(maps, self.plan.cells)
+        self.files[WHOLE].write(np.asarray(whole, HALF).tobytes())
+        for k, image in enumerate(ids):
+            boxes = self.plan.boxes.get(image, [])[: self.plan.most_boxes]
+            rows = _crops(seen[k], boxes, backbone) if boxes else cells[k]
+            self.files[REGIONS].write(np.asarray(rows, HALF).tobytes())
+            flat = [number for box in boxes for number in box]
+            row = (image, seen[k].sha256, seen[k].look, self.regions, len(rows), flat)
+            self.files[ROWS].write(json.dumps(row).encode() + b"\n")
+            self.regions += len(rows)
+
+    def index(self) -> pl.DataFrame:
+        """A row for each image that was done."""
+        rows = [json.loads(line) for line in (self.folder / ROWS).read_bytes().splitlines()]
+        return pl.DataFrame(rows, schema=INDEX_COLUMNS, orient="row")
+
+    def close(self) -> None:
+        """No more is written."""
+        for file in self.files.values():
+            file.close()
+
+
+def _cut(path: Path, size: int) -> Any:
+    """A file to append to, without what was written after the last note."""
+    path.touch()
+    os.truncate(path, size)
+    file = path.open("ab")
+    file.seek(0, io.SEEK_END)
+    return file
+
+
+def _read(picture: Picture) -> _Seen:
+    try:
+        data = picture.read()
+        pixels = picture.open()
+    except BadImage as error:
+        return _Seen("", 0, None, error)
+    return _Seen(hashlib.sha256(data).hexdigest(), look_of(pixels), pixels)
+
+
+def look_of(pixels: PILImage) -> int:
+    """A hash of what a picture looks like, 64 bits; alike pictures differ in few of them.
+
+    Each bit says whether a cell of 8 x 8 is darker than the one to its right (the difference hash
+    of Krawetz 2013, "Kind of Like That").
+    """
+    from PIL import Image
+
+    grey = np.asarray(pixels.convert("L").resize((9, 8), Image.Resampling.BOX), np.int16)
+    return int.from_bytes(np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes(), "big")
+
+
+def grid_cells(maps: Floats32, cells: int) -> Floats32:
+    """Means of the cells of maps (n, h, w, d): shape (n, cells * cells, d), row by row.
+
+    Cells overlap by a row or column where the map cannot be divided, as in torch's adaptive
+    average pooling.
+    """
+    rows, columns = (_shares(size, cells) for size in maps.shape[1:3])
+    pooled = np.einsum("ah,nhwd->nawd", rows, maps, optimize=True)
+    pooled = np.einsum("bw,nawd->nabd", columns, pooled, optimize=True)
+    return np.asarray(pooled.reshape(len(maps), cells * cells, -1), np.float32)
+
+
+def _shares(size: int, cells: int) -> Floats32:
+    shares = np.zeros((cells, size), np.float32)
+    for cell in range(cells):
+        begin, end = cell * size // cells, -(-(cell + 1) * size // cells)
+        shares[cell, begin:end] = 1 / (end - begin)
+    return shares
+
+
+def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
+    """The vectors of parts of a picture; a box is at least one pixel."""
+    assert seen.pixels is not None
+    width, height = seen.pixels.size
+    parts = []
+    for left, top, wide, high in boxes:
+        x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
+        right = min(width, max(x + 1, round((left + wide) * width)))
+        bottom = min(height, max(y + 1, round((top + high) * height)))
+        parts.append(seen.pixels.crop((max(0, x), max(0, y), right, bottom)))
+    return backbone.describe(parts)[0]

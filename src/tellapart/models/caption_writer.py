@@ -1,0 +1,62 @@
+"""Models that write captions, and how they choose their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+from tellapart.errors import BadInput
+from tellapart.models.model import Model
+from tellapart.options import Help, Seed
+from tellapart.pictures import Picture
+
+METHODS = ("beam", "greedy", "sample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How captions are written; what is drawn for an image depends on it and the seed alone."""
+
+    method: Annotated[
+        str,
+        Help("The likeliest caption, the likeliest word each time, or random.", choices=METHODS),
+    ] = "beam"
+    beams: Annotated[int, Help("How wide the beam is.")] = 5
+    temperature: Annotated[
+        float, Help("Samples: below 1 nearer to the likeliest words, above 1 further off.")
+    ] = 1.0
+    longest: Annotated[int, Help("The most words (or tokens) that a caption has.")] = 20
+    seed: Seed = 0
+
+    def check(self) -> None:
+        """Raise where a value makes no sense."""
+        if self.method not in METHODS:
+            raise BadInput(f"method {self.method!r}", allowed=", ".join(METHODS))
+        if self.beams < 1 or self.longest < 1:
+            raise BadInput(
+                f"{self.beams} beams, captions of {self.longest} words", allowed="1 or more of both"
+            )
+        if not 0 < self.temperature < float("inf"):
+            raise BadInput(f"a temperature of {self.temperature}", allowed="a number above 0")
+
+
+@runtime_checkable
+class CaptionWriter(Model, Protocol):
+    """Writes captions of pictures."""
+
+    def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
+        """One caption a picture."""
+        ...
+
+
+def writes_captions(model: Any) -> CaptionWriter:
+    """A model, if it writes captions; else an error says which do."""
+    if isinstance(model, CaptionWriter):
+        return model
+    raise BadInput(
+        f"{model.facts.name} writes no captions",
+        allowed="a captioner: trained:FOLDER (showtell, showatttell, updown, neuraltalk), or "
+        "hf:ORG/NAME?head=caption",
+        todo="see: tellapart list models",
+    )

@@ -1,0 +1,236 @@
+"""Trained systems: their folders, and the models that they are.
+
+A folder: `system.json` (the card: system, settings, feature space, how it was trained),
+`weights.safetensors`, `vocabulary.json`, `metrics.jsonl`; `timings.json` is never part of a hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.errors import BadInput, need
+from tellapart.files import read_json, write_json
+from tellapart.image_features.source import FeatureSource
+from tellapart.image_features.store import FeatureSpace, FeatureStore, load_store
+from tellapart.models.caption_writer import Decoding
+from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
+from tellapart.models.names import canonical
+from tellapart.pictures import Picture
+from tellapart.text.vocabulary import Vocabulary, load_vocabulary
+from tellapart.torch_tools import device_of, fingerprint
+from tellapart.types import Floats32, Progress, silent
+
+SCHEMA = "tellapart-system-1"
+CARD, WEIGHTS, WORDS = "system.json", "weights.safetensors", "vocabulary.json"
+
+
+@dataclass(frozen=True)
+class TrainedCard:
+    """What a trained system says of itself; `features` are stores that may have its images."""
+
+    system: str
+    settings: Mapping[str, Any]
+    space: FeatureSpace
+    vocabulary: str
+    weights: str
+    trained: Mapping[str, Any]
+    features: tuple[str, ...] = ()
+
+
+def write_card(folder: Path, card: TrainedCard, vocabulary: Vocabulary) -> None:
+    """Write the card and the vocabulary beside the weights."""
+    vocabulary.save(folder / WORDS)
+    write_json(folder / CARD, {"schema": SCHEMA, **asdict(card), "features": list(card.features)})
+
+
+def read_card(folder: Path) -> TrainedCard:
+    """Read a trained system's card."""
+    card = read_json(folder / CARD)
+    try:
+        if card["schema"] != SCHEMA:
+            raise KeyError("schema")
+        space = FeatureSpace(**{f.name: card["space"][f.name] for f in fields(FeatureSpace)})
+        known = {f.name: card[f.name] for f in fields(TrainedCard) if f.name != "space"}
+        return TrainedCard(space=space, **known | {"features": tuple(card["features"])})
+    except (KeyError, TypeError) as error:
+        raise BadInput(
+            f"{CARD} is not the card of a trained system: {error}",
+            where=str(folder / CARD),
+            allowed=f'"schema": "{SCHEMA}"',
+            todo="train it again: tellapart train SYSTEM --on CORPUS --out FOLDER",
+        ) from None
+
+
+def load_system(folder: Path) -> tuple[Any, TrainedCard]:
+    """The system in a folder, in evaluation mode, and its card; all is checked."""
+    from tellapart.models.zoo.system import system_class
+    from tellapart.models.zoo.weights import load_tensors
+
+    card = read_card(folder)
+    vocabulary = load_vocabulary(folder / WORDS)
+    if vocabulary.sha256 != card.vocabulary:
+        raise BadInput(
+            f"the vocabulary of {len(vocabulary.words):,} words does not fit the weights",
+            where=str(folder / WORDS),
+            allowed=f"the vocabulary that was trained with (sha256 {card.vocabulary[:12]})",
+            todo="put the file back that was there, or train again",
+        )
+    kind = system_class(card.system)
+    system = kind(kind.Config(**card.settings), vocabulary, card.space)
+    try:
+        system.load_state_dict(load_tensors(folder / WEIGHTS))
+    except RuntimeError as error:
+        raise _unfit(folder, str(error).splitlines()[-1].strip()) from None
+    if fingerprint(system) != card.weights:
+        raise _unfit(folder, "they are not those that were trained")
+    return system.eval(), card
+
+
+def _unfit(folder: Path, why: str) -> BadInput:
+    return BadInput(
+        f"the weights do not fit the system's card: {why}",
+        where=str(folder / WEIGHTS),
+        todo="put the file back that was there, or train again",
+    )
+
+
+class _Trained(NamedModel):
+    """What all trained models share."""
+
+    def __init__(self, folder: Path, name: str, system: Any, source: FeatureSource, device: str):
+        self.folder, self.source, self.device = folder, source, device
+        self.system = system.to(device)
+        vocabulary: Vocabulary = system.vocabulary
+        self.facts = ModelInfo(
+            name,
+            weights=fingerprint(system),
+            preprocessing=seeds.digest(source.space.key, vocabulary.sha256),
+            dtype="float32",
+        )
+
+    def _images(self, pictures: Sequence[Picture]) -> Any:
+        from tellapart.models.zoo.system import ImageInputs
+
+        arrays = self.source.take(pictures, regions=self.system.needs_regions)
+        return ImageInputs.of(arrays, self.device)
+
+    def _words(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.system.vocabulary.encode(text) for text in texts]
+
+
+class TrainedEncoder(_Trained):
+    """A trained system that embeds both sides."""
+
+    def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
+        """One row of unit length a picture."""
+        import torch
+
+        if not pictures:
+            return NO_ROWS
+        with torch.inference_mode():
+            rows = self.system.encode_images(self._images(pictures))[0]
+        return np.asarray(rows.float().cpu().numpy(), np.float32)
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats32:
+        """One row of unit length a text."""
+        import torch
+
+        from tellapart.models.zoo.system import TextInputs
+
+        if not texts:
+            return NO_ROWS
+        with torch.inference_mode():
+            rows = self.system.encode_texts(TextInputs.of(self._words(texts), self.device))[0]
+        return np.asarray(rows.float().cpu().numpy(), np.float32)
+
+
+class TrainedScorer(_Trained):
+    """A trained system that looks at image and text together."""
+
+    def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats32:
+        """One score a pair; each distinct picture and text is encoded once."""
+        import torch
+
+        from tellapart.models.zoo.system import TextInputs
+
+        seen = list(dict.fromkeys(pictures))
+        place = {picture: k for k, picture in enumerate(seen)}
+        rows = torch.tensor([place[picture] for picture in pictures], device=self.device)
+        with torch.inference_mode():
+            images = self.system.encode_images(self._images(seen))
+            words = self.system.encode_texts(TextInputs.of(self._words(texts), self.device))
+            scores = self.system.match_pairs(tuple(one[rows] for one in images), words)
+        return np.asarray(scores.float().cpu().numpy(), np.float32)
+
+    def score_grid(
+        self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress = silent
+    ) -> Floats32:
+        """The score of every picture with every text, (n, m)."""
+        from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
+
+        def take(places: Any) -> Any:
+            return self._images([pictures[k] for k in places.tolist()])
+
+        images = image_blocks(self.system, len(pictures), take)
+        words = text_blocks(self.system, self._words(texts), self.device)
+        return match_blocks(self.system, images, words, progress)
+
+
+class TrainedCaptioner(TrainedScorer):
+    """A trained system that also writes."""
+
+    def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
+        """One caption a picture; what is drawn for one depends on its id and the seed alone."""
+        import torch
+
+        if not pictures:
+            return []
+        rows = [seeds.rng(how.seed, "caption", one.id).random(how.longest) for one in pictures]
+        chances = torch.as_tensor(np.stack(rows), device=self.device)
+        written = self.system.write(self._images(pictures), how, chances)
+        return [self.system.vocabulary.decode(row) for row in written.tolist()]
+
+
+def trained(
+    folder: str, *, features: str = "", device: str = "auto"
+) -> TrainedEncoder | TrainedScorer:
+    """A system trained by `tellapart train`: trained:FOLDER, or trained:FOLDER?features=STORE.
+
+    Features of pictures are taken from the stores that it was trained with, where these still are
+    there, and from the one named; others are computed by the backbone.
+    """
+    need("torch", "train")
+    place = Path(folder).expanduser()
+    system, card = load_system(place)
+    listed = [place / one for one in card.features]
+    stores = [_store(path, card.space) for path in listed if (path / "features.json").is_file()]
+    if features:
+        stores.append(_store(Path(features).expanduser(), card.space, asked=True))
+    source = FeatureSource(card.space, tuple(one for one in stores if one is not None))
+    options = {"features": features, "device": device}
+    name = canonical("trained", options, folder)
+    kind: type[TrainedEncoder | TrainedScorer] = TrainedEncoder if system.dual else TrainedScorer
+    if hasattr(system, "write"):
+        kind = TrainedCaptioner
+    return kind(place, name, system, source, device_of(device))
+
+
+def _store(path: Path, space: FeatureSpace, *, asked: bool = False) -> FeatureStore | None:
+    store = load_store(path)
+    if store.space.key == space.key:
+        return store
+    if not asked:
+        return None
+    raise BadInput(
+        f"the features in {path} are not those that the system was trained on",
+        where=str(path),
+        allowed=f"{space.backbone}, {space.layout}; not {store.space.backbone}, "
+        f"{store.space.layout}",
+        todo="compute features with that backbone, or leave features= out",
+    )

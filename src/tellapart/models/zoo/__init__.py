@@ -1,0 +1,48 @@
+"""Systems that can be trained, one file each; this table names them without importing torch.
+
+A plugin adds one by naming its class, or an entry like these, under `tellapart.systems`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tellapart.models.zoo.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class SystemEntry:
+    """Where a system's class is, and what it is in a line."""
+
+    about: str
+    place: str
+
+    def load(self) -> type[System]:
+        """The class; this imports torch."""
+        module, _, name = self.place.partition(":")
+        found: type[System] = getattr(import_module(module), name)
+        return found
+
+
+_HERE = "tellapart.models.zoo"
+
+CONVNET_BOW = SystemEntry(
+    "Mean of word vectors and mean of regions, an MLP each, cosine.",
+    f"{_HERE}.convnet_bow:ConvNetBow",
+)
+SHOW_TELL = SystemEntry(
+    "Captioner: an LSTM that is shown the whole image once.", f"{_HERE}.show_tell:ShowTell"
+)
+SHOW_ATT_TELL = SystemEntry(
+    "Captioner: an LSTM that attends to regions.", f"{_HERE}.show_att_tell:ShowAttTell"
+)
+UPDOWN = SystemEntry(
+    "Captioner: one LSTM looks at regions, another writes.", f"{_HERE}.updown:UpDown"
+)
+NEURALTALK = SystemEntry(
+    "Captioner: the small LSTM that mined FOIL's hardest foils.",
+    f"{_HERE}.neural_talk:NeuralTalk",
+)

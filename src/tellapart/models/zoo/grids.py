@@ -1,0 +1,71 @@
+"""Whole grids of scores: each image and each text is encoded once, codes are matched in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
+from tellapart.types import Floats32, Ints, Progress, silent
+
+IMAGES, TEXTS = 128, 512
+"""How many of each are encoded, and matched, at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Codes of some images or texts, and their places among all."""
+
+    places: Ints
+    codes: Codes
+
+
+def image_blocks(
+    system: System, count: int, take: Callable[[Ints], ImageInputs], size: int = IMAGES
+) -> list[CodeBlock]:
+    """The codes of images; `take` gives the features of some of them."""
+    blocks = []
+    with torch.inference_mode():
+        for begin in range(0, count, size):
+            places = np.arange(begin, min(begin + size, count))
+            blocks.append(CodeBlock(places, system.encode_images(take(places))))
+    return blocks
+
+
+def text_blocks(
+    system: System,
+    words: Sequence[Sequence[int]],
+    device: torch.device | str = "cpu",
+    size: int = TEXTS,
+) -> list[CodeBlock]:
+    """The codes of texts; those of like length come together, so that little is filled up."""
+    order = np.argsort([len(one) for one in words], kind="stable")
+    blocks = []
+    with torch.inference_mode():
+        for begin in range(0, len(order), size):
+            places = order[begin : begin + size]
+            inputs = TextInputs.of([words[k] for k in places.tolist()], device)
+            blocks.append(CodeBlock(places, system.encode_texts(inputs)))
+    return blocks
+
+
+def match_blocks(
+    system: System,
+    images: Sequence[CodeBlock],
+    texts: Sequence[CodeBlock],
+    progress: Progress = silent,
+) -> Floats32:
+    """The score of every image with every text."""
+    n, m = (sum(len(block.places) for block in side) for side in (images, texts))
+    scores, done = np.empty((n, m), np.float32), 0
+    with torch.inference_mode():
+        for left in images:
+            for right in texts:
+                block = system.match(left.codes, right.codes).float().cpu().numpy()
+                scores[np.ix_(left.places, right.places)] = block
+                done += block.size
+                progress("pairs", done, scores.size)
+    return scores

@@ -1,0 +1,46 @@
+"""Layers that several systems share."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tellapart.text.vocabulary import PAD
+
+
+def word_vectors(words: int, width: int) -> nn.Embedding:
+    """Vectors of words that start at random, uniform in +-0.1 ([code] of VSE++)."""
+    table = nn.Embedding(words, width, padding_idx=PAD)
+    nn.init.uniform_(table.weight, -0.1, 0.1)
+    with torch.no_grad():
+        table.weight[PAD].zero_()
+    return table
+
+
+def perceptron(inputs: int, hidden: int, outputs: int, dropout: float = 0.0) -> nn.Sequential:
+    """Two linear layers with a ReLU between them; one where `hidden` is 0."""
+    if not hidden:
+        return nn.Sequential(_linear(inputs, outputs))
+    return nn.Sequential(
+        _linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), _linear(hidden, outputs)
+    )
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    """A linear layer with Xavier's uniform start (Glorot and Bengio 2010) and no bias at first."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:
+    """The mean of the real rows of each, (n, r, d) and (n, r) to (n, d)."""
+    real = mask[..., None].to(rows.dtype)
+    return (rows * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
+
+
+def unit(rows: Tensor) -> Tensor:
+    """Rows of unit length."""
+    return functional.normalize(rows, dim=-1)

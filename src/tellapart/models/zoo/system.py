@@ -1,0 +1,144 @@
+"""What a trainable system is: images and texts become codes, and codes match.
+
+A system is a torch module that is built from its own config, a vocabulary and a feature space. It
+encodes both sides separately and matches codes in blocks, so that a whole grid of images and texts
+costs each side once. How it is trained (the loss, the measure on validation) is the matter of a
+task, which the system names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tellapart import registry
+from tellapart.image_features.store import FeatureSpace, ImageArrays
+from tellapart.text.vocabulary import PAD, Vocabulary
+
+Codes = tuple[Tensor, ...]
+"""What an encoder gives: tensors that all have one row for each image, or for each text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInputs:
+    """Images as a system sees them: (n, d), (n, regions, d), and how many regions are real."""
+
+    whole: Tensor
+    regions: Tensor
+    counts: Tensor
+
+    @classmethod
+    def of(cls, arrays: ImageArrays, device: torch.device | str = "cpu") -> ImageInputs:
+        """Features from a store, in float32."""
+        whole, regions, counts = (
+            torch.from_numpy(np.ascontiguousarray(one)).to(device)
+            for one in (arrays.whole, arrays.regions, arrays.counts)
+        )
+        return cls(whole.float(), regions.float(), counts)
+
+    def mask(self) -> Tensor:
+        """Which regions are real, (n, regions)."""
+        places = torch.arange(self.regions.shape[1], device=self.counts.device)
+        return places < self.counts[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class TextInputs:
+    """Captions as numbers of words, (m, longest), and how many words are real."""
+
+    words: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> TextInputs:
+        """Lists of numbers, filled up to the longest."""
+        lengths = np.array([len(one) for one in lists], np.int64)
+        words = np.full((len(lists), int(lengths.max(initial=1))), PAD, np.int64)
+        for row, one in enumerate(lists):
+            words[row, : len(one)] = one
+        return cls(torch.from_numpy(words).to(device), torch.from_numpy(lengths).to(device))
+
+    def mask(self) -> Tensor:
+        """Which words are real, (m, longest)."""
+        places = torch.arange(self.words.shape[1], device=self.words.device)
+        return places < self.lengths[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """Distinct images and captions of them; `owner` is each caption's row among the images.
+
+    `numbers` are the images' numbers in the training set, for tasks that look something up.
+    """
+
+    images: ImageInputs
+    texts: TextInputs
+    owner: Tensor
+    numbers: Tensor
+
+    def to(self, device: torch.device) -> Minibatch:
+        """The batch on another device."""
+        images, texts = self.images, self.texts
+        return Minibatch(
+            ImageInputs(
+                images.whole.to(device), images.regions.to(device), images.counts.to(device)
+            ),
+            TextInputs(texts.words.to(device), texts.lengths.to(device)),
+            self.owner.to(device),
+            self.numbers,
+        )
+
+
+class System(nn.Module):
+    """The base of all systems.
+
+    `Config` is a frozen dataclass whose defaults are the published settings. `needs_regions` says
+    whether region vectors are read at all; `dual` that a score is the inner product of two codes.
+    """
+
+    Config: ClassVar[type[Any]]
+    task: ClassVar[str] = "retrieval"
+    needs_regions: ClassVar[bool] = True
+    dual: ClassVar[bool] = False
+
+    def __init__(self, config: Any, vocabulary: Vocabulary, space: FeatureSpace) -> None:
+        super().__init__()
+        self.config, self.vocabulary, self.space = config, vocabulary, space
+
+    def encode_images(self, images: ImageInputs) -> Codes:
+        """What a text is matched with; the same for an image whatever else is in the batch."""
+        raise NotImplementedError
+
+    def encode_texts(self, texts: TextInputs) -> Codes:
+        """What an image is matched with; the same for a text however far it is filled up."""
+        raise NotImplementedError
+
+    def match(self, images: Codes, texts: Codes) -> Tensor:
+        """How well each text fits each image, (n, m); higher is better."""
+        if not self.dual:
+            raise NotImplementedError
+        return images[0] @ texts[0].T
+
+    def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
+        """How well text k fits image k, (n,)."""
+        rows = [
+            self.match(tuple(one[k : k + 1] for one in images), tuple(t[k : k + 1] for t in texts))
+            for k in range(len(images[0]))
+        ]
+        return torch.cat(rows).reshape(-1)
+
+    def forward(self, batch: Minibatch) -> Tensor:
+        """What the task's loss is computed from; for retrieval the grid of the batch, (n, m)."""
+        return self.match(self.encode_images(batch.images), self.encode_texts(batch.texts))
+
+
+def system_class(name: str) -> type[System]:
+    """The class that is registered under a name."""
+    found = registry.systems.get(name)
+    loaded: type[System] = found.load() if hasattr(found, "load") else found
+    return loaded

@@ -1,0 +1,201 @@
+"""Training data: captions with the features of their images, split by image, cut into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.errors import BadInput
+from tellapart.image_features.source import check_spaces, joined
+from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays
+from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs
+from tellapart.text.vocabulary import Vocabulary
+from tellapart.types import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionedImages:
+    """Images with captions and features; its length is the number of images.
+
+    `place` is (store, row) of each image's features, `owner` each caption's image.
+    """
+
+    stores: tuple[FeatureStore, ...]
+    ids: tuple[str, ...]
+    place: Ints
+    texts: tuple[str, ...]
+    owner: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def space(self) -> FeatureSpace:
+        """What the features mean."""
+        return self.stores[0].space
+
+    def part(self, images: Ints) -> CaptionedImages:
+        """Some of the images, with their captions."""
+        number = np.full(len(self.ids), -1)
+        number[images] = np.arange(len(images))
+        kept = np.flatnonzero(number[self.owner] >= 0)
+        kept = kept[np.argsort(number[self.owner[kept]], kind="stable")]
+        return CaptionedImages(
+            self.stores,
+            tuple(self.ids[k] for k in images.tolist()),
+            self.place[images],
+            tuple(self.texts[k] for k in kept.tolist()),
+            number[self.owner[kept]],
+        )
+
+    def column(self, name: str) -> list[object]:
+        """A column of the stores' index, a value for each image."""
+        columns = [store.index[name].to_list() for store in self.stores]
+        return [columns[store][row] for store, row in self.place.tolist()]
+
+    def features(self, images: Ints, *, regions: bool) -> ImageArrays:
+        """Features of some images, in their order."""
+        place = self.place[images]
+        if len(self.stores) == 1:
+            return self.stores[0].take(place[:, 1], regions=regions)
+        order = np.argsort(place[:, 0], kind="stable")
+        parts = [
+            self.stores[k].take(place[order][place[order, 0] == k, 1], regions=regions)
+            for k in np.unique(place[:, 0]).tolist()
+        ]
+        both, back = joined(parts, self.space, regions), np.argsort(order)
+        return ImageArrays(both.whole[back], both.regions[back], both.counts[back])
+
+
+def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> CaptionedImages:
+    """Captions of corpora with features: store k is of corpus k, or one is of all."""
+    if len(stores) not in (1, len(corpora)):
+        raise BadInput(
+            f"{len(corpora)} corpora are given, and {len(stores)} stores of features",
+            allowed="one store for each corpus, in the same order, or one that holds all images",
+        )
+    check_spaces(stores)
+    ids: list[str] = []
+    place: list[tuple[int, int]] = []
+    texts: list[str] = []
+    owner: list[int] = []
+    for number, corpus in enumerate(corpora):
+        at = min(number, len(stores) - 1)
+        rows = _rows(corpus, stores[at])
+        for image, captions in corpus.texts_by_image.items():
+            texts += captions
+            owner += [len(ids)] * len(captions)
+            place.append((at, rows[image]))
+            ids.append(image)
+    return CaptionedImages(
+        tuple(stores), tuple(ids), np.array(place), tuple(texts), np.array(owner)
+    )
+
+
+def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
+    """The rows of a corpus's images in a store; raises where it is another corpus's."""
+    known = corpus.images.select("id", "sha256").iter_rows()
+    hashes = store.index["sha256"]
+    wanted = {image: sha256 for image, sha256 in known if image in corpus.texts_by_image}
+    missing = [image for image in wanted if image not in store.by_id]
+    other = [
+        image
+        for image, sha256 in wanted.items()
+        if image in store.by_id and sha256 and sha256 != hashes[store.by_id[image]]
+    ]
+    if not missing and not other:
+        return store.by_id
+    what = (
+        f"no features of {len(missing):,} of its {len(wanted):,} images, such as {missing[0]}"
+        if missing
+        else f"features of other pictures for {len(other):,} of its images, such as {other[0]}"
+    )
+    raise BadInput(
+        f"the features are not of the corpus {corpus.name}: there are {what}",
+        where=str(store.folder),
+        allowed=f"features of {corpus.name}; these were computed on {store.card.corpus}",
+        todo="compute them: tellapart features CORPUS OUT, or leave --features out",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Captioned images whose captions are numbers of words."""
+
+    images: CaptionedImages
+    words: tuple[list[int], ...]
+
+    @classmethod
+    def encoded(
+        cls, images: CaptionedImages, vocabulary: Vocabulary, longest: int | None
+    ) -> TrainingSet:
+        """The captions in the numbers of a vocabulary, cut at `longest` words."""
+        return cls(images, tuple(vocabulary.encode(text, longest) for text in images.texts))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def minibatch(self, captions: Ints, *, regions: bool) -> Minibatch:
+        """Some captions with their images, each image once."""
+        numbers, owner = np.unique(self.images.owner[captions], return_inverse=True)
+        return Minibatch(
+            ImageInputs.of(self.images.features(numbers, regions=regions)),
+            TextInputs.of([self.words[k] for k in captions.tolist()]),
+            torch.from_numpy(owner),
+            torch.from_numpy(numbers),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """How captions come together: `size` captions a batch, `together` of each image.
+
+    The batches of an epoch depend on the seed and its number alone, so that a job that is resumed
+    sees the same ones. What does not fill a batch waits for the next epoch.
+    """
+
+    size: int
+    together: int
+    seed: int
+
+    def epoch(self, data: TrainingSet, number: int) -> list[Ints]:
+        """The captions of each batch of an epoch."""
+        rng = seeds.rng(self.seed, "batches", number)
+        order = rng.permutation(len(data)) if self.together == 1 else self._by_image(data, rng)
+        full = len(order) // self.size
+        if not full:
+            raise BadInput(
+                f"a batch of {self.size:,} captions is larger than the training set",
+                allowed=f"at most {len(order):,}",
+                todo="give a smaller one with --set batch=NUMBER, or more data",
+            )
+        return [order[k * self.size : (k + 1) * self.size] for k in range(full)]
+
+    def _by_image(self, data: TrainingSet, rng: np.random.Generator) -> Ints:
+        """All captions in lots of `together` of one image; a short lot is filled by repeating."""
+        owner = data.images.owner
+        order = np.argsort(owner, kind="stable")
+        bounds = np.searchsorted(owner[order], np.arange(len(data.images) + 1))
+        lots = []
+        for image in rng.permutation(len(data.images)).tolist():
+            captions = order[bounds[image] : bounds[image + 1]]
+            if len(captions):
+                lots.append(np.resize(rng.permutation(captions), self.together))
+        return np.concatenate(lots)
+
+
+def ahead_of(data: TrainingSet, batches: Sequence[Ints], *, regions: bool) -> Iterator[Minibatch]:
+    """The minibatches of an epoch, each read while the one before is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = [pool.submit(data.minibatch, b, regions=regions) for b in batches[:2]]
+        for number in range(len(batches)):
+            done = waiting.pop(0).result()
+            if number + 2 < len(batches):
+                waiting.append(pool.submit(data.minibatch, batches[number + 2], regions=regions))
+            yield done

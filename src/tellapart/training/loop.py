@@ -1,0 +1,198 @@
+"""The loop that trains every system: plain torch, with accelerate for devices and processes.
+
+All that happens in a step depends on the seed and the number of the step, so a training that was
+killed goes on from its last checkpoint and ends, on one kind of processor, in the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tellapart import seeds
+from tellapart.errors import TellapartError
+from tellapart.files import write_text
+from tellapart.models.zoo.weights import save_tensors
+from tellapart.training.checkpoint import BEST, TrainingState, load_checkpoint, save_checkpoint
+from tellapart.training.data import BatchPlan, TrainingSet, ahead_of
+from tellapart.training.settings import TrainingSettings, make_optimiser
+from tellapart.training.task import Task
+from tellapart.types import Ints, Progress, silent
+
+METRICS = "metrics.jsonl"
+
+
+class NotANumber(TellapartError):
+    """The loss is no number any more, so that nothing that follows would mean anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingJob:
+    """What is trained on what, and where it is kept meanwhile."""
+
+    task: Task
+    data: TrainingSet
+    validation: TrainingSet
+    settings: TrainingSettings
+    seed: int
+    folder: Path
+
+
+def fit(job: TrainingJob, progress: Progress = silent) -> TrainingState:
+    """Train until the epochs or the patience end; the best weights lie in the folder as `BEST`."""
+    return _Loop(job, progress).run()
+
+
+class _Loop:
+    """One training: the accelerator, the optimiser, and how far it is."""
+
+    def __init__(self, job: TrainingJob, progress: Progress) -> None:
+        self.job, self.settings, self.progress = job, job.settings, progress
+        self.accelerator = _accelerator(job.settings)
+        self.system = job.task.system
+        optimiser = make_optimiser(job.settings, job.task)
+        self.state = load_checkpoint(job.folder, self.system, optimiser)
+        self.task, self.optimiser = self.accelerator.prepare(job.task, optimiser)
+        self.recent: list[Tensor] = []
+
+    def run(self) -> TrainingState:
+        """All epochs that are left."""
+        state, settings = self.state, self.settings
+        plan = BatchPlan(settings.batch, settings.together, self.job.seed)
+        while state.epoch < settings.epochs and not self._tired():
+            batches = self._mine(plan.epoch(self.job.data, state.epoch))
+            self._epoch(batches)
+            self._note(len(batches))
+            self._validate()
+            state.epoch, state.step = state.epoch + 1, 0
+            self._save()
+        self.accelerator.wait_for_everyone()
+        return state
+
+    def _tired(self) -> bool:
+        """Whether the measure has not risen for too long."""
+        patience, state = self.settings.patience, self.state
+        return bool(patience) and state.epoch - state.best_epoch > patience
+
+    def _mine(self, batches: list[Ints]) -> list[Ints]:
+        """The batches of this process: whole updates, as many for each process."""
+        share = self.accelerator.num_processes * self.settings.accumulate
+        whole = len(batches) // share * share or len(batches)
+        return batches[:whole][self.accelerator.process_index :: self.accelerator.num_processes]
+
+    def _epoch(self, batches: list[Ints]) -> None:
+        state, settings = self.state, self.settings
+        self.task.train()
+        regions = type(self.system).needs_regions
+        waiting = ahead_of(self.job.data, batches[state.step :], regions=regions)
+        with self._timed("all"):
+            while state.step < len(batches):
+                with self._timed("reading"):
+                    batch = next(waiting).to(self.accelerator.device)
+                self._step(batch, len(batches))
+                state.step += 1
+                self.progress(f"epoch {state.epoch + 1}", state.step, len(batches))
+                if state.step % settings.log_steps == 0:
+                    self._note(len(batches))
+                due = state.step % settings.checkpoint_steps < 1 and state.step < len(batches)
+                if due and state.step % settings.accumulate == 0:
+                    self._settle()
+                    self._save()
+
+    def _step(self, batch: Any, steps: int) -> None:
+        """Forward, backward, and the update once enough gradients have come together."""
+        state, settings, accelerator = self.state, self.settings, self.accelerator
+        rank = accelerator.process_index
+        torch.manual_seed(seeds.number(self.job.seed, "step", state.epoch, state.step, rank))
+        with accelerator.accumulate(self.task):
+            with self._timed("model"), accelerator.autocast():
+                loss = self.task(batch, state.epoch)
+                accelerator.backward(loss)
+            if accelerator.sync_gradients:
+                if settings.clip_norm:
+                    accelerator.clip_grad_norm_(self.task.parameters(), settings.clip_norm)
+                if settings.clip_value:
+                    accelerator.clip_grad_value_(self.task.parameters(), settings.clip_value)
+            for group in self.optimiser.param_groups:
+                group["lr"] = self._rate(steps)
+            self.optimiser.step()
+            self.optimiser.zero_grad()
+        self.recent.append(loss.detach())
+
+    def _rate(self, steps: int) -> float:
+        updates = max(1, steps // self.settings.accumulate)
+        update = self.state.epoch * updates + self.state.step // self.settings.accumulate
+        return self.settings.rate_at(update, updates)
+
+    def _settle(self) -> None:
+        """Look at the losses since the last time; raise where one is no number."""
+        if self.recent:
+            losses = self.accelerator.reduce(torch.stack(self.recent).double(), "mean").tolist()
+            self.recent.clear()
+            for loss in losses:
+                if not math.isfinite(loss):
+                    raise NotANumber(
+                        f"the loss became {loss} in epoch {self.state.epoch + 1}",
+                        where=f"near batch {self.state.step} of the epoch",
+                        todo="give a lower rate (--set rate=...), cut gradients (--set "
+                        "clip_norm=1), or look for features that are not numbers; the last "
+                        "checkpoint is kept",
+                    )
+            self.state.losses += losses
+
+    def _note(self, steps: int) -> None:
+        """A row of the metrics, with the mean loss since the last."""
+        self._settle()
+        state = self.state
+        if state.losses:
+            loss = sum(state.losses) / len(state.losses)
+            place = {"epoch": state.epoch + 1, "step": state.step}
+            state.rows.append({**place, "loss": loss, "rate": self._rate(steps)})
+            state.losses = []
+
+    def _validate(self) -> None:
+        state = self.state
+        self.task.eval()
+        with self._timed("validation"), torch.inference_mode():
+            figures = self.job.task.validate(self.job.validation)
+        state.rows.append({"epoch": state.epoch + 1, "step": state.step, **figures})
+        measure = figures[type(self.job.task).measure]
+        if state.best is None or measure > state.best:
+            state.best, state.best_epoch = measure, state.epoch
+            if self.accelerator.is_main_process:
+                save_tensors(self.job.folder / BEST, self.system.state_dict())
+
+    def _save(self) -> None:
+        if self.accelerator.is_main_process:
+            inner = getattr(self.optimiser, "optimizer", self.optimiser)
+            save_checkpoint(self.job.folder, self.state, self.system, inner)
+            lines = [json.dumps(row) + "\n" for row in self.state.rows]
+            write_text(self.job.folder / METRICS, "".join(lines))
+        self.accelerator.wait_for_everyone()
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        seconds = self.state.seconds
+        seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - begin
+
+
+def _accelerator(settings: TrainingSettings) -> Any:
+    """A new accelerator; what an earlier one of this process set is forgotten."""
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
+    AcceleratorState._reset_state()
+    return Accelerator(
+        mixed_precision=settings.precision, gradient_accumulation_steps=settings.accumulate
+    )

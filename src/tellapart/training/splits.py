@@ -1,0 +1,114 @@
+"""Which images may be trained on: held-out ones apart, a test set's refused, look-alikes named."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadImage, BadInput
+from tellapart.image_features.extract import look_of
+from tellapart.training.data import CaptionedImages
+from tellapart.types import Ints
+
+ALIKE = 4
+"""Two pictures whose hashes of look differ in at most so many bits of 64 may be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestImage:
+    """An image that must not be trained on, as far as it is known."""
+
+    __test__ = False  # pytest takes the name for a test's
+
+    id: str
+    sha256: str | None
+    look: int | None
+
+
+def test_images(benchmarks: Sequence[Benchmark]) -> list[TestImage]:
+    """The images of benchmarks; pictures that are there are opened."""
+    found = []
+    for benchmark in benchmarks:
+        for image_id in benchmark.images:
+            picture = benchmark.picture(image_id)
+            sha256, look = picture.image.sha256, None
+            if picture.is_there():
+                with contextlib.suppress(BadImage):
+                    sha256, look = picture.stored_sha256(), look_of(picture.open())
+            found.append(TestImage(image_id, sha256, look))
+    return found
+
+
+def images_of(data: CaptionedImages) -> list[TestImage]:
+    """The images of a set that others must not share."""
+    columns = data.ids, data.column("sha256"), data.column("look")
+    return [TestImage(i, str(s), _whole(n)) for i, s, n in zip(*columns, strict=True)]
+
+
+def _whole(number: object) -> int:
+    assert isinstance(number, int)
+    return number
+
+
+def refuse(data: CaptionedImages, tests: Sequence[TestImage], whose: str) -> tuple[str, ...]:
+    """Raise where an image is among `tests`; returns lines that name those that look alike.
+
+    An image is the same by its bytes, or by its id unless the two pictures plainly differ.
+    """
+    hashes, looks = data.column("sha256"), np.array(data.column("look"), np.uint64)
+    by_id = {one.id: one for one in tests}
+    by_hash = {one.sha256: one for one in tests if one.sha256}
+    same = []
+    for number, (image, sha256) in enumerate(zip(data.ids, hashes, strict=True)):
+        other = by_id.get(image)
+        differs = (
+            other is not None
+            and other.look is not None
+            and ((other.look ^ int(looks[number])).bit_count() > ALIKE)
+        )
+        if sha256 in by_hash or (other is not None and not differs):
+            same.append(image)
+    if same:
+        raise BadInput(
+            f"{len(same):,} images to be trained on are images of {whose}, such as {same[0]}",
+            allowed="training images that no test uses",
+            todo="leave them out: tellapart corpus OUT --from CORPUS --without BENCH",
+        )
+    return _alike(data, looks, tests, whose)
+
+
+def _alike(
+    data: CaptionedImages, looks: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    tests: Sequence[TestImage], whose: str,
+) -> tuple[str, ...]:  # fmt: skip
+    lines = []
+    for one in tests:
+        if one.look is None:
+            continue
+        bits = np.bitwise_count(looks ^ np.uint64(one.look))
+        for number in np.flatnonzero(bits <= ALIKE).tolist():
+            lines.append(f"image {data.ids[number]} looks like {one.id} of {whose}")
+    return tuple(lines)
+
+
+def hold_out(data: CaptionedImages, share: float, seed: int) -> tuple[Ints, Ints]:
+    """Numbers of the images to train on, and of those held out; equal pictures stay together."""
+    if not 0 < share < 1:
+        raise BadInput(f"a share of {share} cannot be held out", allowed="between 0 and 1")
+    hashes = [str(one) for one in data.column("sha256")]
+    distinct = sorted(set(hashes))
+    order = seeds.rng(seed, "held out").permutation(len(distinct))
+    count = max(1, round(share * len(distinct)))
+    if count >= len(distinct):
+        raise BadInput(
+            f"{len(distinct)} distinct images are too few to hold some out",
+            allowed="at least two images",
+        )
+    apart = {distinct[k] for k in order[:count].tolist()}
+    inside = np.array([one in apart for one in hashes])
+    return np.flatnonzero(~inside), np.flatnonzero(inside)

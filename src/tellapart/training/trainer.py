@@ -1,0 +1,177 @@
+"""A whole training: data, vocabulary, system and task are put together, and a folder comes out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+
+from tellapart import registry, seeds
+from tellapart.errors import BadInput
+from tellapart.files import resumable_folder, write_json, write_parquet
+from tellapart.models.trained import (
+    WEIGHTS,
+    TrainedCard,
+    load_system,
+    read_card,
+    write_card,
+)
+from tellapart.models.zoo.system import System, system_class
+from tellapart.models.zoo.weights import load_tensors, save_tensors
+from tellapart.text.vocabulary import Vocabulary
+from tellapart.torch_tools import fingerprint
+from tellapart.training.checkpoint import BEST, STATE, TrainingState
+from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
+from tellapart.training.data import CaptionedImages, TrainingSet
+from tellapart.training.loop import TrainingJob, fit
+from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
+from tellapart.types import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOrder:
+    """What is to be trained: names, settings and seed; `start` is a trained folder to go on from.
+
+    `task` overrides the one that the system names.
+    """
+
+    system: str
+    recipe: str = "paper"
+    changes: tuple[str, ...] = ()
+    seed: int = 0
+    task: str = ""
+    start: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedSystem:
+    """What came out: where it lies, and the measures by which it was chosen."""
+
+    folder: Path
+    card: TrainedCard
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"folder": str(self.folder), "model": f"trained:{self.folder}", **asdict(self.card)}
+
+    def __str__(self) -> str:
+        trained = self.card.trained
+        figures = ", ".join(f"{key} {value:.2f}" for key, value in trained["validation"].items())
+        return (
+            f"{self.card.system}: {trained['images']:,} images, {trained['captions']:,} captions, "
+            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
+        )
+
+
+def train_system(
+    order: TrainingOrder,
+    data: CaptionedImages,
+    validation: CaptionedImages,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> TrainedSystem:
+    """Train and write a folder; a training that was stopped goes on where it was."""
+    kind = system_class(order.system)
+    task_name = order.task or task_of(order.system, order.recipe) or kind.task
+    task_kind = registry.tasks.get(task_name)
+    begun = read_card(order.start).settings if order.start else {}
+    defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
+    recipe = recipe_of(order.system, order.recipe, defaults, order.changes)
+    job = seeds.digest(
+        "train", order.system, task_name, recipe.to_json(), order.seed, _content(data),
+        _content(validation), read_card(order.start).weights if order.start else "",
+    )  # fmt: skip
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        torch.manual_seed(seeds.number(order.seed, "weights"))
+        system = _built(order, kind, recipe, data)
+        sets = [
+            TrainingSet.encoded(part, system.vocabulary, recipe.training.longest)
+            for part in (data, validation)
+        ]
+        task = task_kind(system, recipe.task, sets[0])
+        state = fit(
+            TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
+        )
+        _finish(folder, out, order, recipe, system, state, data)
+    return TrainedSystem(out, read_card(out))
+
+
+def _content(data: CaptionedImages) -> list[Any]:
+    """What a training depends on of its data."""
+    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts)]
+
+
+def _built(
+    order: TrainingOrder, kind: type[System], recipe: Recipe, data: CaptionedImages
+) -> System:
+    """A new system, or one with the weights and words of another training."""
+    if order.start is None:
+        vocabulary = Vocabulary.counted(data.texts, recipe.training.least)
+        if not vocabulary.words:
+            raise BadInput(
+                f"no word occurs {recipe.training.least} times in the captions",
+                todo="know rarer words with --set least=1",
+            )
+        return kind(recipe.system, vocabulary, data.space)
+    begun, card = load_system(order.start)
+    if card.space.key != data.space.key:
+        raise BadInput(
+            "the features are not those that the system to start from was trained on",
+            where=str(order.start),
+            allowed=f"{card.space.backbone}, {card.space.layout}",
+        )
+    system = kind(recipe.system, begun.vocabulary, data.space)
+    try:
+        system.load_state_dict(begun.state_dict())
+    except RuntimeError as error:
+        raise BadInput(
+            f"{card.system} does not fit as a start: {str(error).splitlines()[-1].strip()}",
+            where=str(order.start),
+            allowed=f"a {order.system} of the same widths",
+        ) from None
+    return system
+
+
+def _finish(
+    folder: Path,
+    out: Path,
+    order: TrainingOrder,
+    recipe: Recipe,
+    system: System,
+    state: TrainingState,
+    data: CaptionedImages,
+) -> None:
+    """Put the best weights and all that is known of them into the folder."""
+    system.load_state_dict(load_tensors(folder / BEST))
+    save_tensors(folder / WEIGHTS, system.state_dict())
+    measured = [row for row in state.rows if "loss" not in row]
+    best = next(row for row in measured if row["epoch"] == state.best_epoch + 1)
+    trained = {
+        "recipe": order.recipe,
+        "seed": order.seed,
+        "images": len(data),
+        "captions": len(data.texts),
+        "epochs": state.epoch,
+        "best_epoch": state.best_epoch + 1,
+        "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
+        **recipe.to_json(),
+    }
+    stores = tuple(Path(os.path.relpath(one.folder, out)).as_posix() for one in data.stores)
+    card = TrainedCard(
+        order.system, asdict(recipe.system), data.space, system.vocabulary.sha256,
+        fingerprint(system), trained, stores,
+    )  # fmt: skip
+    write_card(folder, card, system.vocabulary)
+    write_parquet(folder / "metrics.parquet", pl.DataFrame(state.rows, infer_schema_length=None))
+    write_json(folder / "timings.json", state.seconds)
+    for name in (STATE, BEST):
+        (folder / name).unlink()
+    for left in folder.glob(f"*-{CHECKPOINT}"):
+        left.unlink()

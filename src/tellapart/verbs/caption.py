@@ -1,0 +1,187 @@
+"""The verb `caption`: a captioner writes of every image, in the form that `captions` judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.errors import BadImage, BadInput
+from tellapart.models.caption_writer import Decoding
+from tellapart.options import Help, Overwrite, SkipBad
+from tellapart.types import Progress, silent
+from tellapart.verbs import Verb, skipped_notes
+
+if TYPE_CHECKING:
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.models.caption_writer import CaptionWriter
+    from tellapart.pictures import Picture
+    from tellapart.store.records import Journal
+
+SHOWN = 5
+"""Captions that are printed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteCaptionsOptions(Decoding):
+    """How captions are written, and of which images."""
+
+    images: Annotated[Path | None, Help("The folder of the corpus's pictures.")] = None
+    limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
+    batch_size: Annotated[int, Help("How many images go through the captioner together.")] = 64
+    skip_bad: SkipBad = False
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCaptions:
+    """What a captioner wrote of the images of a corpus, by their ids, in the corpus's order."""
+
+    model: str
+    corpus: str
+    file: Path
+    captions: dict[str, str]
+    skipped: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """As COCO's results files have it; ids that are whole numbers are written as such."""
+        return [
+            {"image_id": int(image) if _is_number(image) else image, "caption": text}
+            for image, text in self.captions.items()
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "model": self.model, "corpus": self.corpus, "file": str(self.file),
+            "captions": len(self.captions), "skipped": list(self.skipped),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [f"  {image}: {text}" for image, text in list(self.captions.items())[:SHOWN]]
+        more = len(self.captions) - SHOWN
+        lines += [f"  ... and {more:,} more"] if more > 0 else []
+        head = f"{self.model} on {self.corpus}: {len(self.captions):,} captions  ->  {self.file}"
+        return "\n".join([head, *lines])
+
+
+def caption(
+    model: Annotated[Any, Help("A captioner's model string: trained:FOLDER, hf:NAME?head=caption")],
+    on: Annotated[
+        Corpus | Path | str, Help("A corpus, or a folder of pictures alone.", flag="--on")
+    ],
+    out: Annotated[Path | str, Help("The results file to write: NAME.json.", flag="--out")],
+    options: WriteCaptionsOptions = WriteCaptionsOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> WrittenCaptions:
+    """Let a captioner write a caption of every image.
+
+    The file has COCO's results format; judge it with `tellapart captions`. A command that was
+    stopped, or killed, goes on where it was when it is given again.
+
+    In Python a model may also be an object with `write_captions`.
+    """
+    from tellapart.files import write_json
+    from tellapart.models.caption_writer import writes_captions
+    from tellapart.models.names import load
+    from tellapart.score.job import work_on
+
+    out = Path(out)
+    _check(out, options)
+    corpus, images = _images(on, options)
+    writer = writes_captions(load(model) if isinstance(model, str) else model)
+    job = ["caption", corpus.name, images, str(options), out.name]
+    with work_on(out.parent, job) as work:
+        desk = work.desk(writer)
+        desk.begin()
+        journal = desk.journal("captions")
+        try:
+            pictures = [corpus.picture(image) for image in images]
+            skipped = _write(writer, pictures, journal, options, progress)
+        finally:
+            journal.close()
+        captions = {image: journal.known[image] for image in images if image in journal.known}
+        if not captions:
+            raise BadInput(f"no picture of {corpus.name} can be read", where=skipped[0])
+        done = WrittenCaptions(writer.facts.name, corpus.name, out, captions, tuple(skipped))
+        write_json(out, done.rows())
+    return done
+
+
+def _check(out: Path, options: WriteCaptionsOptions) -> None:
+    options.check()
+    if out.suffix != ".json":
+        raise BadInput(f"{out.name} is not a name for a results file", allowed="NAME.json")
+    if out.exists() and not options.overwrite:
+        raise BadInput(
+            f"{out} already exists",
+            allowed="a file that does not exist yet",
+            todo="choose another name, or replace it with --overwrite (overwrite=True)",
+        )
+    if options.batch_size < 1:
+        raise BadInput(f"a batch size of {options.batch_size}", allowed="1 or more")
+    if options.limit is not None and options.limit < 1:
+        raise BadInput(f"a limit of {options.limit} images", allowed="1 or more")
+
+
+def _images(on: Corpus | Path | str, options: WriteCaptionsOptions) -> tuple[Corpus, list[str]]:
+    """The corpus, and the ids of the images that are written of."""
+    from tellapart import seeds
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.corpus.folder import read_pictures
+    from tellapart.corpus.reader import ReadOptions
+
+    reading = ReadOptions(images=options.images, skip_bad=options.skip_bad)
+    corpus = on if isinstance(on, Corpus) else read_pictures(on, reading)
+    ids = corpus.images["id"].to_list()
+    if options.limit is not None and options.limit < len(ids):
+        drawn = seeds.rng(options.seed, "caption").permutation(len(ids))[: options.limit]
+        ids = [ids[int(k)] for k in sorted(drawn)]
+    return corpus, ids
+
+
+def _write(
+    writer: CaptionWriter,
+    pictures: list[Picture],
+    journal: Journal,
+    options: WriteCaptionsOptions,
+    progress: Progress,
+) -> list[str]:
+    """Captions into the journal, batch by batch; returns what was skipped.
+
+    Batches are the same whether the work goes on or begins: sums may depend on what is computed
+    together.
+    """
+    skipped: list[str] = []
+    for start in range(0, len(pictures), options.batch_size):
+        batch = pictures[start : start + options.batch_size]
+        if options.skip_bad:
+            bad = {picture.id: why for picture in batch if (why := _trouble(picture))}
+            skipped += bad.values()
+            batch = [picture for picture in batch if picture.id not in bad]
+        if any(picture.id not in journal.known for picture in batch):
+            texts = writer.write_captions(batch, options)
+            ids = (picture.id for picture in batch)
+            journal.add(dict(zip(ids, texts, strict=True)))
+        progress("captions", min(start + options.batch_size, len(pictures)), len(pictures))
+    return skipped
+
+
+def _trouble(picture: Picture) -> str:
+    try:
+        picture.open()
+    except BadImage as error:
+        return error.what
+    return ""
+
+
+def _is_number(image: str) -> bool:
+    return image.isascii() and image.isdigit() and str(int(image)) == image
+
+
+VERB = Verb(
+    caption,
+    example="tellapart caption hf:org/name?head=caption --on my-photos --out captions.json",
+    notes=lambda done: skipped_notes(done.skipped),
+    resumes=True,
+)

@@ -1,0 +1,60 @@
+"""The verb `features`: vectors of images and their regions, computed once for all systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tellapart.options import Help, Overwrite, SkipBad
+from tellapart.types import Progress, silent
+from tellapart.verbs import OutFolder, Verb, open_corpus, skipped_notes
+
+if TYPE_CHECKING:
+    from tellapart.corpus.corpus import Corpus
+    from tellapart.image_features.store import FeatureStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureOptions:
+    """How features are computed."""
+
+    backbone: Annotated[
+        str, Help("What looks at the pictures (see: tellapart list backbones).")
+    ] = "efficientnet-lite0"
+    cells: Annotated[int, Help("Regions are cells of a grid: so many a side.")] = 4
+    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    overwrite: Overwrite = False
+    skip_bad: SkipBad = False
+
+
+def features(
+    corpus: Annotated[Corpus | Path | str, Help("A corpus: a folder, COCO JSON, CSV, ...")],
+    out: OutFolder,
+    options: FeatureOptions = FeatureOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> FeatureStore:
+    """Compute vectors of images and of their regions, for systems that are trained on them."""
+    from tellapart.corpus.reader import ReadOptions
+    from tellapart.image_features.backbones import backbone_of
+    from tellapart.image_features.extract import FeaturePlan, extract
+
+    read = open_corpus(corpus, ReadOptions(images=options.images, skip_bad=options.skip_bad))
+    return extract(
+        read,
+        Path(out),
+        backbone_of(options.backbone),
+        FeaturePlan(options.cells),
+        skip_bad=options.skip_bad,
+        overwrite=options.overwrite,
+        progress=progress,
+    )
+
+
+VERB = Verb(
+    features,
+    example="tellapart features my-corpus my-features --backbone efficientnet-lite0",
+    text=lambda store: f"{store}  ->  {store.folder}",
+    notes=lambda store: skipped_notes(store.card.skipped),
+    resumes=True,
+)
