@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.options import Help
+from tellapart.options import Help, Overwrite
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
 
@@ -37,29 +37,42 @@ class ViewOptions:
     out: Annotated[Path, Help("Folder in which subsets and studies are made.")] = Path()
     host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
     port: Annotated[int, Help("Port to listen at; 0 for any that is free.")] = 0
+    bundle: Annotated[
+        Path | None, Help("Write the view as a static site to this folder instead of serving it.")
+    ] = None
+    overwrite: Overwrite = False
     browse: Annotated[bool, Help("Open the browser.", flag="--open")] = True
 
 
 @dataclass(frozen=True, slots=True)
 class ServedView:
-    """A view that can be looked at: the address to open, and what could not be read."""
+    """A view that can be looked at: the address to open, and what could not be read.
+
+    `items` is their number in a bundle, None where the view is served.
+    """
 
     address: str
     problems: tuple[str, ...]
     unencrypted: bool = False
+    items: int | None = None
 
     def to_json(self) -> dict[str, object]:
         """For `--json`."""
         return {"address": self.address, "problems": list(self.problems)}
 
     def __str__(self) -> str:
-        return f"view: {self.address}"
+        if self.items is None:
+            return f"view: {self.address}"
+        return f"bundle: {self.items:,} items  ->  {self.address}"
 
     def notes(self) -> list[str]:
         """What the one who looks should know."""
         lines = [f"left out: {one}" for one in self.problems]
         if self.unencrypted:
             lines.append("warning: others on the network can read along; this is not encrypted")
+        if self.items is not None:
+            folder = Path(self.address).parent
+            return [*lines, f"look at it with: python -m http.server --directory {folder}"]
         return [*lines, "serving; stop with ctrl-c"]
 
 
@@ -82,6 +95,8 @@ def view(
     from tellapart.web.host import ServerAddress, listen, serve_app, server_config
 
     viewer = make_viewer(paths, options, progress)
+    if options.bundle is not None:
+        return _bundled(viewer, options, progress, ready)
     listening = listen(ServerAddress(options.host, options.port))
     where = ServerAddress(options.host, listening.getsockname()[1])
     address = address_of(where.url, viewer.key, options.at)
@@ -98,6 +113,18 @@ def view(
     config = server_config(make_app(viewer, where.url), log_level="warning")
     serve_app(config, listening, listens)
     return served
+
+
+def _bundled(
+    viewer: Viewer, options: ViewOptions, progress: Progress, ready: Callable[[ServedView], None]
+) -> ServedView:
+    from tellapart.views.bundle import write_bundle
+
+    out = Path(options.bundle or "")
+    items = write_bundle(viewer, out, options.at, overwrite=options.overwrite, progress=progress)
+    bundled = ServedView(str(out / "index.html"), tuple(viewer.library.problems), items=items)
+    ready(bundled)
+    return bundled
 
 
 def address_of(url: str, key: str, at: str) -> str:

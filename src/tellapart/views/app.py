@@ -24,7 +24,7 @@ from tellapart.views.figure import figure_zip
 from tellapart.views.marks import LONGEST
 from tellapart.views.sheet import Sheet
 from tellapart.views.summary import paired, summary
-from tellapart.views.viewer import LARGE, LIST, Viewer
+from tellapart.views.viewer import LARGE, LIST, Viewer, picture_name
 from tellapart.web.gate import Gate, Refused
 from tellapart.web.host import Body, add_shared, json_response
 
@@ -256,7 +256,7 @@ def picture(
 
 def address_of(sheet: Sheet) -> Address:
     """Where the pictures of a sheet are to be found."""
-    return lambda place: f"pictures/{sheet.short}-{place}-{LIST}.webp"
+    return lambda place: f"pictures/{picture_name(sheet, place, LIST)}"
 
 
 def _file(data: bytes, kind: str, name: str) -> Response:

@@ -29,14 +29,14 @@ class Overviews:
     _guesses: dict[str, list[ReferenceLine] | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, sheet: Sheet) -> dict[str, Any]:
-        """One sheet's overview; `pending` while guesses are being made."""
+    def of(self, sheet: Sheet, *, wait: bool = False) -> dict[str, Any]:
+        """One sheet's overview; `pending` while guesses are being made, unless they are waited for."""
         measure = sheet.measures[0].name if sheet.measures else ""
         rows = [(one, self._estimate(sheet, k)) for k, one in enumerate(sheet.contestants)]
         found = [row for _, some in rows for row in some]
         lines = chance_lines(found)[:1]
         told = text_alone_line(sheet.benchmark, sheet.benchmark.name, measure) if measure else None
-        guesses = [told] if told else self._guessed(sheet) if found else []
+        guesses = [told] if told else self._guessed(sheet, wait) if found else []
         return {
             "sheet": sheet.label,
             "measure": measure,
@@ -63,7 +63,7 @@ class Overviews:
             self._known[key] = estimates(one.run, sheet.measures[0], by_kind=False)
         return self._known.get(key, [])
 
-    def _guessed(self, sheet: Sheet) -> list[ReferenceLine] | None:
+    def _guessed(self, sheet: Sheet, wait: bool) -> list[ReferenceLine] | None:
         sha256 = sheet.benchmark.sha256
         with self._lock:
             if sha256 in self._guesses:
@@ -71,8 +71,11 @@ class Overviews:
             if len(sheet) > MOST_GUESSED:
                 return []
             self._guesses[sha256] = None
-        threading.Thread(target=self._guess, args=(sheet,), daemon=True).start()
-        return None
+        guessing = threading.Thread(target=self._guess, args=(sheet,), daemon=True)
+        guessing.start()
+        if wait:
+            guessing.join()
+        return self._guesses[sha256]
 
     def _guess(self, sheet: Sheet) -> None:
         main = sheet.measures[0].name

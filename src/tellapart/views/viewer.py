@@ -27,6 +27,12 @@ KEPT = 64
 REST = 10
 """Looking for changes may take one part in this many of the time."""
 
+
+def picture_name(sheet: Sheet, place: int, side: int) -> str:
+    """The name of a picture's address: its benchmark, its place among the images, its size."""
+    return f"{sheet.short}-{place}-{side}.webp"
+
+
 Doing = Callable[[Sheet, frozenset[str], Path], str]
 """Makes something of some items at a path, and says what."""
 
