@@ -110,12 +110,10 @@ def join(request: Request, here: Here, body: KeyBody) -> Response:
     response = json_response({"joined": True})
     state = request.app.state
     # In a notebook's frame our page is another site: the cookie has to say that this is meant.
-    framed = state.framed
-    response.set_cookie(
-        cookie_name(state.url), here.session, httponly=True,
-        samesite="none" if framed else "strict",
-        secure=framed or state.url.startswith("https:"), partitioned=framed,
-    )  # fmt: skip
+    how = "Secure; SameSite=None; Partitioned" if state.framed else "SameSite=Strict"
+    how += "; Secure" if state.url.startswith("https:") and not state.framed else ""
+    cookie = f"{cookie_name(state.url)}={here.session}; Path=/; HttpOnly; {how}"
+    response.headers.append("Set-Cookie", cookie)
     return response
 
 

@@ -30,7 +30,7 @@ class Overviews:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, sheet: Sheet, *, wait: bool = False) -> dict[str, Any]:
-        """One sheet's overview; `pending` while guesses are being made, unless they are waited for."""
+        """One sheet's overview; `pending` while guesses are made, unless they are waited for."""
         measure = sheet.measures[0].name if sheet.measures else ""
         rows = [(one, self._estimate(sheet, k)) for k, one in enumerate(sheet.contestants)]
         found = [row for _, some in rows for row in some]

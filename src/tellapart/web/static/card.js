@@ -14,10 +14,14 @@ export function outcome(state) {
   return element("i", { class: style, role: "img", "aria-label": name }, mark);
 }
 
+// A number as C's %+.3g has it, which is what templates write.
 export function signed(value, digits = 3) {
   if (value === null || value === undefined) return "";
-  const text = Math.abs(value) >= 1e-4 && Math.abs(value) < 1e6
-    ? String(Number(Math.abs(value).toPrecision(digits))) : Math.abs(value).toPrecision(digits);
+  const size = Math.abs(value);
+  const [, power] = size.toExponential(digits - 1).split("e");
+  const long = size !== 0 && (Number(power) < -4 || Number(power) >= digits);
+  const text = long ? size.toExponential(digits - 1).replace(/\.?0*e/, "e").replace(/e([+-])(\d)$/, "e$10$2")
+    : String(Number(size.toPrecision(digits)));
   return (value < 0 ? "-" : "+") + text;
 }
 
