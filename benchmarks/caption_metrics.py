@@ -46,7 +46,6 @@ import numpy as np
 
 import tellapart as ta
 from tellapart import seeds
-from tellapart.torch_tools import torch_library
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import CiderReward, cider_d
 from tellapart.text.caption_metrics.meteor import METEOR
@@ -56,6 +55,7 @@ from tellapart.text.caption_metrics.references import ReferenceSets
 from tellapart.text.caption_metrics.rouge import rouge_l
 from tellapart.text.caption_metrics.sentences import Sentences
 from tellapart.text.ptb import ptb_tokenise
+from tellapart.torch_tools import torch_library
 
 CANDIDATES, REFERENCES = 20_000, 5
 TO_TOKENISE = 200_000

@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 
 from tellapart import seeds
-from tellapart.attack.attack import Hit, attack_benchmark
+from tellapart.attack.attack import Attackers, Hit, attack_benchmark
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark
 from tellapart.corpus.world.world import captions, painter_of, random_scenes
 from tellapart.items import Grid, Image, Item, Origin
@@ -43,7 +43,7 @@ def fair_world(seed: int, items: int = ITEMS) -> Benchmark:
 
 def attacked(seed: int, items: int = ITEMS) -> Hit:
     """What the stronger attacker gets."""
-    attack = attack_benchmark(fair_world(seed, items), resamples=1_000, seed=seed)
+    attack = attack_benchmark(fair_world(seed, items), attackers=Attackers(seed, resamples=1_000))
     assert attack is not None
     return attack.overall
 

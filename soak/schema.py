@@ -112,7 +112,7 @@ def main() -> None:
         on_postgres = options.database == "postgresql"
         url = stack.enter_context(running_postgres()).database() if on_postgres else ""
         stage = Stage("ask", "which-image", judgements=3, checks=0.1)
-        write_study(pairs_of(200), folder, StudySetup((stage,), prolific=True))
+        write_study(pairs_of(200), folder, StudySetup((stage,), prolific="study123", places=9))
         study = stack.enter_context(opened_study(folder, url))
         here = stack.enter_context(serving(study))
         found = attacked(here, options.examples)

@@ -127,11 +127,55 @@ def test_every_flag_that_an_error_advises_exists():
     assert unknown <= {("--force-reinstall", "java.py")}  # pip's
 
 
+def test_every_command_that_an_error_advises_has_its_flags():
+    """`tellapart refine BENCH --lists-from` would be of another verb, though the flag exists."""
+    wrong, seen = [], 0
+    for path in (ROOT / "src").rglob("*.py"):
+        for text in advice(path):
+            for advised in re.findall(r"tellapart ([a-z][^;`]*)", text):
+                line = advised.partition(", or ")[0]
+                words = line.split()
+                names = tuple(words[: 2 if words[0] in ("build", "study") else 1])
+                if names not in commands():
+                    continue
+                given = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", line))
+                seen += 1
+                wrong += [(path.name, line)] if not given <= flags(names) else []
+    assert seen > 20 and wrong == []
+
+
 def test_every_flag_that_is_named_exists():
     known = frozenset().union(*map(flags, commands())) | {"--version", "--debug"}
     named = set(re.findall(r"`(--[a-z][\w-]*)", PAGES))
     others = {"--against", "--bison", "--decoys"}  # of scripts in benchmarks/, and of an example
     assert len(named) > 60 and named - known <= others
+
+
+def test_nothing_on_a_page_waits_to_be_filled_in():
+    assert re.findall(r"\b(?:TODO|FIXME|TBD|XXX|[A-Z]{3,}TABLE)\b", PAGES) == []
+
+
+def test_sections_of_the_foil_paper_are_sections_that_it_has():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    named = [
+        match[1]
+        for text in [PAGES, *texts]
+        for match in re.finditer(r"Shekhar et al\.[^()\n;]*?section (\d(?:\.\d)?)", text)
+    ]
+    assert len(named) > 2 and set(named) <= {"1", "2", "3", "4", "4.1", "4.2", "5", "6"}
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "never"),
+    [
+        ("README.md", "less to guess by", "nothing to guess by"),
+        ("docs/models.md", "not a number is always a recorded failure", "NaN"),
+    ],
+)
+def test_pages_say_what_the_program_does(page, words, never):
+    """A fair part is guessed less, not never; a score that is no number never counts."""
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert words in text and never not in text
 
 
 def test_names_of_the_python_api_exist():

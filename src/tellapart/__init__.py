@@ -18,6 +18,21 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.analyses.agreement import AgreementOptions
+    from tellapart.analyses.analysis import Analysis
+    from tellapart.analyses.by import ByOptions
+    from tellapart.analyses.collection_size import CollectionOptions
+    from tellapart.analyses.composition import CompositionOptions, DroppedOptions
+    from tellapart.analyses.learning import LearningOptions
+    from tellapart.analyses.lengths import LengthOptions
+    from tellapart.analyses.position import PositionOptions
+    from tellapart.analyses.rankings import RankingOptions
+    from tellapart.analyses.raters import RaterOptions
+    from tellapart.analyses.ratings import RatingOptions
+    from tellapart.analyses.recall_errors import RecallErrorOptions
+    from tellapart.analyses.references import ReferenceOptions
+    from tellapart.analyses.regression import RegressionOptions
+    from tellapart.analyses.scores import ScoreOptions
     from tellapart.audits.guesses import guessable
     from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -32,6 +47,7 @@ if TYPE_CHECKING:
     from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
+    from tellapart.verbs.analyse import analyse
     from tellapart.verbs.audit import audit
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
@@ -42,6 +58,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
     from tellapart.verbs.compare import compare
+    from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.diff import diff
     from tellapart.verbs.evaluate import EvaluateOptions, evaluate
@@ -60,6 +77,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
     from tellapart.verbs.study.owner import owner_link
+    from tellapart.verbs.study.participants import allow_participants
     from tellapart.verbs.study.people import study_people
     from tellapart.verbs.study.person import change_person
     from tellapart.verbs.study.plan import plan_study
@@ -67,6 +85,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.table import table
     from tellapart.verbs.train import TrainOptions, train
     from tellapart.verbs.validate import validate
     from tellapart.verbs.view import ViewOptions, view
@@ -74,16 +93,23 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
+    "AgreementOptions": "analyses.agreement",
+    "Analysis": "analyses.analysis",
     "AuditOptions": "audits.options",
     "Benchmark": "benchmark.benchmark",
     "BisonOptions": "verbs.build.bison",
     "BivlcOptions": "verbs.build.bivlc",
     "BuildOptions": "verbs.build",
+    "ByOptions": "analyses.by",
     "CaptionOptions": "measures.options",
+    "CollectionOptions": "analyses.collection_size",
     "Comparison": "measures.comparison",
+    "CompositionOptions": "analyses.composition",
     "Corpus": "corpus.corpus",
+    "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
+    "DroppedOptions": "analyses.composition",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
     "FeatureOptions": "verbs.features",
@@ -91,13 +117,23 @@ _WHERE = {
     "GetOptions": "benchmark.published.options",
     "Image": "items",
     "Item": "items",
+    "LearningOptions": "analyses.learning",
+    "LengthOptions": "analyses.lengths",
     "McicOptions": "verbs.build.mcic",
     "NegativesOptions": "verbs.build.negatives",
+    "PositionOptions": "analyses.position",
+    "RankingOptions": "analyses.rankings",
+    "RaterOptions": "analyses.raters",
+    "RatingOptions": "analyses.ratings",
     "ReadOptions": "corpus.reader",
+    "RecallErrorOptions": "analyses.recall_errors",
+    "ReferenceOptions": "analyses.references",
     "RefineOptions": "verbs.refine",
+    "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
+    "ScoreOptions": "analyses.scores",
     "Scores": "measures.scores",
     "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
@@ -106,6 +142,8 @@ _WHERE = {
     "TrainOptions": "verbs.train",
     "ViewOptions": "verbs.view",
     "WriteCaptionsOptions": "verbs.caption",
+    "allow_participants": "verbs.study.participants",
+    "analyse": "verbs.analyse",
     "audit": "verbs.audit",
     "build": "verbs.build",
     "caption": "verbs.caption",
@@ -119,6 +157,7 @@ _WHERE = {
     "export": "verbs.export",
     "export_study": "verbs.study.export",
     "features": "verbs.features",
+    "gather_corpus": "verbs.corpus",
     "get": "verbs.get",
     "guessable": "audits.guesses",
     "import_scores": "verbs.import_",
@@ -141,6 +180,7 @@ _WHERE = {
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
     "subset": "verbs.subset",
+    "table": "verbs.table",
     "train": "verbs.train",
     "validate": "verbs.validate",
     "view": "verbs.view",
@@ -148,16 +188,23 @@ _WHERE = {
 }
 
 __all__ = [
+    "AgreementOptions",
+    "Analysis",
     "AuditOptions",
     "Benchmark",
     "BisonOptions",
     "BivlcOptions",
     "BuildOptions",
+    "ByOptions",
     "CaptionOptions",
+    "CollectionOptions",
     "Comparison",
+    "CompositionOptions",
     "Corpus",
+    "CorpusOptions",
     "CreateStudyOptions",
     "Crowd",
+    "DroppedOptions",
     "Estimate",
     "EvaluateOptions",
     "FeatureOptions",
@@ -165,13 +212,23 @@ __all__ = [
     "GetOptions",
     "Image",
     "Item",
+    "LearningOptions",
+    "LengthOptions",
     "McicOptions",
     "NegativesOptions",
+    "PositionOptions",
+    "RankingOptions",
+    "RaterOptions",
+    "RatingOptions",
     "ReadOptions",
+    "RecallErrorOptions",
+    "ReferenceOptions",
     "RefineOptions",
+    "RegressionOptions",
     "ReportOptions",
     "RetrievalOptions",
     "Run",
+    "ScoreOptions",
     "Scores",
     "ServeStudyOptions",
     "StudyEffort",
@@ -181,6 +238,8 @@ __all__ = [
     "ViewOptions",
     "WriteCaptionsOptions",
     "__version__",
+    "allow_participants",
+    "analyse",
     "audit",
     "build",
     "caption",
@@ -194,6 +253,7 @@ __all__ = [
     "export",
     "export_study",
     "features",
+    "gather_corpus",
     "get",
     "guessable",
     "import_scores",
@@ -216,6 +276,7 @@ __all__ = [
     "study_people",
     "study_status",
     "subset",
+    "table",
     "train",
     "validate",
     "view",

@@ -131,8 +131,8 @@ class Problems:
             dots = "; ..." if others > 3 else ""
             least = "at least " if len(self.found) > MANY else ""
             first.what = presentable(f"{first.what} (and {least}{others} more: {more}{dots})")
-        first.todo = (first.todo + "; " if first.todo else "") + (
-            "or carry on without the bad rows with --skip-bad (skip_bad=True)"
+        first.todo = (first.todo + "; or " if first.todo else "") + (
+            "carry on without the bad rows with --skip-bad (skip_bad=True)"
         )
         raise first
 

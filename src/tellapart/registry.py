@@ -24,6 +24,10 @@ class Registry:
 
     group: str
     noun: str
+    plural: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plural", self.plural or f"{self.noun}s")
 
     def names(self) -> list[str]:
         """Every name that is installed, sorted."""
@@ -33,9 +37,8 @@ class Registry:
         """The object registered under a name; near names are suggested where there is none."""
         points = _found(self.group)
         if name not in points:
-            plural = self.noun + "s"
             raise UnknownName(
-                self.noun, name, points, todo=f"list them with: tellapart list {plural}"
+                self.noun, name, points, todo=f"list them with: tellapart list {self.plural}"
             )
         try:
             return points[name].load()
@@ -98,6 +101,7 @@ questions = Registry("tellapart.questions", "question")
 backbones = Registry("tellapart.backbones", "backbone")
 systems = Registry("tellapart.systems", "system")
 tasks = Registry("tellapart.tasks", "task")
+analyses = Registry("tellapart.analyses", "analysis", "analyses")
 
 REGISTRIES = (
     models,
@@ -110,5 +114,6 @@ REGISTRIES = (
     backbones,
     systems,
     tasks,
+    analyses,
 )
 """All of them, as `tellapart list` names them."""

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.attack import text_alone as module
-from tellapart.attack.attack import attack_benchmark
+from tellapart.attack.attack import Attackers, attack_benchmark
 from tellapart.attack.text_alone import TextAlone, text_alone
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
@@ -20,6 +20,7 @@ from tellapart.score.cells import GRID_ASKS
 from tellapart.score.engine import Settings, run_model
 from tellapart.score.run import save_run
 from tests.audits.test_attack_audit import planted
+from tests.measures.test_foil import foil_run
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_audit_guessable_measure_report_show_and_readme_tell_one_figure(leaking,
 
 
 def test_the_card_goes_before_what_is_computed_and_only_for_its_own_items(leaking):
-    attack = attack_benchmark(leaking, trees=False, resamples=50)
+    attack = attack_benchmark(leaking, attackers=Attackers(trees=False, resamples=50))
     assert attack is not None
     card = {**attack.to_card(), "value": 77.0, "source": "elsewhere"}
     carrying = replace(leaking, card=replace(leaking.card, made={"text_alone": card}))
@@ -95,3 +96,17 @@ def test_validate_fails_where_the_text_alone_is_too_far_above_chance(leaking, tm
     fair = save_benchmark(fair_world(0, 120), tmp_path / "fair").root
     passed = CliRunner().invoke(app, ["validate", str(fair), "--no-look", "--fair", "5"])
     assert passed.exit_code == 0 and "remark: text alone: " in passed.output
+
+
+def test_t1_of_pairs_is_held_against_the_same_figure():
+    """Who guesses which of two captions is true judges both rightly or both wrongly."""
+    known = {"value": 82.0, "low": 80.0, "high": 84.0, "chance": 50.0, "attacker": "trees"}
+    run = foil_run({"a": (5.0, 2.0), "b": (4.0, 3.0), "c": (9.0, 1.0)}, {})
+    told = replace(run.benchmark.card, made={"text_alone": known})
+    run = replace(run, benchmark=replace(run.benchmark, card=told))
+    overview = ta.measure(run).overview
+    assert overview is not None and overview.columns[0].measure == "T1"
+    assert overview.line("text alone", overview.columns[0]).value == pytest.approx(0.82)
+    guesses = ta.guessable(run.benchmark)
+    assert [guesses.of(name).estimate.value for name in ("T1", "accuracy")] == [0.82, 0.82]
+    assert guesses.of("T1-AUC").cue != "trees", "an area is not what it is a figure of"

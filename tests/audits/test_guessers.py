@@ -123,7 +123,8 @@ def test_a_cue_must_lead_chance_by_three_standard_errors(share, taken):
         for k, short in enumerate(short_is_right)
     ]  # fmt: skip
     best = best_cues(sheet_of(bench(items)), [ACCURACY], 50)[0]
-    assert (best.cue != "nothing (chance)") == taken
+    assert (best.cue != NOTHING) == taken
+    assert (best.told == "no cue above chance") != taken
     assert best.estimate.value == (share if taken else 0.5)
 
 

@@ -76,20 +76,20 @@ def place(tmp_path_factory):
         ("build", "bison", folder / "world", folder / "bison", "--verifier", "oracle"),
         ("evaluate", "chance", "constant", "--on", folder / "bison", "--out", folder / "runs"),
     ):
-        done = process(*words)
+        done = tellapart(*words)
         assert done.returncode == 0, done.stderr
     return folder
 
 
 def test_the_verbs_read_as_a_story(place):
-    shown = process("show", place / "bison", "--items", 1)
+    shown = tellapart("show", place / "bison", "--items", 1)
     items = len(load_benchmark(place / "bison").items)
     assert items >= 30  # a target for each image, and one more for pairs that work both ways
     assert f"{items} items" in shown.stdout and "true of image" in shown.stdout
-    assert "good" in process("validate", place / "bison").stdout
+    assert "good" in tellapart("validate", place / "bison").stdout
     table = process("measure", place / "runs").stdout
     assert "chance" in table and "constant" in table and "95% interval" in table
-    half = process("measure", place / "runs", "--ties", "half", "--json")
+    half = tellapart("measure", place / "runs", "--ties", "half", "--json")
     rows = {row["model"]: row for row in json.loads(half.stdout)}
     assert rows["constant"]["value"] == 0.5 and rows["constant"]["ties"] == items
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from tests.conftest import benchmark_of, choices_of, grid_item, run_of
+from tests.measures.test_foil import foil_run
 from typer.testing import CliRunner
 
 import tellapart as ta
@@ -79,12 +80,13 @@ def test_the_difference_is_that_of_the_measured_values_on_every_benchmark(benchm
     )
     for rule in ("wrong", "half"):
         scores = measure(runs, ties=rule, by_kind=True, resamples=10)
+        halved = measure(runs, ties="half", by_kind=True, resamples=10)  # as lines always are
         found = compare(runs, ties=rule, by_kind=True, resamples=50, permutations=50)
         assert {p.measure for p in found.pairs} == {r.measure for r in scores.rows}
         for pair in found.pairs:
             where = {"benchmark": pair.benchmark, "measure": pair.measure, "kind": pair.kind}
             first = scores.value(model=pair.first, **where)
-            second = scores.value(model=pair.second, **where)
+            second = halved.value(model=pair.second, **where)
             assert pair.first_value == pytest.approx(first)
             assert pair.difference == pytest.approx(first - second)
             assert pair.low <= pair.difference + 1e-9 and pair.difference - 1e-9 <= pair.high
@@ -434,6 +436,29 @@ def test_a_pair_has_one_p_value_in_any_company():
     assert {(p.first, p.second) for p in lined if p.against_line} == {
         (model, line) for model in "abc" for line in ("chance?seed=1", "constant")
     }
+
+
+@pytest.mark.parametrize("measure_name", ["accuracy", "T1-AUC"])
+def test_ties_of_a_line_are_halved_so_that_nothing_is_above_it_by_ties_alone(measure_name):
+    """A model that never looks ties everywhere: a model that is right in half is level with it."""
+    fair = foil_run({"a": (8.0, 7.0), "b": (1.0, 2.0), "c": (6.0, 5.0), "d": (3.0, 4.0)}, {})
+    tied = foil_run(dict.fromkeys("abcd", (1.0, 1.0)), {})
+    line = replace(tied, card=replace(tied.card, model="constant"))
+    for rule in ("wrong", "right", "half"):
+        (pair,) = compare([fair, line], measures=[measure_name], ties=rule).pairs
+        assert (pair.first_value, pair.second_value, pair.difference) == (0.5, 0.5, 0.0)
+    other = replace(tied, card=replace(tied.card, model="contestant"))
+    (pair,) = compare([fair, other], measures=[measure_name]).pairs
+    assert pair.second_value == 0.0, "a contestant's ties count by the rule"
+    assert "their ties halved" in str(compare([fair, line]))
+
+
+def test_t1_is_compared_under_the_name_of_its_way():
+    fitted = foil_run({"a": (5.0, 2.0), "b": (4.0, 3.0)}, {})
+    other = replace(fitted, card=replace(fitted.card, model="other"))
+    assert ", T1@fitted, micro" in str(compare([fitted, other], measures=["T1"]))
+    own = replace(fitted, card=replace(fitted.card, model="classifier", threshold=1.0))
+    assert ", T1, micro" in str(compare([fitted, own], measures=["T1"]))
 
 
 def test_a_line_is_never_better_but_above_or_below():

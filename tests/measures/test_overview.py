@@ -13,7 +13,7 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.cli.main import app
 from tellapart.measures.contestants import is_reference
-from tellapart.measures.overview import Column, ReferenceLine
+from tellapart.measures.overview import Column, ReferenceLine, telling_lines
 from tellapart.measures.scores import side_by_side
 from tellapart.score.run import save_run
 
@@ -129,6 +129,14 @@ def test_the_card_goes_before_a_cue():
     plain = ta.measure([run(bench("two"), "m", 9)]).overview
     guess = ReferenceLine("best cue", "two", "accuracy", 0.6)
     assert plain.with_guesses([guess]).line_labels == ("chance", "best cue")
+
+
+def test_a_line_within_noise_of_chance_is_not_told_as_a_hurdle():
+    chance = ReferenceLine("chance", "b", "accuracy", 0.5)
+    noise = ReferenceLine("blind", "b", "accuracy", 0.53, 0.49, 0.57)
+    clear = ReferenceLine("text alone", "b", "accuracy", 0.52, 0.51, 0.53)
+    assert telling_lines([chance, noise]) == [chance]
+    assert telling_lines([chance, clear]) == [chance, clear]
 
 
 def test_the_closing_table_of_the_demo_has_contestants_as_columns_and_lines_in_one():

@@ -24,6 +24,7 @@ from tellapart.mine.negative_scores import ScoredNegatives, pair_of, scored
 from tellapart.mine.refinement import (
     KEPT,
     SHORTER,
+    Refinement,
     RefineRecipe,
     balanced,
     best,
@@ -320,7 +321,7 @@ def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
     )
     told = refine(whole, tmp_path / "out", options)
     part = ta.load_benchmark(tmp_path / "out")
-    assert 0 < len(part.items) == told.line("all", "refined").items < 320
+    assert 0 < len(part.items) == told.kept < 320
     assert {item.id for item in part.items} <= set(whole.by_id)
     assert part.card.name == "hand-made-refined" and part.card.made["refined_of"] == whole.sha256
     names = part.card.made["refined"]["scores"]
@@ -333,7 +334,8 @@ def test_a_benchmark_is_refined_and_its_scores_are_kept(tmp_path):
         assert row["caption"] == item.captions[item.original[1]]
         assert row["plausibility"] == pytest.approx(models[0].score_texts([row["caption"]])[0])
     again = refine(tmp_path / "out" / TABLE, tmp_path / "again", options)
-    assert again.lines == told.lines
+    assert isinstance(again.report, Refinement) and isinstance(told.report, Refinement)
+    assert again.report.lines == told.report.lines and again.given == told.given == 400
     assert json.loads((tmp_path / "again" / "refinement.json").read_text())["lines"]
     with pytest.raises(BadInput, match="already exists"):
         refine(whole, tmp_path / "out", options)

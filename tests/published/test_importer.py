@@ -37,7 +37,9 @@ def test_a_file_that_is_not_there_is_one_clear_error(desk, name):
     ending = registry.importers.get(name).endings[0]
     missing = desk.folder / f"{'add_att' if name == 'sugarcrepe' else 'nothing'}.{ending}"
     columns = {"images_columns": ("a",), "captions_columns": ("b",)} if name == "table" else {}
-    assert desk.error(name, missing, **columns).startswith(f"there is no file {missing.name}")
+    assert desk.error(name, missing, **columns).startswith(
+        f"there is no file or folder {missing.name}"
+    )
 
 
 def test_the_card_names_files_hashes_and_options(desk):
@@ -175,7 +177,7 @@ def test_bad_rows_stop_the_import_or_are_left_out_and_listed(desk):
         "add_att.json is empty)\n"
         '  where:   add_att.json, key "1"\n'
         "  allowed: its keys are: filename\n"
-        "  to do:   or carry on without the bad rows with --skip-bad (skip_bad=True)"
+        "  to do:   carry on without the bad rows with --skip-bad (skip_bad=True)"
     )
     benchmark = desk.get("sugarcrepe", file, skip_bad=True)
     assert len(benchmark.items) == 1 and len(benchmark.card.skipped) == 2
@@ -210,6 +212,8 @@ def test_the_hub_is_asked_for_parquet_only(desk, monkeypatch):
     assert asked == {
         "repository": "imirandam/BiVLC", "repo_type": "dataset", "allow_patterns": "*.parquet",
     }  # fmt: skip
+    desk.error("bivlc", "hf:imirandam/BiVLC@0123abc")  # a commit, which cannot change
+    assert (asked["repository"], asked["revision"]) == ("imirandam/BiVLC", "0123abc")
 
 
 def test_an_imported_benchmark_can_be_run(desk, tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tellapart.attack.attack import attack_benchmark
+from tellapart.attack.attack import Attackers, attack_benchmark
 from tellapart.attack.statistics import CaptionSource
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guesses import guessable
@@ -70,8 +70,10 @@ def test_pitfall_4_sugarcrepe_is_guessed_by_stop_and_length(sugarcrepe_audit):
     share = sum(one.value * one.n for one in added) / sum(one.n for one in added)
     assert round(100 * share, 1) == 99.1
     assert sugarcrepe_audit.strongest()[0].estimate.value > 0.8
+    assert sugarcrepe_audit.attack.overall.value == pytest.approx(0.888, abs=0.005)
 
 
+@pytest.mark.campaign
 def test_pitfall_4_what_is_guessable_stands_beside_every_score(sugarcrepe):
     found = guessable(sugarcrepe)
     assert found.of("accuracy").estimate.value == pytest.approx(0.888, abs=0.005)
@@ -143,5 +145,5 @@ def test_attackers_find_what_published_captions_give_away(
         found = get("foil", [real_data / "foil/valse_foil_it.json"], tmp_path / "foil")
     else:
         found = {"sugarcrepe": sugarcrepe, "mcic": mcic}[name]
-    attack = attack_benchmark(found, CaptionSource.of_corpus(coco), resamples=50)
+    attack = attack_benchmark(found, CaptionSource.of_corpus(coco), Attackers(resamples=50))
     assert attack is not None and attack.overall.value >= least

@@ -17,8 +17,9 @@ def told(real_data, tmp_path_factory) -> tuple[Refinement, pl.DataFrame]:
     whole = ta.get("sugarcrepe", sorted((real_data / "sugarcrepe").glob("*.json")), folder / "all")
     options = RefineOptions(plausibility="blind", grammar="blind?order=2", keep=1, bins=10)
     made = refine(whole, folder / "refined", options)
-    assert len(ta.load_benchmark(folder / "refined").items) == made.line("all", "refined").items
-    return made, pl.read_parquet(folder / "refined" / TABLE)
+    assert len(ta.load_benchmark(folder / "refined").items) == made.kept
+    assert isinstance(made.report, Refinement)
+    return made.report, pl.read_parquet(folder / "refined" / TABLE)
 
 
 def test_every_row_of_sugarcrepe_is_accounted_for(told):

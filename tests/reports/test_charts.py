@@ -6,8 +6,6 @@ import json
 import re
 
 from tellapart.reports.charts import (
-    PAGE,
-    PRINT,
     kinds_chart,
     main_chart,
     short,
@@ -15,6 +13,7 @@ from tellapart.reports.charts import (
     svg_for_page,
     write_charts,
 )
+from tellapart.reports.drawing import PAGE, PRINT
 from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.reports.summary import BISON, BIVLC, FOIL, MCIC, family
 from tellapart.types import silent

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.measures.test_overview import bench, run
+
 import tellapart as ta
 from tellapart.reports.results import StepCounter, measure_runs, overview
 from tellapart.reports.score_tables import RowKind, kinds_tables, measures_table, to_latex
@@ -105,3 +107,12 @@ def test_t1_says_whose_threshold_decided(made):
     assert "@own" in to_latex(table)
     sentences = summarise([mixed], overview([mixed])).benchmarks[0].sentences
     assert any("T1 is not decided in the same way for all" in one for one in sentences)
+
+
+def test_a_pair_is_called_as_in_all_other_tables():
+    """Twice on one benchmark, the model has another name on the second, where it is once."""
+    one, two = bench("one"), bench("two")
+    runs = [run(one, "m", 9), run(one, "m", 8), run(two, "m", 7), run(two, "n", 6)]
+    results = measured(runs)[1]
+    assert [entry.label for entry in results.entries] == ["m (run 1)", "n"]
+    assert [(pair.first, pair.second) for pair in results.pairs] == [("m (run 1)", "n")]

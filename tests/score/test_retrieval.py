@@ -98,11 +98,39 @@ def test_images_and_texts_that_are_there_twice_tie_exactly(seed, n, most, chunk)
 
 
 def test_smaller_collections_are_asked_on_their_own(world):
-    found = retrieve(Dual(), world, RetrievalOptions(sizes=(10, 30)))
+    found = retrieve(Dual(), world, RetrievalOptions(sizes=(10, 30), draws=1))
     assert [row.images for row in found.rows] == [10, 10, 30, 30, 60, 60]
     assert found.rows[0].median_rank <= found.rows[2].median_rank <= found.rows[4].median_rank
     alone = retrieve(Dual(), world, RetrievalOptions(limit=10))
     assert alone.rows[:2] == found.rows[:2]
+
+
+def test_collections_are_drawn_again_and_the_band_holds_their_mean(world):
+    found = retrieve(Dual(), world, RetrievalOptions(sizes=(10,), draws=5))
+    small, whole = found.rows[0], found.rows[2]
+    assert small.draws == 5 and whole.draws == 1 and not whole.band
+    assert all(low <= small.recall[k] <= high for k, (low, high) in small.band.items())
+    assert "5 draws" in str(found)
+    with pytest.raises(BadInput, match="0 times"):
+        retrieve(Dual(), world, RetrievalOptions(sizes=(10,), draws=0))
+
+
+def test_a_model_with_a_grid_gives_the_ranks_of_its_pairs_beyond_their_limit(
+    world, monkeypatch, caplog
+):
+    class Grids(Pairs):
+        def score_grid(self, pictures, texts, progress):
+            rows = []
+            for k, picture in enumerate(pictures, 1):
+                rows.append(self.score_pairs([picture] * len(texts), texts))
+                progress("pairs", k * len(texts), len(pictures) * len(texts))
+            return np.array(rows)
+
+    slow = retrieve(Pairs(), world, RetrievalOptions(limit=12))
+    monkeypatch.setattr(retrieval, "MOST_PAIRS", 100)
+    with caplog.at_level("INFO"):
+        assert retrieve(Grids(), world, RetrievalOptions(limit=12)).rows == slow.rows
+    assert "720 pairs to score" in caplog.text
 
 
 def test_a_constant_model_is_last_everywhere(world):

@@ -224,10 +224,10 @@ def test_the_owner_can_ask_for_one_more_judgement(make_study):
 
 
 def test_people_from_prolific_are_known_again_by_a_pseudonym(make_study):
-    study = make_study(2, ASK, prolific=True)
+    study = make_study(2, ASK, prolific="study-1234", places=5)
     visitor = people.Visitor("5f3c9a1b2c3d4e5f6a7b8c9d", "study-1234", "session-1")
     one = do(study, people.join_from_prolific, visitor)
-    two = do(study, people.join_from_prolific, replace(visitor, session="session-2"))
+    two = do(study, people.join_from_prolific, visitor)
     assert one != two
     (person,) = rows(study, t.person)
     assert person.source == "prolific" and person.pseudonym != visitor.person

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, TellapartError, UnknownName
+from tellapart.study.keys import read_keys
 from tellapart.study.plan import (
     RECIPES,
     Stage,
@@ -90,6 +93,9 @@ def bench(tmp_path):
     return tmp_path / "bench"
 
 
+STUDY_ID = "64a1b2c3d4e5f60718293a4b"
+
+
 def create(*words):
     done = CliRunner().invoke(app, ["study", "create", *map(str, words)])
     if done.exception and not isinstance(done.exception, SystemExit):
@@ -150,10 +156,21 @@ def test_a_question_of_ones_own_choice(bench, tmp_path):
     assert stage.stop == "decided" and not (tmp_path / "s" / "training.json").exists()
 
 
+def test_a_list_of_participants_is_kept_as_pseudonyms(bench, tmp_path):
+    (tmp_path / "ids.txt").write_text("abcdefgh\n")
+    words = ("--prolific", STUDY_ID, "--places", 9, "--participants", tmp_path / "ids.txt")
+    create(bench, tmp_path / "s", "--ask", "which-image", *words)
+    (kept,) = json.loads((tmp_path / "s" / "participants.json").read_text())
+    assert kept == read_keys(tmp_path / "s").pseudonym("abcdefgh")
+
+
 def test_prolific_gets_a_code(bench, tmp_path):
-    said = create(bench, tmp_path / "s", "--ask", "which-image", "--prolific")
+    said = create(
+        bench, tmp_path / "s", "--ask", "which-image", "--prolific", STUDY_ID, "--places", 9
+    )
     plan = read_plan(tmp_path / "s" / "study.toml")
-    assert plan.prolific and len(plan.completion_code) >= 6 and plan.completion_code in said
+    assert plan.takes_prolific and (plan.prolific_study, plan.places) == (STUDY_ID, 9)
+    assert len(plan.completion_code) >= 6 and plan.completion_code in said
 
 
 @pytest.mark.parametrize(
@@ -167,6 +184,10 @@ def test_prolific_gets_a_code(bench, tmp_path):
         (("--ask", "which-image", "--checks", "0.9"), "checks = 0.9"),
         (("--ask", "which-image", "--gold", "0.1"), "wants gold items"),
         (("--ask", "which-image", "--then", "rate-detail"), "cannot be asked of what"),
+        (("--ask", "which-image", "--prolific", STUDY_ID), "how many people of Prolific"),
+        (("--ask", "which-image", "--prolific", "x", "--places", "9"), "no id of a study"),
+        (("--ask", "which-image", "--places", "9"), "are for people of Prolific"),
+        (("--ask", "which-image", "--places", "-1"), "places = -1"),
         (("--ask", "best-of-five"), "no item of hand-made can be asked best-of-five"),
     ],
 )

@@ -7,11 +7,13 @@ and reads no caption (`picture_attack.py`). Both are the same attackers on other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from tellapart import seeds
 from tellapart.attack.choices import Choices, caption_choices
@@ -26,6 +28,7 @@ from tellapart.attack.features import (
     option_features,
 )
 from tellapart.attack.logit import logit_scores
+from tellapart.attack.readers import NO_READERS, Readers
 from tellapart.attack.statistics import CaptionSource, WordStatistics
 from tellapart.attack.trees import tree_scores, trees_installed
 from tellapart.benchmark.benchmark import Benchmark
@@ -80,7 +83,7 @@ class TextAttack:
     a logit with one family of features is right. `scores` are the stronger attacker's, one for each
     option of `choices`; `share_right` and `margin` say for each choice (of the item at the place
     `items`) how right it is and how far the truth is ahead. `source` says what it learned from,
-    `sha256` which items these are.
+    `readers` which models read for it, `sha256` which items these are.
     """
 
     benchmark: str
@@ -92,6 +95,7 @@ class TextAttack:
     choices: Choices
     scores: Floats
     sha256: str = ""
+    readers: str = ""
 
     @property
     def items(self) -> Ints:
@@ -111,7 +115,8 @@ class TextAttack:
     @property
     def learned_from(self) -> str:
         """What the attackers learned from, in words."""
-        return f"{self.captions:,} captions, {self.source}" if self.captions else self.source
+        source = f"{self.captions:,} captions, {self.source}" if self.captions else self.source
+        return f"{source}; read by {self.readers}" if self.readers else source
 
     @property
     def attacker(self) -> str:
@@ -183,11 +188,15 @@ class TextAttack:
 
 @dataclass(frozen=True, slots=True)
 class Attackers:
-    """How attackers are run: folds and trees by the seed, intervals from so many resamples."""
+    """How attackers are run: folds and trees by the seed, intervals from so many resamples.
+
+    `readers` are models that read, whose features come beside counts.
+    """
 
     seed: int = 0
     trees: bool = True
     resamples: int = RESAMPLES
+    readers: Readers = NO_READERS
 
     def run(
         self,
@@ -211,18 +220,25 @@ class Attackers:
             total: Floats = np.sum(by_part, axis=0)
             return total
 
-        scores = {LOGIT: by_logit()}
-        progress("attack", 1, 3)
-        if self.trees and trees_installed():
+        def by_trees() -> Floats:
             by_part = [tree_scores(own, choices, fold, self.seed, only) for own, only in parts]
-            scores[TREES] = np.sum(by_part, axis=0)
-        progress("attack", 2, 3)
+            total: Floats = np.sum(by_part, axis=0)
+            return total
+
         own_words = [WORDS] if features[0].words.shape[1] else []
-        alone = {
-            family: float(choices.share_right(by_logit(frozenset({family}))).mean())
-            for family in FAMILIES
-            if family in {*features[0].families, *own_words}
-        }
+        families = [one for one in FAMILIES if one in {*features[0].families, *own_words}]
+        # The limit is set around both threads: each sets it again, and must find it so.
+        with threadpool_limits(limits=1), ThreadPoolExecutor(1) as beside:
+            trees = beside.submit(by_trees) if self.trees and trees_installed() else None
+            scores = {LOGIT: by_logit()}
+            progress("attack", 1, 3)
+            alone = {
+                family: float(choices.share_right(by_logit(frozenset({family}))).mean())
+                for family in families
+            }
+            progress("attack", 2, 3)
+            if trees is not None:
+                scores[TREES] = trees.result()
         progress("attack", 3, 3)
         shares = {name: choices.share_right(one) for name, one in scores.items()}
         best = max(shares, key=lambda name: shares[name].mean())
@@ -233,10 +249,7 @@ class Attackers:
 def attack_benchmark(
     benchmark: Benchmark,
     source: CaptionSource | None = None,
-    *,
-    seed: int = 0,
-    trees: bool = True,
-    resamples: int = RESAMPLES,
+    attackers: Attackers = Attackers(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> TextAttack | None:
     """Attack the captions of a benchmark; None where no item asks for one.
@@ -248,10 +261,7 @@ def attack_benchmark(
     if not len(choices):
         return None
     source = source or CaptionSource.of_items(benchmark.items)
-    attack = attack_choices(
-        choices, source, benchmark.name,
-        seed=seed, trees=trees, resamples=resamples, progress=progress,
-    )  # fmt: skip
+    attack = attack_choices(choices, source, benchmark.name, attackers, progress)
     return replace(attack, sha256=benchmark.sha256)
 
 
@@ -259,22 +269,31 @@ def attack_choices(
     choices: Choices,
     source: CaptionSource,
     name: str,
-    *,
-    seed: int = 0,
-    trees: bool = True,
-    resamples: int = RESAMPLES,
+    attackers: Attackers = Attackers(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> TextAttack:
-    """Attack choices among texts with what the captions of a source say."""
-    fold = choices.folds(seed)
-    features = independent_features(choices, source, fold)
-    hits, alone, scores = Attackers(seed, trees, resamples).run(choices, features, fold, progress)
+    """Attack choices among texts with what the captions of a source say.
+
+    With a language model, of many choices a sample.
+    """
+    readers = attackers.readers
+    choices = readers.sample(choices, attackers.seed)
+    fold = choices.folds(attackers.seed)
+    features = independent_features(choices, source, fold, readers, progress)
+    hits, alone, scores = attackers.run(choices, features, fold, progress)
     return TextAttack(
-        name, source.name, len(source.codes), seed, hits, alone, choices, scores
+        name, source.name, len(source.codes), attackers.seed, hits, alone, choices, scores,
+        readers=readers.told,
     )  # fmt: skip
 
 
-def independent_features(choices: Choices, source: CaptionSource, fold: Ints) -> list[Features]:
+def independent_features(
+    choices: Choices,
+    source: CaptionSource,
+    fold: Ints,
+    readers: Readers = NO_READERS,
+    progress: Progress = silent,
+) -> list[Features]:
     """Features that owe nothing to the truth of the choices that are attacked.
 
     Captions of the benchmark's images are left out where the source has more others. Else (the
@@ -283,29 +302,25 @@ def independent_features(choices: Choices, source: CaptionSource, fold: Ints) ->
     takes a table of features for each fold; with many choices one caption has no such weight, and
     one table serves all.
     """
+
+    def table(known: CaptionSource, own_fold: Ints) -> Features:
+        counted = crossfitted_features(choices, known, own_fold)
+        return readers.with_columns(counted, choices, known, own_fold, progress)
+
     inside = source.folds(dict.fromkeys(chain.from_iterable(choices.images), 0)) >= 0
     if 2 * inside.sum() <= len(inside):
-        return [crossfitted_features(choices, source.some(~inside), np.zeros_like(fold))]
+        return [table(source.some(~inside), np.zeros_like(fold))]
     if len(choices) > MANY:
-        return [crossfitted_features(choices, source, fold)]
-    own = source.folds(_fold_of(choices, fold))
+        return [table(source, fold)]
+    own = source.folds(choices.image_folds(fold))
     numbers = range(int(fold.max(initial=0)) + 1)
-    return [crossfitted_features(choices, source.some(own != k), fold) for k in numbers]
-
-
-def _fold_of(choices: Choices, fold: Ints) -> dict[str, int]:
-    """The fold of each image."""
-    return {
-        image: int(number)
-        for number, images in zip(fold, choices.images, strict=True)
-        for image in images
-    }
+    return [table(source.some(own != k), fold) for k in numbers]
 
 
 def crossfitted_features(choices: Choices, source: CaptionSource, fold: Ints) -> Features:
     """Features by captions of the source, without those of images in a choice's own fold."""
     folds = int(fold.max(initial=0)) + 1
-    statistics = WordStatistics(source, source.folds(_fold_of(choices, fold)), folds)
+    statistics = WordStatistics(source, source.folds(choices.image_folds(fold)), folds)
     return option_features(choices, statistics, fold)
 
 

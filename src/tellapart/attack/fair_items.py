@@ -21,6 +21,7 @@ from tellapart import seeds
 from tellapart.attack.attack import (
     ALL,
     FEW,
+    Attackers,
     Hit,
     TextAttack,
     attack_choices,
@@ -147,7 +148,7 @@ def fair_items(
         some = choices.some(rows)
         if len(some) < 2 * FOLDS:
             return None
-        return attack_choices(some, source, name, seed=seed + OTHER_SEED)
+        return attack_choices(some, source, name, Attackers(seed + OTHER_SEED))
 
     before, after = checked(held_out), checked(held_out & kept)
     nothing = Hit(ALL, 0.0, 0.0, 1.0, 0.0, 0)

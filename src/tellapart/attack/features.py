@@ -198,7 +198,7 @@ def _likeness(choices: Choices, codes: WordCodes) -> list[Column]:
     tell them apart.
     """
     vectors = tfidf(choices.texts)[choices.text]
-    pairs_first, pairs_second = _within(choices)
+    pairs_first, pairs_second = ordered_pairs(choices)
     cosine = np.asarray(vectors[pairs_first].multiply(vectors[pairs_second]).sum(axis=1)).ravel()
     cosine = np.round(cosine, 9)
     near = _reduced("cosine", LIKENESS, pairs_first, cosine, len(choices.text))
@@ -226,7 +226,7 @@ def _likeness(choices: Choices, codes: WordCodes) -> list[Column]:
     ]
 
 
-def _within(choices: Choices) -> tuple[Ints, Ints]:
+def ordered_pairs(choices: Choices) -> tuple[Ints, Ints]:
     """All ordered pairs of different options of one choice."""
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for size in np.unique(choices.sizes).tolist():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -149,6 +150,13 @@ class CaptionSource:
             [image for image, _ in seen],
             [text for _, text in seen],
         )
+
+    def texts(self) -> list[str]:
+        """The captions as they were counted: words in lower case, without marks."""
+        words = np.array(list(self.vocabulary) or [""], object)
+        return [
+            " ".join(words[self.codes.word[a:b]]) for a, b in pairwise(self.codes.starts.tolist())
+        ]
 
     def some(self, keep: Bools) -> CaptionSource:
         """The same with some of the captions."""

@@ -99,9 +99,18 @@ def _hit(kind: str, known: Any) -> Hit | None:
     return Hit(kind, value, low, high, chance, int(known.get("n") or 0))
 
 
-def read_by(benchmark: Benchmark) -> str:
-    """The measure that the figure is a score of: of 2 x 2 grids, only with the original image."""
-    return "Ipos2T" if any(min(shape) > 1 for shape in benchmark.items.shapes) else "accuracy"
+def read_by(benchmark: Benchmark) -> tuple[str, ...]:
+    """The measures that the figure is a score of: of 2 x 2 grids, only with the original image.
+
+    Where an item is an image with a true caption and a false one, whoever guesses which is true
+    judges both captions rightly or both wrongly, so T1 is the same figure.
+    """
+    if any(min(shape) > 1 for shape in benchmark.items.shapes):
+        return ("Ipos2T",)
+    pairs = all(
+        (one.images, one.captions, len(one.true)) == (1, 2, 1) for one in benchmark.items.patterns
+    )
+    return ("accuracy", "T1", "T1@own", "T1@fitted") if pairs else ("accuracy",)
 
 
 def text_alone(

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tellapart.attack.attack import FEW, TextAttack, attack_benchmark
+from tellapart.attack.attack import FEW, Attackers, TextAttack, attack_benchmark
 from tellapart.attack.choices import caption_choices
 from tellapart.attack.fair_items import FairItems, fair_part_of
+from tellapart.attack.readers import Readers
 from tellapart.attack.statistics import CaptionSource
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guessers import (
@@ -266,7 +267,15 @@ def _attack(collected: _Collection, source: CaptionSource | None) -> TextAttack 
             )
         return None
     options, progress = collected.options, collected.progress
-    return attack_benchmark(benchmark, source, resamples=options.resamples, progress=progress)
+    readers = Readers.of(options.text_features, options.lm, options.read_items)
+    attackers = Attackers(resamples=options.resamples, readers=readers)
+    attack = attack_benchmark(benchmark, source, attackers, progress)
+    if attack is not None and len(attack.choices) < asked:
+        collected.remarks.append(
+            f"attackers with a language model were run on {len(attack.choices):,} of {asked:,} "
+            "items, drawn by lot"
+        )
+    return attack
 
 
 def _read(collected: _Collection) -> None:

@@ -33,7 +33,8 @@ from tellapart.text.table_text import aligned, percent
 from tellapart.types import Floats, Progress, silent
 
 GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
-NOTHING = "nothing (chance)"
+NOTHING = "no cue"
+"""Stands for guessing at random, where no cue is above chance."""
 WORD_ITEMS = 1_000
 """T2 and T3 multiply captions by words and candidates: a sample of this many items is enough."""
 
@@ -169,13 +170,21 @@ class BestGuess:
     @property
     def label(self) -> str:
         """The cue, and a warning where it was chosen on the items that it is counted on."""
-        return self.cue + ("" if self.fair else " (chosen on these items)")
+        return self.told + ("" if self.fair else " (chosen on these items)")
+
+    @property
+    def told(self) -> str:
+        """Who or what guesses, in words; on some images none of the cues may be above chance."""
+        if self.cue == NOTHING:
+            return "no cue above chance"
+        cues = [name for name in self.cue.split(" / ") if name != NOTHING]
+        return " / ".join(cues) + (" (on some images)" if NOTHING in self.cue.split(" / ") else "")
 
     def line(self, benchmark: str) -> ReferenceLine:
         """The line that models are held against on a benchmark, by its label."""
         own = self.estimate
         label = TEXT_ALONE if self.source else BEST_CUE
-        note = f"{self.cue}; {self.source}" if self.source else f"{self.cue} ({benchmark})"
+        note = f"{self.told}; {self.source}" if self.source else f"{self.told} ({benchmark})"
         return ReferenceLine(label, benchmark, own.measure, own.value, own.low, own.high, note)
 
     def to_json(self) -> dict[str, Any]:
@@ -290,10 +299,10 @@ def guessable(
     balanced grid, the guess is chance. No picture is opened.
     """
     names = benchmark.card.measures
-    attacked = read_by(benchmark)
-    known = text_alone(benchmark, progress=progress) if attacked in names else None
-    rows = [] if known is None else _attacked(benchmark, attacked, known)
-    named = [registry.measures.get(name) for name in names if not (rows and name == attacked)]
+    attacked = [name for name in names if name in read_by(benchmark)]
+    known = text_alone(benchmark, progress=progress) if attacked else None
+    rows = [row for name in attacked if known for row in _attacked(benchmark, name, known)]
+    named = [registry.measures.get(name) for name in names if not (rows and name in attacked)]
     words = word_measures(benchmark)
     grid = [measure for measure in named if measure.asks <= GRID_ASKS]
     if grid:

@@ -12,8 +12,17 @@ from tellapart.options import Help
 class AuditOptions:
     """How an audit is made.
 
-    The pictures of at most `picture_items` items are opened; `ngrams` fits the n-gram model too.
+    The pictures of at most `picture_items` items are opened, a language model reads `read_items` at
+    most; `ngrams` fits the n-gram model too.
     """
+
+    text_features: Annotated[
+        str,
+        Help(
+            "What attackers on captions have: base (counts) or all (also the sentence encoder and "
+            "the language model that are installed)."
+        ),
+    ] = "base"
 
     lm: Annotated[str, Help("Also a causal language model: a folder or a name (transformers).")] = (
         ""
@@ -25,5 +34,6 @@ class AuditOptions:
         Any, Help("Also guess from what a model sees in the pictures alone: storybook, ...")
     ] = ""
     picture_items: int = 2_000
+    read_items: int = 3_000
     ngrams: bool = True
     resamples: int = 2_000

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from tellapart._version import __version__
 from tellapart.errors import DiskFull, TellapartError, disk_is_full
-from tellapart.verbs import BUILDERS, STUDY, VERBS, module_of
+from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, module_of
 
 DEBUG = "--debug"
 
@@ -31,6 +31,8 @@ class VerbGroup(TyperGroup):
         """A verb's command; None for an unknown name."""
         if cmd_name == "build":
             return typer.main.get_command(_group(BuilderGroup, cmd_name))
+        if cmd_name == "analyse":
+            return typer.main.get_command(_group(AnalysisGroup, cmd_name))
         if cmd_name == "study":
             return typer.main.get_command(_group(StudyGroup, cmd_name))
         return _command(cmd_name, module_of(cmd_name)) if cmd_name in self.lines else None
@@ -65,6 +67,19 @@ class BuilderGroup(VerbGroup):
         return command_of(cmd_name, find_builder(cmd_name))
 
 
+class AnalysisGroup(VerbGroup):
+    """The analyses, those of plugins too."""
+
+    lines = ANALYSES
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """An analysis's command; an unknown name is an error that names the near ones."""
+        from tellapart.cli.commands import command_of
+        from tellapart.verbs.analyse import analysis_verb
+
+        return command_of(cmd_name, analysis_verb(cmd_name))
+
+
 def _command(name: str, module: str) -> Any:
     from tellapart.cli.commands import command_of
 
@@ -72,12 +87,15 @@ def _command(name: str, module: str) -> Any:
 
 
 def _group(cls: type[VerbGroup], name: str) -> typer.Typer:
-    example = "Example: tellapart build bison my-world my-bison --verifier oracle"
+    examples = {
+        "build": "Example: tellapart build bison my-world my-bison --verifier oracle",
+        "analyse": "Example: tellapart analyse by runs --by pair",
+    }
     group = typer.Typer(
         name=name,
         cls=cls,
         help=VERBS[name],
-        epilog=example if name == "build" else None,
+        epilog=examples.get(name),
         no_args_is_help=True,
         rich_markup_mode=None,
         add_completion=False,

@@ -8,9 +8,10 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -97,13 +98,11 @@ def extract(
     uris = corpus.images.select("id", "uri", "sha256").rows()
     job = seeds.digest("features", space.key, sorted(plan.boxes.items()), uris, skip_bad)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
-        work = _Work.opened(folder, plan)
-        with ThreadPoolExecutor(2) as pool:
+        with _Work.opened(folder, plan) as work, ThreadPoolExecutor(2) as pool:
             pictures = [corpus.picture(image) for image in images]
             for begin in range(work.done, len(images), BLOCK):
                 work.add(pictures[begin : begin + BLOCK], backbone, pool, skip_bad)
                 progress("features", work.done, len(images))
-        work.close()
         index = work.index()
         skipped = tuple(work.skipped)
         regions = int(index["regions"].sum())
@@ -179,10 +178,13 @@ class _Work:
         rows = [json.loads(line) for line in (self.folder / ROWS).read_bytes().splitlines()]
         return pl.DataFrame(rows, schema=INDEX_COLUMNS, orient="row")
 
-    def close(self) -> None:
-        """No more is written."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         for file in self.files.values():
-            file.close()
+            with suppress(OSError):  # a full disk was told already; what counts was synced
+                file.close()
 
 
 def _cut(path: Path, size: int) -> Any:

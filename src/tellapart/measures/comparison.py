@@ -27,7 +27,7 @@ from tellapart.measures.contrast import (
     tally,
 )
 from tellapart.measures.measure import Contrast, Measure
-from tellapart.measures.scores import measures_of
+from tellapart.measures.scores import measures_of, shown_as
 from tellapart.measures.ties import TieRule, check_rule
 from tellapart.score.run import Run
 from tellapart.stats.differences import holm
@@ -52,8 +52,9 @@ class ComparedPair:
     left out because one run lacks them. `needed_units` (and clusters) would show a difference of
     this size with 80% power, None where there is none; `detectable` is the smallest difference
     that is shown so with what is there. `by_kind` has the differences on each kind of item.
-    `against_line`: one of the two never looks (see `contestants`); `ties_behind` counts the units
-    won or lost on which one of the two ties.
+    `against_line`: one of the two never looks (see `contestants`), and its ties are halved;
+    `ties_behind` counts the units won or lost on which one of the two ties. `decided_by` is the way
+    to decide that both share.
     """
 
     benchmark: str
@@ -92,6 +93,12 @@ class ComparedPair:
     detectable: float | None = None
     by_kind: dict[str, float] = field(default_factory=dict)
     against_line: bool = False
+    decided_by: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The measure's name with the way in which both runs' answers came about."""
+        return shown_as(self.measure, self.decided_by)
 
     @property
     def real(self) -> bool:
@@ -201,10 +208,10 @@ class Comparison:
     def __str__(self) -> str:
         blocks = []
         for (benchmark, measure, kind, line), rows in groupby(
-            self.pairs, lambda p: (p.benchmark, p.measure, p.kind, p.against_line)
+            self.pairs, lambda p: (p.benchmark, p.shown, p.kind, p.against_line)
         ):
             pairs = list(rows)
-            against = ", against lines that need no picture" if line else ""
+            against = ", against lines that need no picture, their ties halved" if line else ""
             title = f"{benchmark}, {measure}, {kind} (ties: {pairs[0].tie_rule}){against}"
             table = aligned([_HEADS, *(_cells(pair) for pair in pairs)], {0, 1, 6})
             words = [f"  {pair.verdict}{_kinds(pair)}" for pair in pairs]
@@ -267,7 +274,7 @@ def _cells(pair: ComparedPair) -> tuple[str, ...]:
 
 def _latex_cells(pair: ComparedPair) -> tuple[str, ...]:
     mark = pair.mark if pair.real else r"\sim"
-    names = (pair.benchmark, pair.measure, pair.kind, pair.first, pair.second)
+    names = (pair.benchmark, pair.shown, pair.kind, pair.first, pair.second)
     needed = f"{pair.needed_units:,}" if not pair.real and pair.needed_units else "--"
     return (
         *(escape(name) for name in names),
@@ -425,11 +432,17 @@ class _Comparer:
                 p_holm=contrast.p,
                 by_kind=kind_differences(self.measure, self.units, couple) if spans else {},
                 against_line=self._lines(couple) > 0,
+                decided_by=self._way(couple),
                 **asdict(contrast),
                 **asdict(tally(self.units, couple, wanted)),
             )
             for couple, contrast in zip(couples, found, strict=True)
         ]
+
+    def _way(self, couple: Couple) -> str:
+        """The way to decide that both runs of a pair share."""
+        ways = {self.measure.decided_by(self.runs[self.places[k]]) or "" for k in couple}
+        return ways.pop() if len(ways) == 1 else ""
 
     def _chances_differ(self, couple: Couple) -> bool:
         chance = self.units.chance[self.units.shared(couple)][:, couple]

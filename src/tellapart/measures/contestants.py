@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from tellapart.measures.ties import TieRule
 from tellapart.score.run import Run
 
 REFERENCES = ("chance", "chance-chooser", "constant", "constant-chooser", "blind")
@@ -18,6 +19,14 @@ def is_reference(model: str) -> bool:
     (True, False)
     """
     return model.partition("?")[0].partition(" (")[0] in REFERENCES
+
+
+def rule_for(run: Run, ties: TieRule) -> TieRule:
+    """The rule for a run's ties: those of a model that never looks are halved, whatever is chosen.
+
+    It cannot tell pictures apart; calling that wrong would put every model above it.
+    """
+    return "half" if is_reference(run.model) else ties
 
 
 def labels(runs: Sequence[Run]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.contestants import rule_for
 from tellapart.measures.measure import Contrast, Measure, Outcomes
 from tellapart.measures.ties import TieRule
 from tellapart.score.run import Run
@@ -41,9 +42,11 @@ class Units:
     """All units that any of the runs covers: one row a unit, one column a run.
 
     A unit is an item and a place within it (its first question, its second, ...). A failed unit is
-    covered and worth 0. `kind` and `cluster` are codes from 0, `kinds` the names of the kinds.
+    covered and worth 0. `item` is its place in the first run's benchmark; `kind` and `cluster` are
+    codes from 0, `kinds` the names of the kinds.
     """
 
+    item: Ints
     kind: Ints
     kinds: tuple[str, ...]
     cluster: Ints
@@ -88,9 +91,14 @@ class UnitTally:
 
 
 def paired_units(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[int], Units]:
-    """The places of those runs that the measure applies to, and their units side by side."""
+    """The places of those runs that the measure applies to, and their units side by side.
+
+    Ties of a model that never looks are halved, as everywhere: see `rule_for`.
+    """
     reference = runs[0].benchmark
-    found = [_in_order_of(reference, run, measure.outcomes(run, ties)) for run in runs]
+    found = [
+        _in_order_of(reference, run, measure.outcomes(run, rule_for(run, ties))) for run in runs
+    ]
     places = [k for k, outcomes in enumerate(found) if len(outcomes.item)]
     found = [found[k] for k in places]
     within = [_place_in_item(outcomes.item) for outcomes in found]
@@ -110,6 +118,7 @@ def paired_units(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[
     kinds, kind = np.unique(kind_of_item[item], return_inverse=True)
     clusters = np.unique(reference.items.groups[1][item], return_inverse=True)[1]
     return places, Units(
+        item=item,
         kind=kind.astype(np.int64),
         kinds=tuple(names[k] for k in kinds),
         cluster=clusters.astype(np.int64),

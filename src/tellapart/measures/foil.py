@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from tellapart.measures.contestants import rule_for
 from tellapart.measures.measure import Contrast, Measure, Outcomes, Resampling, answered
 from tellapart.measures.ties import TIE_VALUES, TieRule
 from tellapart.questions import Ask
@@ -165,9 +166,9 @@ class AucMeasure(Measure):
         other_score = other.losing_score[order]
         other_score = other_score[np.isin(places[other.item][order], item)]
         clusters = np.unique(first.benchmark.items.groups[1][item], return_inverse=True)[1]
-        tie = _tie_value(ties)
-        seen = auc_difference(score, other_score, true, clusters, tie)
-        naive = auc_difference(score, other_score, true, np.arange(len(item)), tie)
+        tied = [_tie_value(rule_for(run, ties)) for run in (first, second)]
+        seen = auc_difference(score, other_score, true, clusters, *tied)
+        naive = auc_difference(score, other_score, true, np.arange(len(item)), *tied)
         low, high = seen.interval()
         moved = np.bincount(clusters, score != other_score) > 0
         return Contrast(

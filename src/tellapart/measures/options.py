@@ -91,7 +91,8 @@ class CaptionOptions:
 class RetrievalOptions:
     """How to retrieve.
 
-    `sizes` are numbers of images to draw as collections; the whole corpus is always asked.
+    `sizes` are numbers of images to draw as collections, each `draws` times; the whole corpus is
+    always asked.
     `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `images` and the columns are
     for a corpus that is still to be read.
     """
@@ -100,7 +101,12 @@ class RetrievalOptions:
     sizes: Annotated[
         tuple[int, ...], Help("Also on random collections of this many images: 100,1000.")
     ] = ()
+    draws: Annotated[int, Help("How often a collection of each of these sizes is drawn.")] = 10
     limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
+    per_query: Annotated[
+        Path | None,
+        Help("Also write every query's rank and what was found first: a .csv, .jsonl or .parquet."),
+    ] = None
     seed: Seed = 0
     batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
     image_column: Annotated[str, Help("Tables: the column of images.")] = "image"

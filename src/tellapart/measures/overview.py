@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TEXT_ALONE = "text alone"
 BEST_CUE = "best cue"
+PUBLISHED = "*"
+"""Stands before what a paper printed."""
 WIDEST = 4
 """With more benchmarks than this the table has no room for intervals."""
 
@@ -58,6 +60,8 @@ class Overview:
     columns: tuple[Column, ...]
     rows: tuple[Estimate, ...]
     lines: tuple[ReferenceLine, ...]
+    published: tuple[ReferenceLine, ...] = ()
+    """What papers printed, marked as such wherever it is shown."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -109,6 +113,7 @@ class Overview:
         return {
             "scores": [row.to_json() for row in self.rows],
             "lines": [asdict(line) for line in self.lines],
+            "published": [asdict(line) for line in self.published],
         }
 
     def __str__(self) -> str:
@@ -123,7 +128,12 @@ class Overview:
             found = ((self.line(label, c), c) for c in self.columns)
             cells = (_line_cell(one, self.way(one, c), with_intervals) for one, c in found)
             table.append((f"- {label}", *cells))
+        printed = {(line.label, line.benchmark): line for line in self.published}
+        for label in dict.fromkeys(line.label for line in self.published):
+            cells = (_line_cell(printed.get((label, c.benchmark)), "", False) for c in self.columns)
+            table.append((f"{PUBLISHED} {label}", *cells))
         notes = dict.fromkeys(f"  {one.label}: {one.note}" for one in self.lines if one.note)
+        notes |= dict.fromkeys(f"{PUBLISHED} published: {one.note}" for one in self.published)
         told = ["- lines to hold models against: they need no picture; ties halved"]
         return "\n".join([aligned(table, {0}), *notes, *(told if self.lines else [])])
 
@@ -171,14 +181,16 @@ def overview_of(rows: Iterable[Estimate], lines: Iterable[ReferenceLine]) -> Ove
 
 
 def telling_lines(lines: Iterable[ReferenceLine]) -> list[ReferenceLine]:
-    """Of one benchmark's lines chance, and the strongest of the others where it is above that."""
+    """Of one benchmark's lines chance, and the strongest of the others if surely above that."""
     every = list(lines)
     chance = [line for line in every if line.label == "chance"]
     level = max((line.value for line in chance), default=0.0)
     others = [line for line in every if not line.label.startswith("chance")]
     strongest = max(others, key=lambda line: line.value, default=None)
-    above = strongest is not None and strongest.value > level + 0.005
-    return [*chance, *([strongest] if strongest is not None and above else [])]
+    if strongest is None:
+        return chance
+    surely = strongest.value if strongest.low is None else strongest.low
+    return [*chance, *([strongest] if surely > level + 0.005 else [])]
 
 
 def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
@@ -197,9 +209,14 @@ def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
 
 def reference_line(row: Estimate, label: str, benchmark: str) -> ReferenceLine:
     """The line of a run that never looks, from its score with ties halved."""
-    name = f"{label} (as run)" if label == "chance" else label
+    name = line_name(label)
     value, low, high = row.value, row.low, row.high
     return ReferenceLine(name, benchmark, row.measure, value, low, high, "", row.decided_by)
+
+
+def line_name(label: str) -> str:
+    """What the line of a run is called: a run of `chance` is not the level of chance itself."""
+    return f"{label} (as run)" if label == "chance" else label
 
 
 def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceLine | None:
@@ -210,7 +227,7 @@ def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceL
     from tellapart.attack.text_alone import TextAlone, read_by  # attackers take long to import
 
     known = TextAlone.of_card(benchmark.card.made, benchmark.sha256)
-    if known is None or measure != read_by(benchmark):
+    if known is None or measure not in read_by(benchmark):
         return None
     own, note = known.overall, f"{known.attacker}; {known.source}"
     return ReferenceLine(TEXT_ALONE, name, measure, own.value, own.low, own.high, note)

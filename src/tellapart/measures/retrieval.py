@@ -8,24 +8,29 @@ the number of others (not right themselves) that score as high or higher. As in 
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.measures.options import RetrievalOptions
-from tellapart.models.model import DualEncoder, PairScorer
+from tellapart.models.model import DualEncoder, GridScorer, PairScorer
 from tellapart.score.batches import ModelFailed
 from tellapart.score.encoder import Encoder, open_encoder
 from tellapart.score.plan import distinct_images
 from tellapart.types import Ints, Progress, silent
 
 Floats = npt.NDArray[np.floating]
+
+log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 << 20
 """How large a part of the matrix of scores may be."""
@@ -129,7 +134,11 @@ DIRECTIONS = ("image to text", "text to image")
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRow:
-    """One direction on one collection; shares from 0 to 1, ranks from 1."""
+    """One direction on collections of one size; shares from 0 to 1, ranks from 1.
+
+    Figures are means over `draws` collections; `band` is where nine tenths of the draws' recalls
+    lie, and is empty for one.
+    """
 
     direction: str
     images: int
@@ -138,6 +147,8 @@ class RetrievalRow:
     median_rank: float
     mrr: float
     ties: int
+    draws: int = 1
+    band: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +161,16 @@ class Retrieval:
     skipped: tuple[str, ...] = field(default=())
     unread: tuple[str, ...] = field(default=())
     """What was skipped when the corpus was read."""
+    queries: pl.DataFrame | None = field(default=None, compare=False)
+    """Query by query, where that was asked for (`retrieval_queries.query_table`)."""
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-like values."""
         rows = [
-            {**asdict(r), "recall": {str(k): v for k, v in r.recall.items()}} for r in self.rows
-        ]
+            {**asdict(r), **{name: {str(k): v for k, v in getattr(r, name).items()}
+                             for name in ("recall", "band")}}
+            for r in self.rows
+        ]  # fmt: skip
         return {"model": self.model, "corpus": self.corpus, "rows": rows,
                 "skipped": list(self.skipped)}  # fmt: skip
 
@@ -171,6 +186,9 @@ class Retrieval:
                 f"{row.direction:<15}{row.images:>9,}{row.captions:>10,}{shares}"
                 f"{row.median_rank:>9g}{row.mrr:>8.3f}{row.ties:>8,}"
             )
+            if row.band:
+                bands = (f"{100 * low:.1f}-{100 * high:.1f}" for low, high in row.band.values())
+                lines.append(f"{f'  {row.draws} draws, 90% of them within':<34}" + "  ".join(bands))
         lines += [f"skipped: {what}" for what in self.skipped[:5]]
         return "\n".join(lines)
 
@@ -191,7 +209,13 @@ def rank_corpus(
                 f"a collection of {size:,} images cannot be drawn from {len(ids):,}",
                 allowed=f"1 to {len(ids):,}",
             )
-    encode = _embedded if isinstance(model, DualEncoder) else _paired
+    if options.draws < 1:
+        raise BadInput(f"collections cannot be drawn {options.draws} times", allowed="1 or more")
+    encode = _paired
+    if isinstance(model, DualEncoder):
+        encode = _embedded
+    elif isinstance(model, GridScorer):
+        encode = _in_grids
     with open_encoder(
         model,
         cache=options.cache_folder,
@@ -204,19 +228,54 @@ def rank_corpus(
     sizes = [*sorted({size for size in options.sizes if size < len(ids)}), len(ids)]
     rows: list[RetrievalRow] = []
     for number, size in enumerate(sizes, 1):
-        chosen = set(_drawn(ids, size, options.seed))
-        part = found.part(np.array([k for k, image in enumerate(ids) if image in chosen]))
-        for direction, ranks in zip(DIRECTIONS, rank_both(part), strict=True):
-            rows.append(_row(direction, part, ranks))
+        rows += _drawn_rows(found, ids, size, options)
         progress("scores", number, len(sizes))
-    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped)
+    queries = None
+    if options.per_query is not None:
+        from tellapart.measures.retrieval_queries import query_table
+
+        queries = query_table(found, ids, _captions(corpus, ids)[0], rank_both(found))
+    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped, queries)
 
 
-def _drawn(ids: Sequence[str], size: int, seed: int) -> list[str]:
+def _drawn_rows(
+    found: Collection, ids: list[str], size: int, options: RetrievalOptions
+) -> list[RetrievalRow]:
+    """Both directions on collections of one size, drawn again and again unless it is all."""
+    drawn: list[list[RetrievalRow]] = []
+    for draw in range(options.draws if size < len(ids) else 1):
+        chosen = set(_drawn(ids, size, options.seed, draw))
+        part = found.part(np.array([k for k, image in enumerate(ids) if image in chosen]))
+        both = zip(DIRECTIONS, rank_both(part), strict=True)
+        drawn.append([_row(direction, part, ranks) for direction, ranks in both])
+    return [_mean_row(rows) for rows in zip(*drawn, strict=True)]
+
+
+def _mean_row(rows: Sequence[RetrievalRow]) -> RetrievalRow:
+    """The mean over draws, with the band of each recall."""
+    if len(rows) == 1:
+        return rows[0]
+    recalls = {k: np.array([row.recall[k] for row in rows]) for k in KS}
+    bands = {k: np.quantile(values, (0.05, 0.95)).tolist() for k, values in recalls.items()}
+    return RetrievalRow(
+        rows[0].direction,
+        rows[0].images,
+        round(np.mean([row.captions for row in rows])),
+        {k: float(values.mean()) for k, values in recalls.items()},
+        float(np.mean([row.median_rank for row in rows])),
+        float(np.mean([row.mrr for row in rows])),
+        round(np.mean([row.ties for row in rows])),
+        len(rows),
+        {k: (low, high) for k, (low, high) in bands.items()},
+    )
+
+
+def _drawn(ids: Sequence[str], size: int, seed: int, draw: int = 0) -> list[str]:
     """A random part of the images in their own order; smaller ones lie within larger ones."""
     if size >= len(ids):
         return list(ids)
-    order = seeds.rng(seed, "retrieve").permutation(len(ids))[:size]
+    path = ("retrieve", draw) if draw else ("retrieve",)
+    order = seeds.rng(seed, *path).permutation(len(ids))[:size]
     return [ids[int(k)] for k in sorted(order)]
 
 
@@ -246,6 +305,49 @@ def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     at = {text: k for k, text in enumerate(distinct)}
     found = Collection(owner, rows, np.array([at[text] for text in texts]), left, right)
     return found, [ids[k] for k in keep], tuple(error.what for error in bad.values())
+
+
+def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
+    pictures = [corpus.picture(image) for image in ids]
+    images, number = distinct_images(pictures, by_content=True, progress=encoder.report)
+    if images.bad and not encoder.skip_bad:
+        raise next(iter(images.bad.values()))
+    keep = [k for k in range(len(ids)) if number[k] not in images.bad]
+    used = np.unique(np.array([number[k] for k in keep], np.int64))
+    texts, owner = _captions(corpus, [ids[k] for k in keep])
+    distinct = list(dict.fromkeys(texts))
+    seen = [images.pictures[k] for k in used.tolist()]
+    scores = np.asarray(encoder.model.score_grid(seen, distinct, _foretold(encoder.report)))
+    if not np.isfinite(scores).all():
+        raise ModelFailed(
+            f"{encoder.model.facts.name} gives some pairs a score that is not a number",
+            todo="nothing can be ranked with them: mend the model",
+        )
+    at = {text: k for k, text in enumerate(distinct)}
+    rows = np.searchsorted(used, [number[k] for k in keep])
+    found = Collection(owner, rows, np.array([at[text] for text in texts]), scores, None)
+    return found, [ids[k] for k in keep], tuple(error.what for error in images.bad.values())
+
+
+def _foretold(report: Progress) -> Progress:
+    """Progress that also says, once its pace is known, how long all pairs will take."""
+    begun: list[tuple[float, int]] = []
+
+    def show(phase: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if len(begun) == 1 and done < total:
+            before, first = begun[0]
+            pace = (done - first) / max(1e-9, now - before)
+            log.info(
+                "%s pairs to score at %s a second: about %.0f s",
+                f"{total:,}",
+                f"{pace:,.0f}",
+                total / max(pace, 1e-9),
+            )
+        begun.append((now, done))
+        report(phase, done, total)
+
+    return show
 
 
 def _paired(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:

@@ -70,8 +70,7 @@ class Estimate:
     @property
     def shown(self) -> str:
         """The measure's name with the way in which the run's answers came about."""
-        own = "@" not in self.measure and self.decided_by
-        return f"{self.measure}@{self.decided_by}" if own else self.measure
+        return shown_as(self.measure, self.decided_by)
 
     @property
     def too_few(self) -> bool:
@@ -81,6 +80,15 @@ class Estimate:
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
         return {**asdict(self), "too_few_groups": self.too_few}
+
+
+def shown_as(measure: str, decided_by: str) -> str:
+    """A measure's name with whose decision it was, unless the name says so itself.
+
+    >>> shown_as("T1", "own"), shown_as("T1@fitted", "fitted"), shown_as("accuracy", "")
+    ('T1@own', 'T1@fitted', 'accuracy')
+    """
+    return f"{measure}@{decided_by}" if decided_by and "@" not in measure else measure
 
 
 def estimates(

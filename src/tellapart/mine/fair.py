@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import seeds
-from tellapart.attack.attack import TextAttack, attack_choices, crossfitted_features
+from tellapart.attack.attack import Attackers, TextAttack, attack_choices, crossfitted_features
 from tellapart.attack.choices import paired_choices
 from tellapart.attack.fairness import Candidates, FairPart, FairRecipe, fair_part
 from tellapart.attack.statistics import CaptionSource
@@ -94,7 +94,7 @@ def fair_pairs(
     attack = None
     if len(places):
         seed = seeds.number(recipe.seed, "fair", "check") % 2**31
-        attack = attack_choices(choices.some(places), unseen, "kept", seed=seed, progress=progress)
+        attack = attack_choices(choices.some(places), unseen, "kept", Attackers(seed), progress)
     about = {
         "captions_known": len(known.codes),
         "captions_for_the_check": len(unseen.codes),

@@ -7,6 +7,7 @@ be put side by side.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -14,24 +15,29 @@ from typing import Any
 import numpy as np
 
 from tellapart import seeds
+from tellapart.attack.text_alone import TextAlone
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import Item
+from tellapart.text.table_text import percent
 from tellapart.text.tfidf import tfidf
 
 PAIRS = 2_000
 """At most this many pairs of texts are compared, at random."""
 NEAR, FAR = 0.5, 0.2
 """From random captions (0) to captions of one image (1): decoys above are near, below far."""
-CLEARLY = 2.0
-"""So many points above chance must a guess be to be worth a warning."""
+CLEARLY = 0.02
+"""So far above chance must the lower end of a guess be to be worth a warning."""
+ENOUGH_CAPTIONS = 60_000
+"""A fair part that was chosen with fewer captions is not fair to those who know more."""
 TextPair = tuple[str, str]
 
 REMEDIES = {
     "mcic": "--options fair-sets asks each caption of its own image, among near ones",
     "negatives": "tellapart refine keeps negatives that text does not give away; --lists-from a "
     "larger corpus gives rules more to choose from",
-    "foil": "--hardest with a model picks foils that text does not give away",
+    "foil": "without --unfiltered foils are chosen that text does not give away, and with "
+    "--captions-from a larger corpus they are chosen better",
 }
 """What to do where a builder's items can be guessed."""
 
@@ -130,19 +136,44 @@ def _near_lines(near: Mapping[str, Any]) -> Iterator[str]:
 
 def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
     """What text alone gives away, in percent, where somebody has measured it."""
-    card = benchmark.card
-    known = getattr(card, "text_alone", None) or card.made.get("text_alone")
-    if not known:
+    if all(captions == 1 for _, captions in benchmark.items.shapes):
+        yield "not guessable from the text alone: one caption stands with all images of an item"
+        return
+    made = benchmark.card.made
+    known = TextAlone.of_card(made, benchmark.sha256)
+    if known is None and _takes_turns(benchmark):
+        yield "not guessable from the text alone: each caption of a set is the true one once"
+        return
+    if known is None:
         yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
         return
-    value, low, high, chance = (float(known[name]) for name in ("value", "low", "high", "chance"))
-    interval = f"{low:.1f} - {high:.1f}"
-    told = f"{value:.1f}% ({interval}, chance {chance:.1f}%) by {known['attacker']}"
-    if low > chance + CLEARLY:
+    own = known.overall
+    told = f"{percent(own.value)}% ({own.interval}, chance {percent(own.chance)}%)"
+    told += f" by {known.attacker}"
+    if own.low > own.chance + CLEARLY:
         remedy = REMEDIES.get(builder, "tellapart audit says by what")
         yield f"guessable from the text alone: {told}; {remedy}"
     else:
         yield f"hardly guessable from the text alone: {told}"
+    few = (made.get("fair") or {}).get("captions_known")
+    if isinstance(few, int) and few < ENOUGH_CAPTIONS:
+        yield (
+            f"attackers knew {few:,} captions when items were chosen: one who knows many more of "
+            "the same sort will guess more (65% of foils were seen with 21,000); give others with "
+            "--captions-from"
+        )
+
+
+def _takes_turns(benchmark: Benchmark) -> bool:
+    """Whether each set of captions is asked as often as it has captions, each of them true once."""
+    sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for images, captions, true in benchmark.items.frame.select(
+        "images", "captions", "true_cells"
+    ).iter_rows():
+        if len(images) != 1 or len(true) != 1:
+            return False
+        sets[tuple(sorted(captions))].append(captions[true[0][1]])
+    return bool(sets) and all(tuple(sorted(true)) == key for key, true in sets.items())
 
 
 def _picture_lines(benchmark: Benchmark) -> Iterator[str]:

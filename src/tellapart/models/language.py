@@ -17,7 +17,7 @@ from tellapart.models.checkpoint import Checkpoint, fetch, loaded_info, weights_
 from tellapart.models.model import AnyFloats, Model, ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture
-from tellapart.types import Floats
+from tellapart.types import Bools, Floats
 
 LENGTH = 128
 """Tokens of a text that a classifier reads."""
@@ -69,10 +69,16 @@ class CausalModel(TextOnly):
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
         """One log-probability a text."""
-        import torch
-
         if not texts:
             return np.empty(0)
+        logs, counted = self.token_logs(texts)
+        sums: Floats = (logs * counted).sum(axis=1)
+        return sums / np.maximum(counted.sum(axis=1), 1) if self._reduce == "mean" else sums
+
+    def token_logs(self, texts: Sequence[str]) -> tuple[Floats, Bools]:
+        """The log-probability of each token, a row a text, and which columns are tokens of it."""
+        import torch
+
         read = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
         ids = [[self._begin, *row[: self._length]] for row in read]
         width = max(map(len, ids))
@@ -84,9 +90,7 @@ class CausalModel(TextOnly):
             logits = seen.logits[:, :-1].float()
             chosen = logits.gather(-1, tokens[:, 1:, None].to(device))[..., 0]
             each = (chosen - logits.logsumexp(-1)).double().cpu()
-        counted = there[:, 1:]
-        sums = (each * counted).sum(1)
-        return np.asarray(sums / counted.sum(1).clamp(min=1) if self._reduce == "mean" else sums)
+        return each.numpy(), there[:, 1:].bool().numpy()
 
 
 def _begin(tokenizer: Any, name: str) -> int:

@@ -20,7 +20,7 @@ from tellapart.items import Item
 from tellapart.pictures import Picture
 from tellapart.questions import Question
 from tellapart.seeds import digest
-from tellapart.types import Floats32
+from tellapart.types import Floats32, Progress
 
 AnyFloats = npt.NDArray[np.floating[Any]]
 """What models may give: numbers of any precision."""
@@ -91,6 +91,17 @@ class PairScorer(Model, Protocol):
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
         """One score a pair, shape (n,)."""
+        ...
+
+
+@runtime_checkable
+class GridScorer(PairScorer, Protocol):
+    """Scores whole grids: it encodes each side once, so that millions of pairs are within reach."""
+
+    def score_grid(
+        self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress
+    ) -> AnyFloats:
+        """The score of every picture with every text, shape (n, m); `progress` counts pairs."""
         ...
 
 

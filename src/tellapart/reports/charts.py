@@ -5,15 +5,15 @@ Each is drawn as SVG for the page, and as PNG, SVG and PDF files. Nothing is fet
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tellapart.files import whole_file, write_text
 from tellapart.measures.overview import Overview, ReferenceLine, telling_lines
 from tellapart.measures.scores import Estimate
+from tellapart.reports.drawing import SHAPES, WIDTH, Colours, config, page_svg, write_drawing
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.reports.score_tables import file_name
 from tellapart.text.table_text import percent
@@ -21,8 +21,6 @@ from tellapart.text.table_text import percent
 MAX_SERIES = 6
 MOST_ROWS = 8
 """At most this many models of a benchmark are drawn in the overview, the highest first."""
-WIDTH = 400
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +90,10 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
     """The main measure of a benchmark: a dot and an interval for each model."""
     measure = results.main.name
     shown = results.shown(measure)
-    named = [*((short(e.label), e) for e in results.entries), ("text-only", results.text_only)]
+    guess = results.guess
+    named = [(short(entry.label), entry) for entry in (*results.entries, guess)]
     rows: list[dict[str, Any]] = [
-        {"label": label, "blind": entry is results.text_only, **_numbers(one)}
+        {"label": label, "blind": entry is guess, **_numbers(one)}
         for label, entry in named
         if (one := entry.estimate(measure)) is not None and one.n
     ]
@@ -121,13 +120,13 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
 
 
 def kinds_chart(results: BenchmarkResults) -> Chart | None:
-    """The main measure by kind, for the best models and the text-only one."""
+    """The main measure by kind, for the best models and the strongest guess without looking."""
     measure = results.main.name
     shown = results.shown(measure)
     if len(results.kinds) < 2:
         return None
     best = best_entries(results, MAX_SERIES - 1)
-    named = [(short(entry.label), entry) for entry in best] + [("text-only", results.text_only)]
+    named = [(short(entry.label), entry) for entry in (*best, results.guess)]
     rows: list[dict[str, Any]] = []
     for place, (label, entry) in enumerate(named):
         offset = (place - (len(named) - 1) / 2) * 0.62 / len(named) + 0.1
@@ -179,26 +178,6 @@ def _numbers(one: Estimate) -> dict[str, Any]:
 # How a chart looks.
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
-    """What a chart is drawn in; `series` are told apart by their shapes as well."""
-
-    ink: str
-    faint: str
-    accent: str
-    series: tuple[str, ...]
-    background: str | None
-
-
-PRINT = Colours(
-    "#22262b",
-    "#6b7075",
-    "#0b6b7a",
-    ("#0072b2", "#c24e00", "#00795a", "#a8487c", "#6b5b00", "#5a5f66"),
-    None,
-)
-
-
 def spec(chart: Chart, colours: Colours) -> dict[str, Any]:
     """The specification of a chart; all data is inside."""
     if chart.heads:
@@ -225,19 +204,8 @@ def _frame(chart: Chart, colours: Colours, row_height: int, layers: list[Any]) -
         "padding": {"left": 12, "right": 14, "top": 4, "bottom": 4},
         "background": colours.background,
         "layer": layers,
-        "config": {
-            "font": "sans-serif",
-            "view": {"stroke": None},
-            "text": {"color": colours.ink, "fontSize": 13},
-            "axis": {
-                "labelColor": colours.faint, "titleColor": colours.faint, "titleFontWeight": 400,
-                "labelFontSize": 12, "titleFontSize": 12, "domainColor": colours.faint,
-                "tickColor": colours.faint, "domainOpacity": 0.5, "tickOpacity": 0.5,
-            },
-            "legend": {"labelColor": colours.ink, "labelFontSize": 13, "labelLimit": WIDTH - 30,
-                       "symbolOpacity": 1, "symbolSize": 70},
-        },
-    }  # fmt: skip
+        "config": config(colours),
+    }
 
 
 def _chance_rule(chart: Chart, colours: Colours) -> dict[str, Any]:
@@ -386,46 +354,13 @@ def _kinds_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
 
 # The chart as SVG and as files.
 
-# Colours that stand for the page's own: they are exchanged for variables once the SVG is drawn,
-# so that one drawing serves the light page and the dark one.
-_PLACEHOLDERS = {
-    "#fe0001": "currentColor",
-    "#fe0002": "var(--faint)",
-    "#fe0003": "var(--accent)",
-    **{f"#fe001{k}": f"var(--series-{k})" for k in range(1, 7)},
-}
-PAGE = Colours(
-    "#fe0001", "#fe0002", "#fe0003", tuple(f"#fe001{k}" for k in range(1, 7)), "transparent"
-)
-
 
 def svg_for_page(chart: Chart) -> str:
     """The chart as an SVG element that takes the page's colours and its width."""
-    svg = _convert("svg", spec(chart, PAGE))
-    for placeholder, name in _PLACEHOLDERS.items():
-        svg = svg.replace(f'"{placeholder}"', f'"{name}"')
-    head, rest = svg.split(">", 1)
-    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head)
-    size = f' width="{box[1]}" height="{box[2]}" viewBox="0 0 {box[1]} {box[2]}"' if box else ""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" focusable="false"{size}>{rest}'
-    )
+    return page_svg(lambda colours: spec(chart, colours))
 
 
 def write_charts(charts: Sequence[Chart], folder: Path) -> None:
     """Each chart as PNG (white, at twice the size), SVG and PDF."""
     for chart in charts:
-        plain = spec(chart, PRINT)
-        write_text(folder / f"{chart.name}.svg", _convert("svg", plain))
-        white = spec(chart, replace(PRINT, background="white"))
-        with whole_file(folder / f"{chart.name}.png") as partial:
-            partial.write_bytes(_convert("png", white, scale=2))
-        with whole_file(folder / f"{chart.name}.pdf") as partial:
-            partial.write_bytes(_convert("pdf", plain))
-
-
-def _convert(kind: str, drawing: dict[str, Any], **more: Any) -> Any:
-    import vl_convert
-
-    convert = getattr(vl_convert, f"vegalite_to_{kind}")
-    return convert(drawing, allowed_base_urls=[], **more)
+        write_drawing(partial(spec, chart), folder / chart.name)

@@ -14,6 +14,7 @@ from tellapart.measures.comparison import ComparedPair, compare_runs
 from tellapart.measures.contestants import benchmark_labels, is_reference, labels
 from tellapart.measures.measure import Measure, was_asked
 from tellapart.measures.overview import (
+    TEXT_ALONE,
     Overview,
     ReferenceLine,
     chance_lines,
@@ -82,6 +83,15 @@ class BenchmarkResults:
     def main(self) -> Measure:
         """The measure that the benchmark names first."""
         return self.measures[0]
+
+    @property
+    def guess(self) -> Entry:
+        """The strongest guess without looking, for charts: attackers' where there are such."""
+        known = self.cues.get((self.main.name, "micro"))
+        if known is None or not known.source:
+            return replace(self.text_only, label="text-only")
+        found = {key: best.estimate for key, best in self.cues.items()}
+        return Entry(TEXT_ALONE, self.text_only.run, found)
 
     def shown(self, measure: str) -> str:
         """A measure's name, with the way to decide that all models share (`T1@own`)."""

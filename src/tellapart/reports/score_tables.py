@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tellapart import seeds
 from tellapart.files import write_text
-from tellapart.measures.overview import way_behind
+from tellapart.measures.overview import TEXT_ALONE, line_name, way_behind
 from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.text.table_text import escape, percent
@@ -146,18 +146,19 @@ def _row(
         _cell(entry.estimate(*key), top, results.shown(key[0]))
         for key, top in zip(keys, best, strict=True)
     )
-    return TableRow(kind, entry.label, note, cells)
+    label = line_name(entry.label) if kind is RowKind.LINE else entry.label
+    return TableRow(kind, label, note, cells)
 
 
 def _cue_row(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> TableRow:
-    """The best guess from the form of the captions, chosen on other images."""
+    """The best guess from the captions alone."""
     cells = []
     for key in keys:
         best = results.cues.get(key)
         cell = _cell(best.estimate) if best else None
-        cells.append(replace(cell, ties=0, note=best.cue) if best and cell else None)
-    note = "length, marks, words; chosen on other images"
-    return TableRow(RowKind.CUE, "best cue", note, tuple(cells))
+        cells.append(replace(cell, ties=0, note=best.told) if best and cell else None)
+    note = "the strongest guess known: an attacker, or a cue chosen on other images"
+    return TableRow(RowKind.CUE, TEXT_ALONE, note, tuple(cells))
 
 
 def _cell(one: Estimate | None, top: float | None = None, head: str = "") -> TableCell | None:

@@ -42,8 +42,14 @@ def showcase(benchmarks: Sequence[BenchmarkResults]) -> list[Shown]:
 def _wanted(models: int) -> Iterator[tuple[str, Callable[[str], float]]]:
     """Titles, and how well an item fits, by the letters of its outcomes; 0 does not fit."""
     right, wrong = str(State.RIGHT), str(State.WRONG)
-    yield ("All models are right" if models > 1 else "Right", lambda s: float(set(s) == {right}))
-    yield ("All models are wrong" if models > 1 else "Wrong", lambda s: float(set(s) == {wrong}))
+    yield (
+        "All models are right" if models > 1 else "The model is right",
+        lambda s: float(set(s) == {right}),
+    )
+    yield (
+        "All models are wrong" if models > 1 else "The model is wrong",
+        lambda s: float(set(s) == {wrong}),
+    )
     if models > 1:
         yield "The models are divided", lambda s: float(min(s.count(right), s.count(wrong)))
 

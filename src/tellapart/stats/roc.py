@@ -152,15 +152,21 @@ class AucDifference:
 
 
 def auc_difference(
-    first: Floats, second: Floats, true: Bools, clusters: Ints, tie: float | None = 0.5
+    first: Floats,
+    second: Floats,
+    true: Bools,
+    clusters: Ints,
+    tie: float | None = 0.5,
+    other_tie: float | None = None,
 ) -> AucDifference:
     """Two models' AUC on the same cells (Obuchowski 1997; DeLong et al. 1988 if all are clusters).
 
     Each cell's share in the difference of the areas is summed over its cluster; these sums are
-    independent and their spread is that of the difference.
+    independent and their spread is that of the difference. `other_tie` is what a tie of the
+    second model is worth, where it is not the same.
     """
-    areas_and_shares = [_shares(score, true, tie) for score in (first, second)]
-    (area, one), (other_area, other) = areas_and_shares
+    area, one = _shares(first, true, tie)
+    other_area, other = _shares(second, true, tie if other_tie is None else other_tie)
     codes = np.unique(clusters, return_inverse=True)[1]
     sums = np.bincount(codes, one - other)
     k, size = len(sums), effective_size(np.bincount(codes))

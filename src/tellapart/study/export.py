@@ -14,16 +14,26 @@ from sqlalchemy import Connection, select
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
 from tellapart.errors import BadInput
-from tellapart.files import whole_file, whole_folder, write_json, write_parquet
+from tellapart.files import (
+    whole_file,
+    whole_folder,
+    write_json,
+    write_parquet,
+    write_table,
+    write_text,
+)
 from tellapart.items import Item, Origin
 from tellapart.questions import Ask, questions
+from tellapart.reports.item_page import item_page
 from tellapart.score.engine import versions
 from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
+from tellapart.study.judgements import measured_times
 from tellapart.study.questions.question import (
     ItemMaking,
     JudgedTask,
     KeptTask,
 )
+from tellapart.study.ratings import rating_table
 from tellapart.study.results import StudyRecord, StudyResults, read_record, results_of
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStudy
@@ -32,13 +42,16 @@ JUDGEMENT_COLUMNS: dict[str, Any] = {
     "stage": pl.String, "ask": pl.String, "role": pl.String, "item": pl.String,
     "question": pl.String, "person": pl.String, "number": pl.Int32, "choice": pl.String,
     "word": pl.Int32, "right": pl.Boolean, "order": pl.List(pl.Int32), "answered_at": pl.Int64,
-    "milliseconds": pl.Int64, "revisions": pl.Int32, "void": pl.Boolean, "task": pl.String,
+    "milliseconds": pl.Int64, "page_milliseconds": pl.Int64, "revisions": pl.Int32,
+    "void": pl.Boolean, "task": pl.String,
 }  # fmt: skip
 MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 
 
 def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
     """Write a folder: judgements.parquet, results.json, benchmark/, verified/ and people/.
+
+    Ratings are in ratings.csv; what all people were wrong about is shown in missed-by-all.html.
 
     `people/` is a run on `benchmark/` like any model's; `people-majority/` is written where an item
     has several judgements. What the questions asked do not allow is left out and listed.
@@ -66,18 +79,39 @@ def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> St
             left_out.append(f"verified/: {reason.what}")
         results = results_of(record, tuple(left_out))
         write_json(partial / "results.json", results.to_json())
+        _write_ratings(record, partial)
+        _write_missed(record, results, partial)
     return results
 
 
+def _write_ratings(record: StudyRecord, folder: Path) -> None:
+    """What each caption was given, where answers are steps of a scale."""
+    rated = [stage for stage in record.plan.stages if stage.question.ordinal]
+    for stage in rated:
+        name = "ratings.csv" if len(rated) == 1 else f"ratings-{stage.name}.csv"
+        write_table(folder / name, rating_table(record.of_stage(stage.name)))
+
+
+def _write_missed(record: StudyRecord, results: StudyResults, folder: Path) -> None:
+    """A page of the items that all people were wrong about, with their pictures."""
+    names = dict.fromkeys(task.item for task in results.missed_by_all)
+    if names:
+        items = [record.benchmark.by_id[name] for name in names]
+        write_text(folder / "missed-by-all.html", item_page(record.benchmark, items))
+
+
 def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
-    """All judgements, those of excluded people marked as void, in the order they were given."""
+    """All judgements, those of excluded people marked as void, in the order they were given.
+
+    `milliseconds` are measured by the server, `page_milliseconds` are what the page said.
+    """
     task, assignment, judgement, person = t.task.c, t.assignment.c, t.judgement.c, t.person.c
     rows = conn.execute(
         select(
             t.stage.c.name, t.stage.c.ask, task.role, task.matter, task.key, person.code,
             assignment.number, assignment.drawn, judgement.choice, judgement.word,
             judgement.is_right, judgement.answered_at, judgement.milliseconds,
-            judgement.revisions, judgement.void,
+            judgement.revisions, judgement.void, judgement.person_id, assignment.reserved_at,
         )
         .select_from(t.judgement)
         .join(t.assignment, assignment.id == judgement.assignment_id)
@@ -88,13 +122,13 @@ def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
         .order_by(judgement.answered_at, judgement.assignment_id)
     )  # fmt: skip
     values = []
-    for row in rows:
+    for row, took in measured_times(rows):
         matter = json.loads(row.matter)
         values.append(
             (
                 row.name, row.ask, row.role, matter["item"], matter["question"], row.code,
                 row.number, row.choice, row.word, row.is_right, json.loads(row.drawn),
-                row.answered_at, row.milliseconds, row.revisions, row.void, row.key,
+                row.answered_at, took, row.milliseconds, row.revisions, row.void, row.key,
             )
         )  # fmt: skip
     return pl.DataFrame(values, schema=JUDGEMENT_COLUMNS, orient="row")

@@ -40,6 +40,7 @@ from tellapart.items import Grid, Image, Item, Origin
 from tellapart.parquet import typed
 from tellapart.pictures import Picture
 from tellapart.study.keys import new_token, write_keys
+from tellapart.study.participants import ALLOWED_ID, PLATFORM_ID, write_participants
 from tellapart.study.plan import (
     CONSENT,
     PLAN_FILE,
@@ -70,6 +71,8 @@ class StudySetup:
     """How a study is set up; what is not here can be edited in its file.
 
     `gold` is a benchmark with known truth whose items are put in between (see `Stage.gold`).
+    `prolific` is the id of the study at Prolific whose people are let in, at most `places` of them,
+    and only `participants` where these are named.
     `training` draws the question's own examples, which people practise with first.
     """
 
@@ -77,7 +80,9 @@ class StudySetup:
     name: str = ""
     seed: int = 0
     once: str = "item"
-    prolific: bool = False
+    prolific: str = ""
+    places: int = 0
+    participants: tuple[str, ...] = ()
     completion_code: str = ""
     gold: Benchmark | Path | str | None = None
     training: bool = True
@@ -100,12 +105,15 @@ def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySet
         ),
         seed=setup.seed,
         once=setup.once,
-        prolific=setup.prolific,
+        prolific=bool(setup.prolific),
+        prolific_study=setup.prolific,
+        places=setup.places,
         completion_code=code,
         consent=CONSENT,
         thanks=THANKS,
     )
     check_plan(plan, "the options given")
+    _check_platform(setup)
     _check_content(plan, items, gold)
     with whole_folder(Path(out), overwrite=setup.overwrite) as partial:
         for name, benchmark in ((ITEMS, items), (GOLD, gold)):
@@ -115,8 +123,33 @@ def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySet
         write_plan(plan, partial / PLAN_FILE)
         if setup.training:
             write_training(plan, partial)
-        write_keys(partial)
+        keys = write_keys(partial)
+        if setup.participants:
+            write_participants(partial, keys, setup.participants)
     return plan
+
+
+def _check_platform(setup: StudySetup) -> None:
+    """Who lets people in by a platform's links says which ones, and how many."""
+    if not setup.prolific:
+        if setup.places or setup.participants:
+            raise BadInput(
+                "places and participants are for people of Prolific",
+                todo="name the study there with --prolific STUDY_ID, or leave them out",
+            )
+        return
+    if not PLATFORM_ID.fullmatch(setup.prolific):
+        raise BadInput(
+            f"--prolific {setup.prolific[:80]} is no id of a study at Prolific",
+            allowed=ALLOWED_ID,
+            todo="copy it from the study's address there (it is no secret)",
+        )
+    if not setup.places:
+        raise BadInput(
+            "how many people of Prolific may take part?",
+            allowed="--places 1 or more",
+            todo="give the number of places that the study has there",
+        )
 
 
 def _check_content(plan: StudyPlan, items: Benchmark, gold: Benchmark | None) -> None:

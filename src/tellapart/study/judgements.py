@@ -8,7 +8,9 @@ transactions do not wait for each other in a circle.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -124,6 +126,20 @@ def stored_answer(conn: Connection, assignment: Assignment) -> PersonAnswer | No
     """What a person said before."""
     row = conn.execute(select(_J.choice, _J.word).where(_J.assignment_id == assignment.id)).first()
     return None if row is None else PersonAnswer(row.choice, row.word)
+
+
+def measured_times(rows: Iterable[Any]) -> Iterator[tuple[Any, int]]:
+    """Each judgement with the milliseconds that it took by the server's own clock.
+
+    From when the task was before the person, which is when they had answered the last one or were
+    given this one, whichever came later. Rows have `person_id`, `reserved_at` and `answered_at`,
+    and come in the order in which they were answered.
+    """
+    last: dict[int, int] = {}
+    for row in rows:
+        begun = max(row.reserved_at, last.get(row.person_id, 0))
+        last[row.person_id] = row.answered_at
+        yield row, max(0, row.answered_at - begun)  # a clock may have been set back
 
 
 def may_revise(conn: Connection, seat: Seat, assignment: Assignment) -> bool:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.study.assignment import release
 from tellapart.study.judgements import reopen
 from tellapart.study.keys import hashed, new_token
+from tellapart.study.participants import ALLOWED_ID, PLATFORM_ID, read_participants
 from tellapart.study.sessions import NotAllowed, begin_session, end_sessions
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStudy
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-PLATFORM_ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 MOST = 10_000
 """Links that are made at a time."""
 MOST_NAMED = 100
@@ -64,25 +63,48 @@ def join(conn: Connection, study: OpenStudy, token: str) -> str:
 def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> str:
     """Begin a session of someone whom Prolific sends, known again by a pseudonym of their id."""
     plan = study.plan
-    if not plan.prolific or (plan.prolific_study and plan.prolific_study != visitor.study):
-        raise NotAllowed("this study does not take people from there", todo="check the link")
     if not all(map(PLATFORM_ID.fullmatch, (visitor.person, visitor.study, visitor.session))):
-        raise BadInput("these are not ids of Prolific", allowed="8 to 64 letters and digits")
-    pseudonym = study.keys.pseudonym(visitor.person)
+        raise BadInput("these are not ids of Prolific", allowed=ALLOWED_ID)
+    if not plan.takes_prolific or plan.prolific_study != visitor.study:
+        raise NotAllowed("this study does not take people from there", todo="check the link")
+    pseudonym, session = map(study.keys.pseudonym, (visitor.person, visitor.session))
     known = _P.study_id == plan.id, _P.pseudonym == pseudonym
-    person = conn.execute(select(_P.id, _P.state).where(*known)).first()
-    if person is not None and person.state == "revoked":
+    person = conn.execute(select(_P.id, _P.state, _P.session_pseudonym).where(*known)).first()
+    if person is None:
+        return begin_session(conn, study, _admit(conn, study, pseudonym, session))
+    if person.state == "revoked":
         raise NotAllowed("you have left this study", todo="")
-    session = study.keys.pseudonym(visitor.session)
-    if person is not None:
-        same = update(t.person).where(_P.id == person.id)
-        conn.execute(same.values(session_pseudonym=session))
-        return begin_session(conn, study, person.id)
+    if person.session_pseudonym != session:
+        raise NotAllowed(
+            "you have taken part before", todo="use the link that you were given the first time"
+        )
+    return begin_session(conn, study, person.id)
+
+
+def _admit(conn: Connection, study: OpenStudy, pseudonym: str, session: str) -> int:
+    """Give a new person of Prolific one of the places; who was excluded holds none."""
+    plan, listed = study.plan, read_participants(study.folder)
+    if listed is not None and pseudonym not in listed:
+        raise NotAllowed("you are not among those who were asked", todo="check the link")
+    # one after the other, or two could take the last place
+    mine = select(t.study.c.id).where(t.study.c.id == plan.id)
+    conn.execute(mine.with_for_update(key_share=True))
+    holding = _P.study_id == plan.id, _P.source == "prolific", _P.state != "excluded"
+    if conn.execute(select(func.count()).where(*holding)).scalar_one() >= plan.places:
+        raise NotAllowed("all places of this study are taken", todo="return your submission")
     new = insert(t.person).values(
         study_id=plan.id, code=_new_code(), source="prolific", made_at=study.clock(),
         pseudonym=pseudonym, session_pseudonym=session,
     )  # fmt: skip
-    return begin_session(conn, study, conn.execute(new.returning(_P.id)).scalar_one())
+    return int(conn.execute(new.returning(_P.id)).scalar_one())
+
+
+def not_listed(conn: Connection, study: OpenStudy) -> list[str]:
+    """The codes of people of Prolific who count and are not on the list."""
+    listed = read_participants(study.folder) or frozenset()
+    counting = _P.study_id == study.plan.id, _P.source == "prolific", _P.state != "excluded"
+    rows = conn.execute(select(_P.code, _P.pseudonym).where(*counting).order_by(_P.id))
+    return [row.code for row in rows if row.pseudonym not in listed]
 
 
 def _new_code() -> str:
@@ -90,14 +112,16 @@ def _new_code() -> str:
     return "p-" + "".join(secrets.choice(LETTERS) for _ in range(8))
 
 
-def find_person(conn: Connection, study: OpenStudy, code: str) -> int:
-    """A person by their code, theirs alone until the transaction ends."""
-    mine = _P.study_id == study.plan.id, _P.code == code
-    person = conn.execute(select(_P.id).where(*mine).with_for_update(key_share=True)).scalar()
+def find_person(conn: Connection, study: OpenStudy, code: str) -> tuple[int, str]:
+    """A person (number and code) by their code or id at Prolific; locked for this transaction."""
+    theirs = (_P.code == code) | (_P.pseudonym == study.keys.pseudonym(code))
+    mine = _P.study_id == study.plan.id, theirs
+    chosen = select(_P.id, _P.code).where(*mine).with_for_update(key_share=True)
+    person = conn.execute(chosen).first()
     if person is None:
         known = select(_P.code).where(_P.study_id == study.plan.id).limit(MOST_NAMED)
         raise UnknownName("person", code, conn.execute(known).scalars())
-    return int(person)
+    return person.id, person.code
 
 
 def pause(conn: Connection, person: int) -> None:
@@ -106,8 +130,8 @@ def pause(conn: Connection, person: int) -> None:
 
 
 def exclude(conn: Connection, study: OpenStudy, code: str) -> None:
-    """Count none of a person's judgements, and ask others in their place."""
-    person = find_person(conn, study, code)
+    """Void all that a person said and ask others in their place; a place of Prolific is free."""
+    person, code = find_person(conn, study, code)
     release(conn, person, "lost")
     _state(conn, person, "excluded")
     _recount(conn, study, person, void=True)
@@ -116,7 +140,7 @@ def exclude(conn: Connection, study: OpenStudy, code: str) -> None:
 
 def restore(conn: Connection, study: OpenStudy, code: str) -> None:
     """Take an exclusion or a revoked link back."""
-    person = find_person(conn, study, code)
+    person, code = find_person(conn, study, code)
     _state(conn, person, "active")
     _recount(conn, study, person, void=False)
     study.record(conn, "restored", code)
@@ -124,7 +148,7 @@ def restore(conn: Connection, study: OpenStudy, code: str) -> None:
 
 def revoke(conn: Connection, study: OpenStudy, code: str) -> None:
     """End a person's link and sessions; what they said stays."""
-    person = find_person(conn, study, code)
+    person, code = find_person(conn, study, code)
     release(conn, person, "lost")
     _state(conn, person, "revoked")
     end_sessions(conn, study, person)
@@ -133,7 +157,7 @@ def revoke(conn: Connection, study: OpenStudy, code: str) -> None:
 
 def forget(conn: Connection, study: OpenStudy, code: str) -> None:
     """Delete a person and all that is stored about them; items ask for others in their place."""
-    person = find_person(conn, study, code)
+    person, code = find_person(conn, study, code)
     release(conn, person, "lost")
     _recount(conn, study, person, void=True)
     conn.execute(delete(t.event).where(t.event.c.study_id == study.plan.id, t.event.c.who == code))

@@ -22,6 +22,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "twice": (0, 1), "checks": (0, 0.5), "gold": (0, 0.5),
 }  # fmt: skip
 """The least and the most that a stage's rules may say."""
+MOST_PLACES = 1_000_000
 HEAD = """\
 # Made by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
 # minutes, checks, gold and what concerns Prolific may be edited at any time, and training.json;
@@ -78,8 +79,8 @@ class StudyPlan:
     """A whole study: what `study.toml` says.
 
     `once` is what nobody sees twice: an `item`, or only the same `question` about it. `prolific`
-    lets people in by Prolific's links, of `prolific_study` only where that is given;
-    `completion_code` is what they take back there.
+    lets people in by the links of `prolific_study`, at most as many as there are `places`; both
+    must be given. `completion_code` is what they take back there.
     """
 
     id: str
@@ -89,10 +90,16 @@ class StudyPlan:
     once: str = "item"
     prolific: bool = False
     prolific_study: str = ""
+    places: int = 0
     completion_code: str = ""
     contact: str = ""
     consent: str = ""
     thanks: str = ""
+
+    @property
+    def takes_prolific(self) -> bool:
+        """Whether people of Prolific are let in: it must be known of which study, and how many."""
+        return self.prolific and bool(self.prolific_study) and self.places > 0
 
 
 def check_plan(plan: StudyPlan, where: str) -> None:
@@ -106,6 +113,8 @@ def check_plan(plan: StudyPlan, where: str) -> None:
     _check_choice(plan, "once", ONCE, where)
     if not -(2**63) <= plan.seed < 2**63:
         raise BadInput(f"seed = {plan.seed}", where=where, allowed="a whole number of 64 bits")
+    if not 0 <= plan.places <= MOST_PLACES:
+        raise BadInput(f"places = {plan.places}", where=where, allowed=f"0 to {MOST_PLACES:,}")
     for stage in plan.stages:
         _check_stage(stage, f"{where}, stage {stage.name}")
     for stage in plan.stages[1:]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.study.judgements import ask_again
+from tellapart.study.judgements import ask_again, measured_times
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStage, OpenStudy
 from tellapart.text.table_text import aligned
@@ -183,24 +183,30 @@ def crew(conn: Connection, study: OpenStudy, code: str = "") -> list[dict[str, A
     if code:
         mine.append(t.person.c.code == code)
     people = conn.execute(select(t.person).where(*mine).order_by(t.person.c.id)).all()
-    judged: dict[int, list[Any]] = {one.id: [] for one in people}
-    j = t.judgement.c
+    judged: dict[int, list[tuple[Any, int]]] = {one.id: [] for one in people}
+    a, j = t.assignment.c, t.judgement.c
     rows = conn.execute(
-        select(j.person_id, j.choice, j.is_right, j.milliseconds, _T.role, _T.state, _T.chosen)
+        select(
+            j.person_id, j.choice, j.is_right, j.answered_at, a.reserved_at, _T.role, _T.state,
+            _T.chosen,
+        )
+        .join(t.assignment, a.id == j.assignment_id)
         .join(t.task, _T.id == j.task_id)
         .where(j.person_id.in_(judged))
-    )
-    for row in rows:
-        judged[row.person_id].append(row)
+        .order_by(j.answered_at, j.assignment_id)
+    )  # fmt: skip
+    for row, took in measured_times(rows):
+        judged[row.person_id].append((row, took))
     return [
         {**{name: getattr(one, name) for name in FIELDS}, **_quality(judged[one.id])}
         for one in people
     ]
 
 
-def _quality(judged: list[Any]) -> dict[str, Any]:
+def _quality(timed: list[tuple[Any, int]]) -> dict[str, Any]:
+    judged = [row for row, _ in timed]
     items = [row for row in judged if row.role == "item"]
-    times = [row.milliseconds for row in items if row.milliseconds is not None]
+    times = [took for row, took in timed if row.role == "item"]
     settled = [row for row in items if row.state == "closed" and row.chosen is not None]
     shares = {}
     for role, name in ROLES.items():

@@ -33,8 +33,8 @@ def list_all(
     what: Annotated[
         str,
         Help(
-            "models, systems, backbones, tasks, benchmarks, measures, caption-metrics, builders, "
-            "importers, readers or questions."
+            "models, systems, backbones, tasks, benchmarks, measures, analyses, caption-metrics, "
+            "builders, importers, readers or questions."
         ),
     ],
 ) -> Listing:
@@ -43,7 +43,7 @@ def list_all(
 
     if what == BENCHMARKS:
         return Listing(_benchmarks())
-    kinds = {f"{one.noun}s": one for one in registry.REGISTRIES}
+    kinds = {one.plural: one for one in registry.REGISTRIES}
     if what not in kinds:
         raise UnknownName("list", what, [*kinds, BENCHMARKS])
     return Listing({name: kinds[what].describe(name) for name in kinds[what].names()})

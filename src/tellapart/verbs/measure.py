@@ -61,6 +61,9 @@ def measure(
         Path | None,
         Help("A file with one item id a line (of audit --fair-part): also that part by itself."),
     ] = None,
+    compare_with: Annotated[
+        str, Help("Also what papers printed, marked as such.", choices=("", "published"))
+    ] = "",
     on: On = None,
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000,
 ) -> Scores:
@@ -85,7 +88,7 @@ def measure(
         own, by = _parts(read, fair_part), PART
     if outcomes is not None:
         write_outcomes(outcome_table(read, own, measures), Path(outcomes))
-    return measure_runs(
+    scores = measure_runs(
         read,
         measures=measures,
         ties=ties,
@@ -93,6 +96,19 @@ def measure(
         own=own,
         resamples=resamples,
     )
+    return _with_published(scores, read) if compare_with else scores
+
+
+def _with_published(scores: Scores, runs: Sequence[Run]) -> Scores:
+    """With what papers printed of the runs' benchmarks, by the main measures."""
+    from tellapart.measures.contestants import benchmark_labels
+    from tellapart.papers.lines import published_lines
+
+    if scores.overview is None:
+        return scores
+    benchmarks = dict(zip(benchmark_labels(runs), (run.benchmark for run in runs), strict=True))
+    lines = published_lines(benchmarks, scores.overview)
+    return replace(scores, overview=replace(scores.overview, published=lines))
 
 
 def outcomes(
@@ -160,9 +176,13 @@ def _guesses(given: Any) -> list[tuple[str, BestGuess]]:
 
 
 def _column(guesses: list[tuple[str, BestGuess]]) -> dict[Key, str]:
+    from tellapart.audits.guesses import NOTHING
+
     return {
         (label, best.estimate.measure, best.estimate.kind): (
-            f"{100 * best.estimate.value:.1f} by {best.cue}"
+            f"{100 * best.estimate.value:.1f}, {best.told}"
+            if best.cue == NOTHING
+            else f"{100 * best.estimate.value:.1f} by {best.told}"
         )
         for label, best in guesses
     }
@@ -180,13 +200,16 @@ def _text(scores: Scores, given: Any) -> str:
 
 def _json(scores: Scores, given: Any) -> list[dict[str, Any]]:
     rows = scores.to_json()
+    printed = scores.overview.to_json()["published"] if scores.overview is not None else []
+    printed = [{"published": line.pop("label"), **line} for line in printed]
     if not given.guessable:
-        return rows
+        return rows + printed
     guesses = _column(_guesses(given))
-    return [
+    told = [
         {**row, "guessable": guesses.get((row["benchmark"], row["measure"], row["kind"]), "")}
         for row in rows
     ]
+    return told + printed
 
 
 VERB = Verb(

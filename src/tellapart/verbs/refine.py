@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tellapart.attack.fair_items import FairItems
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.mine.refinement import Refinement, RefineRecipe
+    from tellapart.mine.refinement import RefinedNegatives, Refinement, RefineRecipe
 
 FAIR, TWO_SCORES = WAYS = ("fair", "two-scores")
 TABLE = "refinement.parquet"
@@ -83,6 +83,24 @@ class RefineOptions:
         return RefineRecipe(self.keep, self.bins, self.scale, self.folds, self.seed)
 
 
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """How many of the given items are kept by a way, and what that way reports; prints itself."""
+
+    way: str
+    given: int
+    kept: int
+    report: FairItems | Refinement
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`, the card and `refinement.json`."""
+        counts = {"way": self.way, "given": self.given, "kept": self.kept}
+        return {**self.report.to_json(), **counts}
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+
 def refine(
     source: Annotated[
         Benchmark | Path | str,
@@ -91,7 +109,7 @@ def refine(
     out: OutFolder,
     options: RefineOptions = RefineOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
-) -> Refinement | FairItems:
+) -> Refined:
     """Keep the part of a benchmark that cannot be guessed from the text alone.
 
     Items are left out until attackers that read captions and never look are at chance on the rest;
@@ -124,7 +142,7 @@ def refine(
     table = score_table(whole, models, Scoring(options.batch_size, cache, progress))
     names = dict(zip(SCORES, map(name_of, models), strict=True))
     done = refined(scored(table, whole.root), options.recipe)
-    outcomes, summary = done.table(), report(done, whole.name, names)
+    outcomes, summary = done.table(), _two_scores(done, report(done, whole.name, names))
     kept = set(outcomes["id"].filter(done.kept))
     items = [item for item in whole.items if item.id in kept]
     made = {**whole.card.made, "refined_of": whole.sha256, "refined": summary.to_json()}
@@ -138,7 +156,7 @@ def refine(
 
 def _refine_fairly(
     whole: Benchmark, out: Path, options: RefineOptions, progress: Progress
-) -> FairItems:
+) -> Refined:
     """Leave out items until attackers are at chance."""
     from tellapart.attack.fair_items import fair_part_of
     from tellapart.attack.statistics import CaptionSource
@@ -149,7 +167,8 @@ def _refine_fairly(
     captions = None if given is None else CaptionSource.of_corpus(open_corpus(given))
     found = fair_part_of(whole, captions, seed=options.seed, progress=progress)
     items = whole.items.rows(found.items)
-    made = {**whole.card.made, "refined_of": whole.sha256, "refined": found.to_json()}
+    summary = Refined(FAIR, len(found.kept), int(found.kept.sum()), found)
+    made = {**whole.card.made, "refined_of": whole.sha256, "refined": summary.to_json()}
     card = replace(whole.card, name=options.name or f"{whole.name}-fair", made=made)
     part = make_benchmark(card, whole.root, items, whole.images)
     if found.whole is not None:
@@ -158,27 +177,32 @@ def _refine_fairly(
         part = replace(part, card=card)
     with whole_folder(out, overwrite=options.overwrite) as partial:
         write_benchmark(part, partial)
-        write_json(partial / "refinement.json", found.to_json())
-    return found
+        write_json(partial / "refinement.json", summary.to_json())
+    return summary
 
 
-def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refinement:
+def _two_scores(done: RefinedNegatives, told: Refinement) -> Refined:
+    return Refined(TWO_SCORES, len(done.kept), int(done.kept.sum()), told)
+
+
+def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refined:
     from tellapart.files import read_table, whole_folder
     from tellapart.mine.negative_scores import SCORES, scored
     from tellapart.mine.refinement import refined, report
 
     done = refined(scored(read_table(path), path), options.recipe)
-    summary = report(done, path.name, dict.fromkeys(SCORES, path.name))
+    told = report(done, path.name, dict.fromkeys(SCORES, path.name))
+    summary = _two_scores(done, told)
     with whole_folder(out, overwrite=options.overwrite) as partial:
         _write(partial, done.table(), summary)
     return summary
 
 
-def _write(folder: Path, table: pl.DataFrame, report: Refinement) -> None:
+def _write(folder: Path, table: pl.DataFrame, summary: Refined) -> None:
     from tellapart.files import write_json, write_parquet
 
     write_parquet(folder / TABLE, table)
-    write_json(folder / "refinement.json", report.to_json())
+    write_json(folder / "refinement.json", summary.to_json())
 
 
 def _check_models(models: tuple[Any, ...]) -> None:
@@ -201,7 +225,7 @@ def _check_models(models: tuple[Any, ...]) -> None:
 VERB = Verb(
     refine,
     example="tellapart refine sugarcrepe fair",
-    text=lambda report, given: f"{report}\n->  {given.out}",
-    json=lambda report, given: {"out": str(given.out), **report.to_json()},
+    text=lambda made, given: f"{made}\n->  {given.out}",
+    json=lambda made, given: {"out": str(given.out), **made.to_json()},
     resumes=True,
 )

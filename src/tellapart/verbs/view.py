@@ -92,7 +92,7 @@ def view(
     In Python: `ready` is called as soon as the view can be opened.
     """
     from tellapart.views.app import make_app
-    from tellapart.web.host import ServerAddress, listen, serve_app, server_config
+    from tellapart.web.host import ServerAddress, listen, serve_app
 
     viewer = make_viewer(paths, options, progress)
     if options.bundle is not None:
@@ -110,8 +110,7 @@ def view(
 
             webbrowser.open(served.address)
 
-    config = server_config(make_app(viewer, where.url), log_level="warning")
-    serve_app(config, listening, listens)
+    serve_app(make_app(viewer, where.url), listening, listens)
     return served
 
 

@@ -1,7 +1,7 @@
 """What stands before every route of a server: the origin of requests, their size, headers.
 
-A server adds to it what it lets in (`admit`) and how long whoever brings an unknown session has to
-wait (`unknown`).
+A server adds to it what it lets in (`admit`) and what it learns from how a request ended
+(`ended`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 16 * 1024
 SAFE = ("GET", "HEAD")
-UNKNOWN = 401
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; "
@@ -65,34 +64,35 @@ class Gate:
     def admit(self, scope: Scope, headers: Headers) -> None:
         """Raise `Refused` where a request may not come in."""
 
-    def unknown(self, scope: Scope) -> float:
-        """Seconds that whoever brought a session that opens nothing has to wait; 0 for none."""
-        return 0.0
+    def ended(self, scope: Scope, status: int) -> None:
+        """Learn from a route's answer; `Refused` raised here takes its place."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body, wait = _CountedBody(receive), 0.0
+        body, refusal = _CountedBody(receive), None
 
         async def sealed(message: Message) -> None:
-            nonlocal wait
+            nonlocal refusal
             if message["type"] == "http.response.start":
-                if message["status"] == UNKNOWN:
-                    wait = self.unknown(scope)
+                try:
+                    self.ended(scope, message["status"])
+                except Refused as refused:
+                    refusal = refused
                 self._seal(message)
-            if not (body.too_large or wait):  # else: whatever the route said
+            if not (body.too_large or refusal):  # else: whatever the route said
                 await send(message)
 
         try:
             self._check(scope)
             await self.app(scope, body, sealed)
             body.check()
-            if wait:
-                raise Refused(429, "too many attempts that open nothing", wait)
         except Refused as refused:
-            await self._refuse(send, refused)
+            refusal = refused
+        if refusal:
+            await self._refuse(send, refusal)
 
     def _seal(self, message: Message) -> None:
         """Add the headers that every response has."""

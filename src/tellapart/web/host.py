@@ -86,7 +86,7 @@ def server_config(
     limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
     **more: Any,
 ) -> uvicorn.Config:
-    """How the server runs: nobody is believed where they come from, and nobody takes for ever.
+    """How a server runs: nobody is believed where they come from, and nobody takes for ever.
 
     Requests are not logged: their addresses belong to people.
     """
@@ -99,9 +99,13 @@ def server_config(
 
 
 def serve_app(
-    config: uvicorn.Config, listening: socket.socket, ready: Callable[[], None] = lambda: None
+    app: FastAPI,
+    listening: socket.socket,
+    ready: Callable[[], None] = lambda: None,
+    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
 ) -> None:
     """Serve until told to stop; `ready` is called once the server can be reached."""
+    config = server_config(app, limits, log_level="warning")
     try:
         ready()
         uvicorn.Server(config).run(sockets=[listening])

@@ -141,7 +141,7 @@ def test_deleting_oneself_needs_the_word_and_leaves_nothing(serve):
 
 def test_prolific_brings_people_and_gets_its_code(serve):
     stage = Stage("ask", "first-second-both", judgements=1, at_most=2)
-    here = serve(stage, prolific=True, completion_code="C0DE")
+    here = serve(stage, prolific="study123", places=1, completion_code="C0DE")
     client = here.client()
     ids = {
         "PROLIFIC_PID": "5f3c9a1b2c3d4e5f6a7b8c9d",
@@ -154,6 +154,8 @@ def test_prolific_brings_people_and_gets_its_code(serve):
     assert len(go(client)) == 2
     ended = client.post("/api/next", json={}).json()
     assert ended["state"] == "done" and ended["completion_code"] == "C0DE"
+    other = {**ids, "PROLIFIC_PID": "6f3c9a1b2c3d4e5f6a7b8c9d"}
+    assert here.client().post("/api/join/prolific", json=other).status_code == 401
     assert serve().client().post("/api/join/prolific", json=ids).status_code == 401
 
 

@@ -33,6 +33,20 @@ CONVNET_BOW = SystemEntry(
     "Mean of word vectors and mean of regions, an MLP each, cosine.",
     f"{_HERE}.convnet_bow:ConvNetBow",
 )
+CONVNET_BIGRU = SystemEntry(
+    "A bidirectional GRU reads the caption; mean of regions; cosine.",
+    f"{_HERE}.convnet_bigru:ConvNetBiGRU",
+)
+OBJ_BIGRU = SystemEntry(
+    "A bidirectional GRU reads the caption, another the regions; cosine.",
+    f"{_HERE}.obj_bigru:ObjBiGRU",
+)
+SCAN_I2T = SystemEntry(
+    "Stacked cross-attention: every region looks for its words.", f"{_HERE}.scan:ScanI2T"
+)
+SCAN_T2I = SystemEntry(
+    "Stacked cross-attention: every word looks for its regions.", f"{_HERE}.scan:ScanT2I"
+)
 SHOW_TELL = SystemEntry(
     "Captioner: an LSTM that is shown the whole image once.", f"{_HERE}.show_tell:ShowTell"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tellapart.text.vocabulary import PAD
 
@@ -21,13 +22,13 @@ def word_vectors(words: int, width: int) -> nn.Embedding:
 def perceptron(inputs: int, hidden: int, outputs: int, dropout: float = 0.0) -> nn.Sequential:
     """Two linear layers with a ReLU between them; one where `hidden` is 0."""
     if not hidden:
-        return nn.Sequential(_linear(inputs, outputs))
+        return nn.Sequential(linear(inputs, outputs))
     return nn.Sequential(
-        _linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), _linear(hidden, outputs)
+        linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), linear(hidden, outputs)
     )
 
 
-def _linear(inputs: int, outputs: int) -> nn.Linear:
+def linear(inputs: int, outputs: int) -> nn.Linear:
     """A linear layer with Xavier's uniform start (Glorot and Bengio 2010) and no bias at first."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
@@ -44,3 +45,22 @@ def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:
 def unit(rows: Tensor) -> Tensor:
     """Rows of unit length."""
     return functional.normalize(rows, dim=-1)
+
+
+class BiGRU(nn.Module):
+    """A bidirectional GRU whose two directions are averaged ([code] of SCAN and VSE++)."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.cells = nn.GRU(inputs, width, batch_first=True, bidirectional=True)
+
+    def forward(self, rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """States (n, longest, width), and the mean of the two last ones, (n, width).
+
+        Rows behind an end are never looked at; their states are zero.
+        """
+        packed = pack_padded_sequence(rows, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        states, last = self.cells(packed)
+        both, _ = pad_packed_sequence(states, batch_first=True, total_length=rows.shape[1])
+        half = both.shape[-1] // 2
+        return (both[..., :half] + both[..., half:]) / 2, last.mean(dim=0)

@@ -40,6 +40,12 @@ _LAST = (
     .join(t.task, _T.id == _A.task_id)
     .where(_A.person_id == bindparam("person"), _A.state == "done", _T.role != "training")
 )
+_ANSWERED = (
+    select(_A.id)
+    .join(t.task, _T.id == _A.task_id)
+    .where(_A.person_id == bindparam("person"), _A.state == "done", _T.role == "item")
+    .limit(1)
+)
 
 
 class Visit(Body):
@@ -57,7 +63,10 @@ class Agreed(Body):
 
 
 class AnswerBody(Body):
-    """An answer to a task; `value` is the option's, `milliseconds` from shown to answered."""
+    """An answer to a task; `value` is the option's.
+
+    `milliseconds` from shown to answered are the page's word; the server measures for itself.
+    """
 
     number: int = Field(ge=1, le=2**31 - 1)
     value: str = Field(min_length=1, max_length=40)
@@ -239,8 +248,14 @@ def _work(
         "task": views[0] if views else None,
         "ahead": views[1] if len(views) > 1 else None,
         "back": last,
-        "completion_code": "" if mine else study.plan.completion_code,
+        "completion_code": _code(conn, study, seat) if state == "done" else "",
     }
+
+
+def _code(conn: Connection, study: OpenStudy, seat: Seat) -> str:
+    """What a person takes back to the platform after their last answer; nothing for nothing."""
+    answered = conn.execute(_ANSWERED, {"person": seat.id}).first() is not None
+    return study.plan.completion_code if answered else ""
 
 
 def shown(study: OpenStudy, seat: Seat, assignment: Assignment) -> dict[str, Any]:

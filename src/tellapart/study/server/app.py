@@ -34,14 +34,7 @@ from tellapart.study.sessions import NotAllowed, seat_of
 from tellapart.study.store.database import Gone
 from tellapart.study.study import OpenStudy
 from tellapart.web.connections import ConnectionLimits
-from tellapart.web.host import (
-    ServerAddress,
-    add_shared,
-    listen,
-    serve_app,
-    served_app,
-    server_config,
-)
+from tellapart.web.host import ServerAddress, add_shared, listen, serve_app, served_app
 
 STATUSES = {
     NotAllowed: 401,
@@ -173,8 +166,7 @@ def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = la
     limits = ConnectionLimits()
     if where.behind_proxy:  # all connections are the proxy's
         limits = replace(limits, of_address=limits.of_server)
-    app = make_app(study, where.url, where.behind_proxy)
-    serve_app(server_config(app, limits, log_level="warning"), listening, ready)
+    serve_app(make_app(study, where.url, where.behind_proxy), listening, ready, limits)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ LIMITED = ("/api/", "/images/")
 """Where sessions are needed; everything else is a file that anybody may have."""
 COOKIE, OWNER_COOKIE = "tellapart", "tellapart-owner"
 OWNER_PATH = "/api/owner"
+UNKNOWN = 401
 LONGEST_NAME = 100
 """Of what a proxy says that is no address."""
 CALLERS = 20_000
@@ -82,15 +83,17 @@ class Guard(Gate):
         self._limits, self._proxy = limits, proxy
 
     def admit(self, scope: Scope, headers: Headers) -> None:
-        """A session that asks too often has to wait."""
+        """Whoever asks too often has to wait."""
         session = _session(scope)
         wait = self._limits.asks(session) if session else 0.0
         if wait:
             raise Refused(429, "too many requests", wait)
 
-    def unknown(self, scope: Scope) -> float:
-        """Attempts that open nothing are counted by where they come from."""
-        return self._limits.fails(_address(scope, self._proxy))
+    def ended(self, scope: Scope, status: int) -> None:
+        """Attempts that open nothing are counted, and refused once there were too many."""
+        wait = self._limits.fails(_address(scope, self._proxy)) if status == UNKNOWN else 0.0
+        if wait:
+            raise Refused(429, "too many attempts that open nothing", wait)
 
 
 def _session(scope: Scope) -> str:

@@ -179,7 +179,8 @@ judgement = Table(
     Column("word", Integer),
     Column("is_right", Boolean),
     Column("answered_at", BigInteger, nullable=False),
-    Column("milliseconds", BigInteger),  # from shown to answered, as the page says
+    Column("milliseconds", BigInteger),  # from shown to answered, as the page says;
+    # what the server measures follows from `answered_at` and the assignment's `reserved_at`
     Column("revisions", Integer, nullable=False, server_default=ZERO),
     Column("void", Boolean, nullable=False, server_default=text("false")),
     Index("judgement_task", "task_id"),

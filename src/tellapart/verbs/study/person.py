@@ -28,7 +28,9 @@ class PersonChange:
 
 def change_person(
     folder: Folder,
-    code: Annotated[str, Help("The person, as `study people` lists them.")],
+    code: Annotated[
+        str, Help("The person, as `study people` lists them, or their id at Prolific.")
+    ],
     change: Annotated[str, Help("exclude, restore, revoke or delete.")],
     *,
     database: Database = "",

@@ -21,6 +21,7 @@ class ServedStudy:
     url: str
     owner: str
     unencrypted: bool
+    closed_to_prolific: bool
 
     def to_json(self) -> dict[str, str]:
         """For `--json`."""
@@ -36,7 +37,15 @@ class ServedStudy:
             "warning: links and answers travel unencrypted; put a proxy with https in",
             "front and name its address with --public-url",
         ]
-        return [*(warning if self.unencrypted else ()), "serving; stop with ctrl-c"]
+        closed = [
+            "warning: nobody of Prolific is let in before study.toml has prolific_study (the id of",
+            "the study there) and places (how many may take part)",
+        ]
+        return [
+            *(warning if self.unencrypted else ()),
+            *(closed if self.closed_to_prolific else ()),
+            "serving; stop with ctrl-c",
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +78,9 @@ def serve_study(
         from tellapart.web.host import ServerAddress
 
         where = ServerAddress(**asdict(options))
+        closed = study.plan.prolific and not study.plan.takes_prolific
         owner = f"{where.url}/owner#{study.keys.owner}"
-        served = ServedStudy(Path(folder), where.url, owner, where.open_to_others)
+        served = ServedStudy(Path(folder), where.url, owner, where.open_to_others, closed)
 
         def listening() -> None:
             write_text(Path(folder) / SERVED, f"{where.url}\n")

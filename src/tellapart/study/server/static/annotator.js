@@ -66,7 +66,10 @@ async function join() {
   if (PROLIFIC.every((name) => found.get(name))) {
     const ids = Object.fromEntries(PROLIFIC.map((name) => [name, found.get(name)]));
     history.replaceState(null, "", location.pathname);
-    await ask("/api/join/prolific", ids);
+    await ask("/api/join/prolific", ids).catch((problem) => {
+      if (!(problem instanceof Refused)) throw problem;
+      throw new Unwelcome(problem);
+    });
   }
 }
 
@@ -211,6 +214,11 @@ function wait() {
 }
 
 function done() {
+  if (!work.completion_code && !work.progress?.done) {
+    sheet("Nothing is left", prose("Others have answered everything already, so there is nothing for "
+      + "you to do. If a platform sent you here, please return your submission there."));
+    return;
+  }
   sheet("Done", prose(about.thanks), ...completion());
 }
 
@@ -301,7 +309,19 @@ function onKey(event) {
   }
 }
 
+// Whom the platform sent and the study does not take learns why.
+class Unwelcome extends Error {
+  constructor(refused) {
+    super(refused.message);
+    this.todo = refused.todo;
+  }
+}
+
 function failed(problem) {
+  if (problem instanceof Unwelcome) {
+    sheet("You cannot take part", prose(`${problem.message}. ${problem.todo ?? ""}`));
+    return;
+  }
   const known = problem instanceof Refused;
   if (known && problem.status === 401) {
     at("top").hidden = true;

@@ -1,0 +1,1 @@
+"""Analyses of runs, studies and captions: what a paper says beyond its scores."""

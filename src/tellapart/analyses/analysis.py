@@ -1,0 +1,184 @@
+"""What every analysis gives back: sentences, tables and a figure; and how they become files.
+
+An analysis is a function from runs (or other results) and options of its own to an `Analysis`. It
+is registered as an `AnalysisKind` under `tellapart.analyses`, with an example of its command.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+
+from tellapart.analyses.figure import Figure
+from tellapart.files import whole_file, whole_folder, write_json, write_text
+from tellapart.options import Help, Seed
+from tellapart.reports.drawing import write_drawing
+from tellapart.text.table_text import aligned, escape
+
+SHOWN = 30
+"""At most this many rows of a table are printed; files have all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisOptions:
+    """What every analysis can be told; each one's own options are a subclass."""
+
+    resamples: Annotated[int, Help("Bootstrap resamples for the intervals.", last=True)] = 2_000
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisKind:
+    """An analysis as it is registered: the function, and a command that shows it."""
+
+    function: Callable[..., Analysis]
+    example: str
+
+    @property
+    def about(self) -> str:
+        """The first line of what the function says of itself."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultTable:
+    """A table with a name that can be a file's name.
+
+    `frame` has the numbers as they are; `forms` says how a column is shown: `percent` (a share),
+    `.2f` and the like for numbers. Columns `low` and `high`, or `x_low` and `x_high`, are shown
+    as one interval.
+    """
+
+    name: str
+    title: str
+    frame: pl.DataFrame
+    forms: Mapping[str, str] = field(default_factory=dict)
+
+    def shown(self) -> list[list[str]]:
+        """Heads and cells as text."""
+        columns = self.frame.columns
+        heads, cells = [], []
+        for name in columns:
+            if name.endswith("high") and name.replace("high", "low") in columns:
+                continue
+            values = self.frame[name].to_list()
+            if name.endswith("low") and name.replace("low", "high") in columns:
+                others = self.frame[name.replace("low", "high")].to_list()
+                heads.append("95% interval")
+                cells.append([self._ends(name, *both) for both in zip(values, others, strict=True)])
+            else:
+                heads.append(name.replace("_", " "))
+                cells.append([self._text(name, value) for value in values])
+        return [heads, *(list(row) for row in zip(*cells, strict=True))]
+
+    def _ends(self, name: str, low: Any, high: Any) -> str:
+        form = name if name in self.forms else name.removesuffix("low").rstrip("_") or "value"
+        texts = [self._text(form, one) for one in (low, high)]
+        return "-" if low is None or high is None else " to ".join(texts)
+
+    def _text(self, name: str, value: Any) -> str:
+        form = self.forms.get(name, "")
+        if value is None:
+            return "-"
+        if isinstance(value, bool | str):
+            return str(value)
+        if form == "percent":
+            return f"{100 * value:.1f}"
+        if form:
+            return format(value, form)
+        return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+    def numeric(self) -> set[int]:
+        """The places of shown columns that hold text."""
+        texts = [name for name in self.frame.columns if self.frame[name].dtype == pl.String]
+        heads = self.shown()[0]
+        return {k for k, head in enumerate(heads) if head in {t.replace("_", " ") for t in texts}}
+
+    def __str__(self) -> str:
+        rows = self.shown()
+        more = len(rows) - 1 - SHOWN
+        text = aligned(rows[: SHOWN + 1], self.numeric())
+        return f"{self.title}\n{text}" + (f"\n... and {more:,} more rows" if more > 0 else "")
+
+    def to_latex(self) -> str:
+        """A booktabs table."""
+        heads, *rows = self.shown()
+        left = self.numeric()
+        align = "".join("l" if k in left else "r" for k in range(len(heads)))
+        lines = [
+            r"% needs \usepackage{booktabs}",
+            rf"\begin{{tabular}}{{{align}}}",
+            r"\toprule",
+            " & ".join(map(escape, heads)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(escape, row)) + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """What an analysis found: in words, as tables, as a figure; `methods` say how.
+
+    `values` are the numbers that the sentences name, for programs.
+    """
+
+    name: str
+    title: str
+    sentences: tuple[str, ...]
+    tables: tuple[ResultTable, ...]
+    figure: Figure | None = None
+    methods: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The numbers of one of the tables."""
+        (found,) = (one.frame for one in self.tables if one.name == name)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the figure, with its text alternative."""
+        return {
+            "analysis": self.name,
+            "title": self.title,
+            "sentences": list(self.sentences),
+            "tables": {one.name: json.loads(one.frame.write_json()) for one in self.tables},
+            "figure": self.figure.words if self.figure else "",
+            "methods": list(self.methods),
+            "values": dict(self.values),
+        }
+
+    def to_latex(self) -> str:
+        """All tables."""
+        return "\n".join(one.to_latex() for one in self.tables)
+
+    def __str__(self) -> str:
+        blocks = ["\n".join(self.sentences), *(str(one) for one in self.tables)]
+        if self.methods:
+            blocks.append("\n".join(self.methods))
+        return "\n\n".join(blocks)
+
+    def write(self, out: Path, *, forms: Sequence[str] = ("svg",), overwrite: bool = False) -> None:
+        """A folder: each table as CSV and LaTeX, all as JSON and text, the figure as drawings."""
+        with whole_folder(out, overwrite=overwrite) as partial:
+            for one in self.tables:
+                with whole_file(partial / f"{one.name}.csv") as path:
+                    _flat(one.frame).write_csv(path)
+                write_text(partial / f"{one.name}.tex", one.to_latex())
+            write_json(partial / f"{self.name}.json", self.to_json())
+            write_text(partial / f"{self.name}.txt", f"{self}\n")
+            if self.figure is not None:
+                write_drawing(self.figure.drawing, partial / self.name, forms)
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists as texts: CSV has none."""
+    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    return frame.with_columns(pl.col(n).cast(pl.List(pl.String)).list.join("; ") for n in lists)

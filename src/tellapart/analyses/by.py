@@ -1,0 +1,234 @@
+"""`analyse by`: accuracy by any fact, the easiest and the hardest groups (FOIL, Tables 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from tellapart import seeds
+from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
+from tellapart.analyses.figure import Figure, Panel, dot_rows
+from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
+from tellapart.errors import BadInput
+from tellapart.measures.item_columns import NO_VALUE, Breakdown
+from tellapart.options import Help
+from tellapart.stats.differences import holm, sign_flip_p
+from tellapart.stats.intervals import effective_size, mean_interval
+from tellapart.stats.shrinkage import Shrunk, shrunk_shares
+from tellapart.text.table_text import percent
+from tellapart.types import Floats, Ints, Progress, silent
+
+PERMUTATIONS = 10_000
+FORMS = dict.fromkeys(("value", "shrunk", "difference", "first_value", "second_value"), "percent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByOptions(UnitOptions):
+    """Which fact, and how many groups are shown."""
+
+    by: Annotated[str, Help("The fact: kind, pair, supercategory, family, options, ...")] = "kind"
+    most: Annotated[int, Help("How many of the easiest and of the hardest groups to show.")] = 5
+
+
+def analyse_by(
+    runs: Sources,
+    options: ByOptions = ByOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Analysis:
+    """Accuracy by any fact: the easiest and hardest groups, and where two models part.
+
+    Groups are put in order by their share drawn towards the mean, so that a group of one item does
+    not win; the share itself stands beside it. With several runs: which groups are easy for one
+    and hard for another.
+    """
+    if options.most < 1:
+        raise BadInput(f"--most {options.most}", allowed="1 or more")
+    units = unit_table(runs, options)
+    groups = Breakdown.of(options.by, units.fact(options.by))
+    if len(set(groups.names) - {NO_VALUE}) < 2:
+        raise BadInput(
+            f"all items are of one group by {options.by}: {groups.names[0]}",
+            allowed="a fact with two values or more",
+            todo="name another fact with --by",
+        )
+    found = [_Grouped.of(units, run, groups, options) for run in range(len(units.models))]
+    tables = [_groups_table(units, found, options), _ends_table(units, found, options)]
+    parted = list(combinations(found, 2))
+    sentences = [one.sentence(units, options) for one in found]
+    if parted:
+        frame = pl.concat([_parting(units, groups, *pair, options) for pair in parted])
+        tables.append(ResultTable("differences", "Where two models part", frame, FORMS))
+        sentences += _parting_sentences(frame, options.by)
+    methods = (
+        "interval: over groups of items that share images; shrunk: empirical Bayes, beta-binomial, "
+        "counting each group of items that share images as one where they are all alike",
+    )
+    title = f"{units.benchmark.name}: {units.measure.name} by {options.by}"
+    figure = _figure(title, units, found, options)
+    return Analysis("by", title, tuple(sentences), tuple(tables), figure, methods)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouped:
+    """One run's values by group; `order` has the easiest group first."""
+
+    model: str
+    names: tuple[str, ...]
+    n: Ints
+    value: Floats
+    low: Floats
+    high: Floats
+    shrunk: Shrunk
+    order: Ints
+
+    @classmethod
+    def of(cls, units: UnitTable, run: int, by: Breakdown, options: ByOptions) -> _Grouped:
+        values, clusters, rows = units.of(run)
+        code = by.code[rows]
+        known = [k for k in np.unique(code) if by.names[k] != NO_VALUE]
+        parts = [(values[code == k], clusters[code == k]) for k in known]
+        names = tuple(by.names[k] for k in known)
+        intervals = [
+            mean_interval(own, where, seeds.rng(options.seed, "by", name), options.resamples)
+            for name, (own, where) in zip(names, parts, strict=True)
+        ]
+        value = np.array([own.mean() for own, _ in parts])
+        sizes = np.array([effective_size(np.unique(w, return_counts=True)[1]) for _, w in parts])
+        shrunk = shrunk_shares(value * sizes, sizes)
+        return cls(
+            units.models[run], names,
+            np.array([len(own) for own, _ in parts]),
+            value, np.array([i.low for i in intervals]), np.array([i.high for i in intervals]),
+            shrunk, np.lexsort((names, -shrunk.value)),
+        )  # fmt: skip
+
+    def rows(self, places: Sequence[int] | Ints) -> pl.DataFrame:
+        """Some groups as a table."""
+        s = self.shrunk
+        columns = {
+            "group": [self.names[k] for k in places], "n": self.n[places].tolist(),
+            "value": self.value[places], "low": self.low[places], "high": self.high[places],
+            "shrunk": s.value[places], "shrunk_low": s.low[places], "shrunk_high": s.high[places],
+        }  # fmt: skip
+        return pl.DataFrame(columns).select(pl.lit(self.model).alias("model"), pl.all())
+
+    def told(self, k: int) -> str:
+        ends = f"{percent(self.low[k])} to {percent(self.high[k])}"
+        return f"{self.names[k]} {percent(self.value[k])}% ({ends}, n = {self.n[k]:,})"
+
+    def sentence(self, units: UnitTable, options: ByOptions) -> str:
+        easiest, hardest = int(self.order[0]), int(self.order[-1])
+        first = (
+            f"{self.model}: {units.measure.name} is highest for {self.told(easiest)} and lowest "
+            f"for {self.told(hardest)}"
+        )
+        points = f"{100 * self.shrunk.spread:.1f} points"
+        if self.shrunk.p < 0.05:
+            return (
+                f"{first}; the {len(self.names):,} groups by {options.by} differ beyond chance "
+                f"(standard deviation of their true shares {points}, p = {self.shrunk.p:.2g})."
+            )
+        return (
+            f"{first}; that the {len(self.names):,} groups by {options.by} differ at all is not "
+            f"shown (p = {self.shrunk.p:.2g})."
+        )
+
+
+def _groups_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> ResultTable:
+    frame = pl.concat([one.rows(one.order) for one in found])
+    title = f"{units.measure.name} by {options.by}, the easiest group first"
+    return ResultTable("groups", title, frame, FORMS)
+
+
+def _ends_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> ResultTable:
+    parts = []
+    for one in found:
+        most = min(options.most, len(one.order) // 2 or 1)
+        for end, places in (("easiest", one.order[:most]), ("hardest", one.order[::-1][:most])):
+            parts.append(
+                one.rows(places).select(
+                    "model", pl.lit(end).alias("end"), pl.all().exclude("model")
+                )
+            )
+    title = f"The {options.most} easiest and hardest groups by {options.by}"
+    return ResultTable("easiest-hardest", title, pl.concat(parts), FORMS)
+
+
+def _parting(
+    units: UnitTable, by: Breakdown, first: _Grouped, second: _Grouped, options: ByOptions
+) -> pl.DataFrame:
+    """Groups by how much more right the first model is; tests are corrected over groups (Holm)."""
+    one, other = units.models.index(first.model), units.models.index(second.model)
+    both = units.covered[:, one] & units.covered[:, other]
+    gaps = (units.value[:, one] - units.value[:, other])[both]
+    clusters, code = units.cluster[both], by.code[both]
+    rows: list[dict[str, Any]] = []
+    p = []
+    for k in np.unique(code):
+        here = code == k
+        if by.names[k] == NO_VALUE:
+            continue
+        sums = np.bincount(np.unique(clusters[here], return_inverse=True)[1], gaps[here]).astype(
+            float
+        )
+        p.append(
+            float(
+                sign_flip_p(
+                    sums[:, None], seeds.rng(options.seed, "by", by.names[k]), PERMUTATIONS
+                )[0]
+            )
+        )
+        rows.append({
+            "first": first.model, "second": second.model, "group": by.names[k],
+            "n": int(here.sum()),
+            "first_value": float(units.value[both, one][here].mean()),
+            "second_value": float(units.value[both, other][here].mean()),
+            "difference": float(gaps[here].mean()),
+        })  # fmt: skip
+    table = pl.DataFrame(rows).with_columns(pl.Series("p_holm", holm(np.array(p))))
+    return table.sort("p_holm", -pl.col("difference").abs(), "group")
+
+
+def _parting_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
+    for (first, second), rows in frame.group_by("first", "second", maintain_order=True):
+        real = rows.filter(pl.col("p_holm") < 0.05)
+        if not real.height:
+            yield f"{first} and {second}: no group by {by} is shown to be easier for one of them."
+            continue
+        told = [
+            f"{row['group']} ({percent(row['first_value'])} against {percent(row['second_value'])})"
+            for row in real.head(3).iter_rows(named=True)
+        ]
+        yield (
+            f"{first} and {second} part on {real.height:,} groups by {by}, most clearly on "
+            f"{', '.join(told)}."
+        )
+
+
+def _figure(title: str, units: UnitTable, found: list[_Grouped], options: ByOptions) -> Figure:
+    """The easiest and hardest groups of the first run, with the others beside it."""
+    first = found[0]
+    most = options.most if len(first.order) > 2 * options.most else len(first.order)
+    places = [*first.order[:most], *first.order[-options.most :]]
+    wanted = list(dict.fromkeys(first.names[int(k)] for k in places))
+    rows: list[dict[str, Any]] = []
+    for one in found[:6]:
+        at = {name: k for k, name in enumerate(one.names)}
+        own = [at[name] for name in wanted if name in at]
+        series = one.model if len(found) > 1 else ""
+        names = [one.names[k] for k in own]
+        if len(found) == 1:
+            names = [f"{name} ({one.n[k]:,})" for name, k in zip(names, own, strict=True)]
+        value, low, high = (100 * column[own] for column in (one.value, one.low, one.high))
+        rows += dot_rows(names, value, low, high, series)
+    told = "; ".join(first.told(int(k)) for k in places)
+    panel = Panel("dots", tuple(rows), f"{units.measure.name}, % (bar: 95% interval)")
+    return Figure(title, f"{title}. {first.model}: {told}.", (panel,))
+
+
+ANALYSIS = AnalysisKind(analyse_by, "tellapart analyse by runs --by pair --measure T1-foil")

@@ -1,0 +1,238 @@
+"""Figures: panels of dots with intervals, lines with bands, or bars; drawn as Vega-Lite.
+
+A panel holds its numbers as rows: `x`, `y`, `low`, `high`, `series`. Everything that it shows is
+also said in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tellapart.reports.charts import short
+from tellapart.reports.drawing import SHAPES, WIDTH, Colours, config
+from tellapart.types import Floats
+
+Numbers = Sequence[float] | Floats
+Form = Literal["dots", "lines", "bars", "points"]
+ROW_HEIGHT = 26
+HEIGHT = 220
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart of a figure.
+
+    `dots`: a row for each `label`, a value with its interval along x, one colour a series.
+    `lines`: y with a band against x. `bars`: y for each label, side by side by series. `points`: y
+    against x. `reference` is a line across, such as no effect or chance; `ticks` name an axis of
+    logarithms by hand.
+    """
+
+    form: Form
+    rows: tuple[Mapping[str, Any], ...]
+    x: str
+    y: str = ""
+    title: str = ""
+    reference: float | None = None
+    log: bool = False
+    domain: tuple[float, float] | None = None
+
+    @property
+    def series(self) -> list[str]:
+        """The names of the series, in the order of the rows."""
+        return list(dict.fromkeys(str(row.get("series", "")) for row in self.rows))
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the rows, in order."""
+        return list(dict.fromkeys(str(row["label"]) for row in self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Panels below each other, and what they show in words."""
+
+    title: str
+    words: str
+    panels: tuple[Panel, ...]
+    columns: int = 1
+
+    def drawing(self, colours: Colours) -> dict[str, Any]:
+        """The specification in some colours."""
+        panels = [_panel(panel, colours, self.columns) for panel in self.panels]
+        return {
+            "padding": {"left": 12, "right": 14, "top": 4, "bottom": 4},
+            "background": colours.background,
+            "columns": self.columns,
+            "concat": panels,
+            "resolve": {"scale": {"color": "independent", "shape": "independent"}},
+            "spacing": 28,
+            "config": config(colours),
+        }
+
+
+def _panel(panel: Panel, colours: Colours, columns: int) -> dict[str, Any]:
+    layers = {"dots": _dots, "lines": _lines, "bars": _bars, "points": _points}[panel.form](
+        panel, colours
+    )
+    width = WIDTH if columns == 1 else round(WIDTH * 0.62)
+    height = HEIGHT
+    if panel.form == "dots":
+        rows = len(panel.labels)
+        height = rows * max(ROW_HEIGHT, 10 + 11 * len(panel.series))
+    made = {"width": width, "height": height, "layer": layers, "data": {"values": _data(panel)}}
+    return {**made, "title": panel.title} if panel.title else made
+
+
+def _data(panel: Panel) -> list[dict[str, Any]]:
+    return [{"series": "", **row} for row in panel.rows]
+
+
+def _colour(panel: Panel, colours: Colours, what: str) -> dict[str, Any]:
+    """The colour (or shape) of a series, with a legend where there are several."""
+    names = panel.series
+    if len(names) < 2:
+        return {"value": colours.accent if what == "color" else "circle"}
+    values = colours.series if what == "color" else SHAPES
+    legend = {"orient": "top", "direction": "vertical", "title": None,
+              "columns": 2 if max(map(len, names)) <= 22 else 1}  # fmt: skip
+    return {
+        "field": "series", "type": "nominal", "legend": legend,
+        "scale": {"domain": names, "range": [values[k % len(values)] for k in range(len(names))]},
+    }  # fmt: skip
+
+
+def _scale(panel: Panel, *, zero: bool = False) -> dict[str, Any]:
+    scale: dict[str, Any] = {"zero": zero, "nice": not panel.log, "padding": 6}
+    if panel.log:
+        scale["type"] = "log"
+    if panel.domain is not None:
+        scale |= {"domain": list(panel.domain), "nice": False}
+    return scale
+
+
+def _across(panel: Panel, colours: Colours, axis: str) -> list[dict[str, Any]]:
+    if panel.reference is None:
+        return []
+    rule = {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]}
+    return [{"data": {"values": [{"at": panel.reference}]}, "mark": rule,
+             "encoding": {axis: {"field": "at", "type": "quantitative"}}}]  # fmt: skip
+
+
+def _dots(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
+    names = panel.series
+    y: dict[str, Any] = {
+        "field": "label", "type": "nominal", "sort": panel.labels,
+        "axis": {"title": None, "labelColor": colours.ink, "labelLimit": 230, "ticks": False,
+                 "labelPadding": 12, "domain": False},
+    }  # fmt: skip
+    if len(names) > 1:
+        y_offset = {"yOffset": {"field": "series", "type": "nominal", "sort": names,
+                                "scale": {"paddingOuter": 0.5}}}  # fmt: skip
+    else:
+        y_offset = {}
+    x = {
+        "field": "x", "type": "quantitative", "scale": _scale(panel),
+        "axis": {"title": panel.x, "grid": False, "tickSize": 4},
+    }  # fmt: skip
+    colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
+    return [
+        *_across(panel, colours, "x"),
+        {
+            "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.4, "strokeCap": "round"},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y, **y_offset,
+                         "color": colour},
+        },
+        {
+            "mark": {"type": "point", "size": 60, "filled": True, "opacity": 1},
+            "encoding": {"x": x, "y": y, **y_offset, "color": colour, "shape": shape},
+        },
+    ]  # fmt: skip
+
+
+def _axes(panel: Panel, x_type: str = "quantitative") -> tuple[dict[str, Any], dict[str, Any]]:
+    x_scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 8}
+    if panel.log:
+        x_scale["type"] = "log"
+    x = {"field": "x", "type": x_type, "axis": {"title": panel.x, "grid": False},
+         "scale": x_scale}  # fmt: skip
+    y_scale: dict[str, Any] = {"zero": False, "nice": True}
+    if panel.domain is not None:
+        y_scale |= {"domain": list(panel.domain), "nice": False}
+    y = {"field": "y", "type": "quantitative", "axis": {"title": panel.y, "grid": False},
+         "scale": y_scale}  # fmt: skip
+    return x, y
+
+
+def _lines(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
+    x, y = _axes(panel)
+    colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
+    return [
+        *_across(panel, colours, "y"),
+        {
+            "mark": {"type": "area", "opacity": 0.2},
+            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
+                         "color": colour},
+        },
+        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"x": x, "y": y, "color": colour}},
+        {
+            "mark": {"type": "point", "size": 50, "filled": True, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
+        },
+    ]  # fmt: skip
+
+
+def _bars(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
+    x = {
+        "field": "label", "type": "nominal", "sort": panel.labels,
+        "axis": {"title": panel.x, "labelAngle": 0, "labelOverlap": True, "grid": False},
+    }  # fmt: skip
+    offset = {"xOffset": {"field": "series", "type": "nominal", "sort": panel.series}}
+    y = {"field": "y", "type": "quantitative", "axis": {"title": panel.y, "grid": False},
+         "scale": {"zero": True, "nice": True}}  # fmt: skip
+    many = len(panel.series) > 1
+    return [
+        {
+            "mark": {"type": "bar"},
+            "encoding": {"x": x, "y": y, "color": _colour(panel, colours, "color"),
+                         **(offset if many else {})},
+        },
+        *_across(panel, colours, "y"),
+    ]  # fmt: skip
+
+
+def _points(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
+    x, y = _axes(panel)
+    colour, shape = (_colour(panel, colours, what) for what in ("color", "shape"))
+    layers: list[dict[str, Any]] = [
+        *_across(panel, colours, "y"),
+        {
+            "mark": {"type": "point", "size": 60, "filled": True, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
+        },
+    ]
+    if any(row.get("label") for row in panel.rows):
+        layers.append({
+            "mark": {"type": "text", "dy": -11, "fontSize": 11, "color": colours.ink},
+            "encoding": {"x": x, "y": y, "text": {"field": "label"}},
+        })  # fmt: skip
+    return layers
+
+
+def dot_rows(
+    labels: Sequence[str], values: Numbers, lows: Numbers, highs: Numbers, series: str = ""
+) -> list[dict[str, Any]]:
+    """Rows of a panel of dots; long labels lose their middle."""
+    columns = ([float(one) for one in column] for column in (values, lows, highs))
+    return [
+        {
+            "label": short(label.replace("_", " "), 34),
+            "x": value,
+            "low": low,
+            "high": high,
+            "series": series,
+        }
+        for label, value, low, high in zip(labels, *columns, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""What papers published, and their tables with ours beside theirs."""

@@ -1,0 +1,121 @@
+"""Published figures: what papers printed, in YAML files beside this one, with their sources.
+
+A file is one paper; each of its tables has columns (a measure of runs, a metric of captions or a
+recall) and rows (systems, people, chance). Values are percent, as printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import yaml
+
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import UnknownName
+
+GOT = "tellapart get "
+Who = Literal["system", "people", "chance"]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureColumn:
+    """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
+
+    `recall` is a direction, `at` its k.
+    """
+
+    head: str
+    measure: str = ""
+    metric: str = ""
+    recall: str = ""
+    at: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """One row; `system` is the name under which we train it, None a figure that is not given."""
+
+    name: str
+    values: tuple[float | None, ...]
+    system: str = ""
+    who: Who = "system"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """A table of a paper; `facts` are those that departures are said from."""
+
+    name: str
+    title: str
+    paper: str
+    source: str
+    benchmark: str
+    columns: tuple[FigureColumn, ...]
+    rows: tuple[PublishedRow, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cites(self) -> str:
+        """Where the figures stand."""
+        return f"{self.paper}, {self.source}"
+
+
+@cache
+def published_tables() -> Mapping[str, PublishedTable]:
+    """Every table that is known, by name."""
+    found: dict[str, PublishedTable] = {}
+    folder = resources.files("tellapart.papers") / "published"
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".yaml"):
+            found |= {table.name: table for table in _tables(file.read_text(encoding="utf-8"))}
+    return found
+
+
+def published_table(name: str) -> PublishedTable:
+    """One table by its name."""
+    known = published_tables()
+    if name not in known:
+        raise UnknownName("published table", name, known)
+    return known[name]
+
+
+def importer_of(benchmark: Benchmark) -> str:
+    """The importer that a benchmark came by, such as `bison`; empty for one that was built here."""
+    by = str(benchmark.card.made.get("by", ""))
+    return by.removeprefix(GOT) if by.startswith(GOT) else ""
+
+
+def figures_of(
+    benchmark: str, measure: str
+) -> Iterator[tuple[PublishedTable, PublishedRow, float]]:
+    """What was published of a benchmark by a measure; `benchmark` is its importer's name."""
+    for table in published_tables().values():
+        if table.benchmark != benchmark:
+            continue
+        for place, column in enumerate(table.columns):
+            if column.measure == measure:
+                for row in table.rows:
+                    value = row.values[place]
+                    if value is not None:
+                        yield table, row, value
+
+
+def _tables(text: str) -> Iterator[PublishedTable]:
+    paper = yaml.safe_load(text)
+    for name, table in paper["tables"].items():
+        columns = tuple(FigureColumn(**column) for column in table["columns"])
+        rows = tuple(
+            PublishedRow(**{**row, "values": tuple(row["values"])}) for row in table["rows"]
+        )
+        for row in rows:
+            if len(row.values) != len(columns):
+                raise ValueError(f"{name}: {row.name} has {len(row.values)} values")
+        yield PublishedTable(
+            name, table["title"], paper["paper"], table["source"],
+            table.get("benchmark", paper["benchmark"]), columns, rows, paper.get("facts", {}),
+        )  # fmt: skip

@@ -1,0 +1,247 @@
+"""A paper's table with ours beside it: runs, captions and retrieval of trained systems, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from tellapart.errors import BadInput
+from tellapart.files import read_json
+from tellapart.measures.caption_scores import CaptionScore
+from tellapart.measures.scores import Estimate
+from tellapart.models.names import ModelName
+from tellapart.models.trained import CARD, TrainedCard, read_card
+from tellapart.papers.figures import FigureColumn, PublishedTable
+from tellapart.text.table_text import aligned, escape
+
+PUBLISHED, OURS = "published", "ours"
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """A row of the joined table, in percent; `whose` is published, ours, people or chance.
+
+    Ours are means over `runs` trainings, with their standard deviation where there are several.
+    """
+
+    name: str
+    whose: str
+    values: tuple[float | None, ...]
+    deviations: tuple[float | None, ...] = ()
+    runs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A published table with ours beside it, and in which ways ours depart from it."""
+
+    name: str
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[FigureRow, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return asdict(self)
+
+    def _cells(self, row: FigureRow) -> list[str]:
+        apart = row.deviations or (None,) * len(row.values)
+        return [_cell(*pair) for pair in zip(row.values, apart, strict=True)]
+
+    def __str__(self) -> str:
+        table: list[Sequence[str]] = [("", "", *self.heads)]
+        before = ""
+        for row in self.rows:
+            shown = "" if row.name == before else row.name
+            table.append((shown, row.whose, *self._cells(row)))
+            before = row.name
+        notes = [f"- {note}" for note in self.notes]
+        return "\n".join([f"{self.name}: {self.title}", aligned(table, {0, 1}), *notes])
+
+    def to_latex(self) -> str:
+        """A booktabs table; what it departs in is a comment above it."""
+        lines = [r"% needs \usepackage{booktabs}", *(f"% {escape(note)}" for note in self.notes)]
+        lines += [rf"\begin{{tabular}}{{ll{'r' * len(self.heads)}}}", r"\toprule"]
+        lines += [" & ".join(["System", "", *map(escape, self.heads)]) + r" \\", r"\midrule"]
+        for row in self.rows:
+            cells = [cell.replace(" ± ", r" $\pm$ ") for cell in self._cells(row)]
+            lines.append(" & ".join([escape(row.name), row.whose, *cells]) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _cell(value: float | None, deviation: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if deviation is None else f"{value:.2f} ± {deviation:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFigure:
+    """One figure of ours in percent; `size` counts what it stands on: items or images."""
+
+    source: str
+    column: FigureColumn
+    value: float
+    size: int
+    margin: float | None = None
+    """Half of the interval at 95%, where there is one."""
+
+
+def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[OwnFigure]:
+    """What runs give for a table's columns."""
+    every = [row for row in estimates if row.kind == "micro" and row.n]
+    return [
+        OwnFigure(
+            row.model, column, 100 * row.value, row.n, margin=50 * (row.high - row.low)
+        )
+        for column in table.columns
+        for row in every
+        if column.measure == row.measure
+    ]  # fmt: skip
+
+
+def caption_figures(table: PublishedTable, scores: Iterable[CaptionScore]) -> list[OwnFigure]:
+    """What judged captions give for a table's columns."""
+    every = list(scores)
+    return [
+        OwnFigure(row.system, column, row.scale * row.value, row.images)
+        for column in table.columns
+        for row in every
+        if column.metric == row.metric
+    ]
+
+
+def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnFigure]:
+    """What files of `retrieve --json` give, on the largest collection of each."""
+    found = []
+    for file in files:
+        stored = read_json(file)
+        try:
+            most = max(row["images"] for row in stored["rows"])
+            rows = {row["direction"]: row for row in stored["rows"] if row["images"] == most}
+            for column in table.columns:
+                if column.recall in rows:
+                    value = 100 * rows[column.recall]["recall"][str(column.at)]
+                    found.append(OwnFigure(stored["model"], column, value, most))
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"{file.name} is not what retrieve --json prints: {error}",
+                where=str(file),
+                todo="tellapart retrieve MODEL --on CORPUS --json > FILE",
+            ) from None
+    return found
+
+
+def join_table(table: PublishedTable, figures: Sequence[OwnFigure]) -> PaperTable:
+    """The published rows, each followed by ours of the same system, then our other systems.
+
+    A figure belongs to a system by the card in the folder that it was trained to; what captions
+    are of is known by the name of their file, which is that folder's name or the system's.
+    """
+    cards = _cards(figures)
+    named = {Path(folder).name: _system(card) for folder, card in cards.items()}
+    of: dict[str, list[OwnFigure]] = {}
+    for figure in figures:
+        of.setdefault(_owner(figure.source, cards, named), []).append(figure)
+    rows: list[FigureRow] = []
+    for row in table.rows:
+        whose = PUBLISHED if row.who == "system" else row.who
+        rows.append(FigureRow(row.name, whose, row.values))
+        if row.system in of:
+            rows.append(_ours(row.name, table, of.pop(row.system)))
+    rows += [_ours(name, table, own) for name, own in of.items()]
+    notes = (*_sources(table), *_departures(table, figures, cards))
+    return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
+
+
+def _heads(table: PublishedTable) -> tuple[str, ...]:
+    return tuple(column.head for column in table.columns)
+
+
+def _cards(figures: Iterable[OwnFigure]) -> dict[str, TrainedCard]:
+    """The cards of trained systems among models, by their folders."""
+    found: dict[str, TrainedCard] = {}
+    for figure in figures:
+        name = ModelName.parse(figure.source)
+        if name.scheme == "trained" and (Path(name.rest).expanduser() / CARD).is_file():
+            found[name.rest] = read_card(Path(name.rest).expanduser())
+    return found
+
+
+def _system(card: TrainedCard) -> str:
+    """What was trained and how: `updown`, or `updown-scst` after the second stage."""
+    return f"{card.system}-scst" if "samples" in card.trained.get("task", {}) else card.system
+
+
+def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, str]) -> str:
+    name = ModelName.parse(source)
+    if name.rest in cards:
+        return _system(cards[name.rest])
+    return named.get(source, source)
+
+
+def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
+    values: list[float | None] = []
+    deviations: list[float | None] = []
+    for column in table.columns:
+        found = [figure.value for figure in own if figure.column == column]
+        values.append(mean(found) if found else None)
+        deviations.append(stdev(found) if len(found) > 1 else None)
+    runs = len({figure.source for figure in own if not figure.column.metric}) or 1
+    return FigureRow(name, OURS, tuple(values), tuple(deviations), runs)
+
+
+def _sources(table: PublishedTable) -> list[str]:
+    lines = [f"published: {table.cites}"]
+    return lines + [f"{row.name}: {row.note}" for row in table.rows if row.note]
+
+
+def _departures(
+    table: PublishedTable, figures: Sequence[OwnFigure], cards: Mapping[str, TrainedCard]
+) -> list[str]:
+    """In which ways our figures differ from the published ones in what they stand on."""
+    facts, lines = table.facts, []
+    for images, captions in sorted(
+        {(c.trained["images"], c.trained["captions"]) for c in cards.values()}
+    ):
+        told = facts.get("training_images")
+        share = f"; published: {told:,} images, {told / images:.1f} times as many" if told else ""
+        lines.append(f"ours: trained on {images:,} images with {captions:,} captions{share}")
+    for backbone, layout in sorted({(c.space.backbone, c.space.layout) for c in cards.values()}):
+        told = facts.get("features")
+        lines.append(
+            f"ours: features of {backbone}, {layout}" + (f"; published: {told}" if told else "")
+        )
+    seeds = {len({f.source for f in figures if f.column.measure}), 0} - {0}
+    if seeds and any(f.margin for f in figures):
+        margin = max(f.margin or 0 for f in figures)
+        lines.append(f"the error of one of our runs (95%) is up to ±{margin:.1f} points")
+    for head, counts, told, noun in _sizes(table, figures):
+        known = f"; published: {told:,}" if told else ""
+        listed = " or ".join(f"{count:,}" for count in counts)
+        lines.append(f"ours: {head} on {listed} {noun}{known}")
+    lines += [
+        f"ours: no {column.head}, which was not given or cannot be computed here"
+        for column in table.columns
+        if figures and not any(figure.column == column for figure in figures)
+    ]
+    return lines
+
+
+def _sizes(
+    table: PublishedTable, figures: Sequence[OwnFigure]
+) -> Iterable[tuple[str, list[int], int | None, str]]:
+    """What each sort of figure stands on, and what the published one stands on."""
+    sorts = (
+        ("measure", "answers", table.facts.get("items"), "items"),
+        ("metric", "captions", None, "images"),
+        ("recall", "recall", table.facts.get("recall_images"), "images"),
+    )
+    for field, head, told, noun in sorts:
+        counts = sorted({f.size for f in figures if getattr(f.column, field)})
+        if counts:
+            yield head, counts, told, noun

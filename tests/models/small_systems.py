@@ -1,0 +1,65 @@
+"""A few invented images with features and captions, for the tests of systems and of training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.image_features.store import (
+    HALF,
+    INDEX_COLUMNS,
+    REGIONS,
+    WHOLE,
+    FeatureCard,
+    FeatureSpace,
+    FeatureStore,
+    load_store,
+    write_store,
+)
+
+SPACE = FeatureSpace("pixels", "none", "", "boxes, else cells 2x2", 12, 12, 4)
+THINGS = ("dog", "cat", "ball", "tree")
+COLOURS = ("red", "blue", "green")
+
+
+def captioned(root: Path, count: int = 24, name: str = "small", first: int = 0) -> Corpus:
+    """Images that show a thing of a colour, with three captions each."""
+    kinds = [(THINGS[k % 4], COLOURS[k // 4 % 3]) for k in range(first, first + count)]
+    images = [{"id": f"{name}-{k}", "uri": f"{name}-{k}.png"} for k in range(count)]
+    captions = [
+        {"id": f"{name}-{k}-{n}", "image": f"{name}-{k}", "text": text}
+        for k, (thing, colour) in enumerate(kinds)
+        for n, text in enumerate(
+            (
+                f"a {colour} {thing}",
+                f"The {thing} is {colour}.",
+                f"there is a {colour} {thing} here",
+            )
+        )
+    ]
+    return make_corpus(name, root, images, captions)
+
+
+def features(corpus: Corpus, folder: Path, space: FeatureSpace = SPACE) -> FeatureStore:
+    """Vectors that say what the captions say, with noise; images have 2 to 4 regions."""
+    rng = np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    meanings = rng.normal(size=(len(THINGS) + len(COLOURS), space.whole_width))
+    whole, regions, rows, first = [], [], [], 0
+    for k, image in enumerate(corpus.images["id"]):
+        words = corpus.texts_by_image[image][0].split()
+        seen = [meanings[THINGS.index(words[2])], meanings[len(THINGS) + COLOURS.index(words[1])]]
+        noise = rng.normal(scale=0.3, size=(2 + k % 3, space.region_width))
+        own = noise + np.resize(np.array(seen), noise.shape)
+        whole.append(own.mean(axis=0))
+        regions.append(own)
+        rows.append((image, f"{k:064x}", k << 20, first, len(own), []))
+        first += len(own)
+    (folder / WHOLE).write_bytes(np.asarray(whole, HALF).tobytes())
+    (folder / REGIONS).write_bytes(np.concatenate(regions).astype(HALF).tobytes())
+    index = pl.DataFrame(rows, schema=INDEX_COLUMNS, orient="row")
+    write_store(folder, FeatureCard(corpus.name, len(rows), first, space), index)
+    return load_store(folder)
