@@ -129,6 +129,16 @@ class Viewer:
             self._looking.release()
         return self.version
 
+    def warm(self) -> None:
+        """Work out, beside the server, what pages will ask for first."""
+
+        def work() -> None:
+            for sheet in self.library.sheets:
+                for what in ("ranks", "margins", "facts", "worth", "text", "changed"):
+                    getattr(sheet, what)
+
+        threading.Thread(target=work, daemon=True).start()
+
     def check(self) -> None:
         """Raise where there is nothing to see."""
         if not self.library.sheets:

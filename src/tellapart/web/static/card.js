@@ -43,7 +43,9 @@ export function lineText(line) {
   return [line.before, line.foil ? element("mark", {}, line.foil) : "", line.after];
 }
 
+// Where nothing is known of the truth (`fits` is null), nothing is said of it.
 function truth(yes, good, bad) {
+  if (yes === null) return "";
   return element("span", { class: `truth ${yes ? "yes" : "no"}` },
     element("span", { "aria-hidden": "true" }, yes ? "✓" : "✗"), ` ${yes ? good : bad}`);
 }
@@ -52,17 +54,17 @@ function truth(yes, good, bad) {
 export function grid(card) {
   const one = card.lines.length === 1;
   const columns = `n${Math.min(card.shots.length, 4)}`;
-  const shots = card.shots.map((shot) => element("figure", { class: one && shot.fits.length ? "fits" : false },
+  const shots = card.shots.map((shot) => element("figure", { class: one && shot.fits?.length ? "fits" : false },
     picture(shot), card.shots.length > 1 ? element("figcaption", {}, element("b", {}, shot.letter),
-      ...(one ? [" ", truth(shot.fits.includes(1), "fits", "does not fit")] : [])) : ""));
+      ...(one ? [" ", truth(shot.fits && shot.fits.includes(1), "fits", "does not fit")] : [])) : ""));
   const lines = card.lines.map((line) => {
     const said = element("span", { class: "quote" }, element("b", { class: "number" }, String(line.number)), " ", ...lineText(line));
     if (card.shots.length > 1) {
       return element("li", {}, said, element("span", { class: `grid ${columns}` }, ...card.shots.map(
-        (shot) => truth(shot.fits.includes(line.number), `fits ${shot.letter}`, `not ${shot.letter}`))));
+        (shot) => truth(shot.fits && shot.fits.includes(line.number), `fits ${shot.letter}`, `not ${shot.letter}`))));
     }
-    return element("li", { class: line.fits.length ? "fits" : false }, said,
-      truth(line.fits.length, card.target ? "true" : "fits", line.foil ? "foil" : "does not fit"),
+    return element("li", { class: line.fits?.length ? "fits" : false }, said,
+      truth(line.fits && line.fits.length, card.target ? "true" : "fits", line.foil ? "foil" : "does not fit"),
       line.foil ? element("span", { class: "mend" }, "should be ", element("em", {}, card.target)) : "");
   });
   return [
