@@ -11,6 +11,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
+	@echo "open it with: $(BIN)/tellapart view demo"
 
 test: $(VENV)/.dev         ## the whole test suite
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
