@@ -3,12 +3,14 @@
 On made-up features of 2,000 images (16 regions of 1,280 numbers) with five captions each, in the
 `small` recipes, with two threads. The last line is JSON:
 
-- share_of_model: the share of a step's time that is forward and backward, of the retrieval system
-  with the smallest one; share_of_model_by has each;
+- share_of_model: the share of a step's time that is forward and backward, of the system with
+  the smallest one; share_of_model_by has each;
 - features_per_s: images a second whose regions are read from the store in batches of 128, random
   and turned into float32;
 - grid_ratio: pairs a second of SCAN t2i in a grid of 200 images and 1,000 captions, over those of
-  a loop over the same pairs, 64 at a time, with both sides already encoded.
+  a loop over the same pairs, 64 at a time, with both sides already encoded;
+- reward_share: of a step of self-critical training (UpDown, 16 images, five samples each), the
+  share that goes into the CIDEr-D of what was written.
 
     python benchmarks/train.py
 """
@@ -19,6 +21,8 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -38,13 +42,16 @@ from tellapart.image_features.store import (
 )
 from tellapart.models.trained import load_system
 from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
+from tellapart.models.zoo.self_critical import SelfCritical
 from tellapart.models.zoo.system import ImageInputs, System, TextInputs
 from tellapart.seeds import rng
+from tellapart.training.captioning import SelfCriticalSettings, SelfCriticalTask
 from tellapart.training.data import TrainingSet, gather
 from tellapart.training.trainer import TrainingOrder, train_system
 
 IMAGES, CELLS, WIDTH, WORDS = 2_000, 16, 1_280, 4_000
-SYSTEMS = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i")
+SYSTEMS = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i", "showtell",
+           "showatttell", "updown", "neuraltalk")  # fmt: skip
 
 
 def made_up(folder: Path) -> tuple[Corpus, FeatureStore]:
@@ -123,6 +130,32 @@ def grid_ratio(system: System, corpus: Corpus, store: FeatureStore) -> float:
     return in_grid / in_loop
 
 
+def reward_share(system: System, corpus: Corpus, store: FeatureStore) -> float:
+    """The share of a step of self-critical training that is the reward."""
+    encoded = TrainingSet.encoded(gather([corpus], [store]), system.vocabulary, 16)
+    task = SelfCriticalTask(system.train(), SelfCriticalSettings(), encoded)
+    batches = [encoded.minibatch(np.arange(80 * k, 80 * k + 80), regions=True) for k in range(12)]
+    spent = []
+    rewards = task.critical.rewards
+
+    def timed(*given: Any) -> Any:
+        begin = time.perf_counter()
+        found = rewards(*given)
+        spent.append(time.perf_counter() - begin)
+        return found
+
+    with mock.patch.object(SelfCritical, "rewards", lambda self, *given: timed(*given)):
+        task(batches[0], 0).backward()  # kernels are compiled
+        spent.clear()
+        begin = time.perf_counter()
+        for batch in batches:
+            task(batch, 0).backward()
+    step = (time.perf_counter() - begin) / len(batches)
+    share = sum(spent) / len(batches) / step
+    print(f"self-critical: {1e3 * step:.0f} ms a step, {100 * share:.1f}% of it the reward")
+    return share
+
+
 def main() -> None:
     """Measure all and print it."""
     torch.set_num_threads(2)
@@ -131,10 +164,12 @@ def main() -> None:
         corpus, store = made_up(folder)
         by = shares(corpus, store, folder)
         system, _ = load_system(folder / "scan-t2i")
+        captioner, _ = load_system(folder / "updown")
         figures = {
             "share_of_model": min(by.values()),
             "features_per_s": round(reading(store)),
             "grid_ratio": round(grid_ratio(system, corpus, store), 2),
+            "reward_share": round(reward_share(captioner, corpus, store), 4),
             "share_of_model_by": by,
         }
     print(json.dumps(figures))

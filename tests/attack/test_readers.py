@@ -45,6 +45,7 @@ def test_what_a_language_model_prefers_is_found_under_its_name(language: Path) -
     assert found.attack.alone[LANGUAGE_MODEL] > 0.95
     assert f"language model {language.name}?head=lm" in found.attack.learned_from
     assert len(found.attack.choices) == 100
+    assert len(found.attack.choices.texts) <= 200, "only what is drawn is read"
     assert any("100 of 120 items" in remark for remark in found.remarks)
 
 

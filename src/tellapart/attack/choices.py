@@ -75,13 +75,15 @@ class Choices:
         }
 
     def some(self, keep: Bools | Ints) -> Choices:
-        """Some of the choices, in their order."""
+        """Some of the choices, in their order, with their own texts alone."""
         kept = np.flatnonzero(keep) if keep.dtype == bool else np.asarray(keep, np.int64)
         options = np.flatnonzero(np.isin(self.choice, kept))
         number = np.full(len(self), -1, np.int64)
         number[kept] = np.arange(len(kept))
+        texts, text = np.unique(self.text[options], return_inverse=True)
         return Choices(
-            self.texts, self.text[options], number[self.choice[options]], self.right[options],
+            tuple(self.texts[k] for k in texts.tolist()), text.astype(np.int64),
+            number[self.choice[options]], self.right[options],
             self.kind[kept], self.kinds, self.group[kept], self.item[kept],
             tuple(self.images[k] for k in kept.tolist()),
         )  # fmt: skip

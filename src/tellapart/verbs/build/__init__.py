@@ -61,7 +61,7 @@ class FairBuildOptions(BuildOptions):
         False
     )
     captions_from: Annotated[
-        Path | None,
+        Any,
         Help("A further corpus whose captions text-only models may know: the more, the fairer."),
     ] = None
 

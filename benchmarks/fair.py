@@ -1,0 +1,158 @@
+"""How fast do attackers and the filter work, and how fair is what builders make?
+
+On COCO where TELLAPART_REAL_DATA names the data, else on the built-in world. `attack_s` is an
+attack on 50,000 pairs with the captions of half of val2014 known: both attackers, and every family
+alone. `filter_s` is the choice of twins among 200,000 candidates, features included. Neither has
+what makes the pairs, nor reading the captions; `peak_mb` is the most memory up to there.
+`foil_text_only`, `negatives_text_only` and `mcic_text_only` are what the stronger attacker gets of
+benchmarks built from val2017, in percent: builders knew one half of val2014's other images, the
+attacker knows the other. The yields are the share of what the same command gives with
+`--unfiltered`. Prints one JSON line last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import tellapart as ta
+from tellapart.attack.attack import (
+    Attackers,
+    attack_benchmark,
+    attack_choices,
+    crossfitted_features,
+)
+from tellapart.attack.fairness import FairRecipe, fair_part
+from tellapart.attack.statistics import CaptionSource
+from tellapart.corpus.coco import plain_id
+from tellapart.corpus.corpus import Corpus
+from tellapart.corpus.reader import ReadOptions, read_corpus
+from tellapart.mine.fair import as_candidates
+from tellapart.mine.foil.foils import make_foils
+from tellapart.mine.foil.items import FoilItems
+from tellapart.seeds import unit
+from tellapart.types import Bools
+from tellapart.verbs.build import BuildOptions, build
+from tellapart.verbs.build.foil import FoilOptions
+from tellapart.verbs.build.mcic import McicOptions
+from tellapart.verbs.build.negatives import NegativesOptions
+
+PAIRS, CANDIDATES = 50_000, 200_000
+OTHER_SEED = 4_242
+"""Folds and trees of the check are drawn by another seed than the builders'."""
+
+
+def timed(label: str, work: Any) -> tuple[float, Any]:
+    """How long something takes, and what it gives."""
+    print(f"{label} ...", file=sys.stderr, flush=True)
+    begin = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begin, result
+
+
+def corpora(folder: Path) -> tuple[Corpus, Corpus, Corpus]:
+    """What is built from, and two halves of other images: the builders' and the attacker's."""
+    data = os.environ.get("TELLAPART_REAL_DATA")
+    if not data:
+        small = [ta.world(folder / str(k), scenes=200, seed=k) for k in range(3)]
+        return small[0], small[1], small[2]
+    coco = Path(data) / "coco"
+    reading = ReadOptions(objects=coco / "objects_val2014.json.gz")
+    own = read_corpus(coco / "captions_val2017.json.gz", reading)
+    large = read_corpus(coco / "captions_val2014.json.gz", reading)
+    inside = {plain_id(name) for name in own.images["id"]}
+    half = [
+        -1 if plain_id(name) in inside else int(unit(0, "fair", "halves", name) < 0.5)
+        for name in large.images["id"]
+    ]
+    first, second = (part_of(large, np.array(half) == k) for k in (0, 1))
+    return own, first, second
+
+
+def part_of(corpus: Corpus, keep: Bools) -> Corpus:
+    """A corpus with some of the images and their captions."""
+    images = corpus.images.filter(pl.Series(keep))
+    return replace(
+        corpus, images=images, captions=corpus.captions.filter(pl.col("image").is_in(images["id"]))
+    )
+
+
+def speed(corpus: Corpus, known: Corpus) -> dict[str, float]:
+    """The attack on pairs and the filter of candidates, from the foils of a corpus."""
+    method = FoilOptions(split="none").resolved(
+        world=bool(corpus.about.get("world")), filtered=True
+    )
+    maker = FoilItems(make_foils(corpus, method, 0), method, 0)
+    _, listed = maker.candidates()
+    table = as_candidates(listed[:CANDIDATES])
+    source, own = CaptionSource.of_corpus(known), CaptionSource.of_corpus(corpus)
+    pairs = table.choices.some(np.arange(min(PAIRS, len(table))))
+    attack_s, attack = timed("attack", lambda: attack_choices(pairs, source, "pairs"))
+
+    def chosen() -> Any:
+        features = crossfitted_features(table.choices, own, table.choices.folds(0))
+        return fair_part(table, features, FairRecipe())
+
+    filter_s, part = timed("filter", chosen)
+    print(attack, int(part.kept.sum()), file=sys.stderr)
+    return {
+        "pairs": len(pairs),
+        "attack_s": round(attack_s, 1),
+        "candidates": len(table),
+        "filter_s": round(filter_s, 1),
+    }
+
+
+def fairness(corpora: Sequence[Corpus], folder: Path) -> dict[str, float]:
+    """What an attacker gets of each builder's items, and how many of them there are."""
+    corpus, known, unseen = corpora
+    source = CaptionSource.of_corpus(unseen)
+    ways: dict[str, tuple[BuildOptions, ...]] = {
+        "foil": tuple(
+            FoilOptions(look=False, unfiltered=one, captions_from=known) for one in (False, True)
+        ),
+        "negatives": tuple(
+            NegativesOptions(look=False, unfiltered=one, captions_from=known)
+            for one in (False, True)
+        ),
+        "mcic": (McicOptions(look=False),),
+    }
+    result: dict[str, float] = {}
+    for name, options in ways.items():
+        made = [
+            timed(f"build {name}", partial(build, name, corpus, folder / f"{name}{k}", own))[1]
+            for k, own in enumerate(options)
+        ]
+        attack = attack_benchmark(made[0], source, Attackers(OTHER_SEED))
+        assert attack is not None
+        print(attack, file=sys.stderr)
+        result[f"{name}_text_only"] = round(100 * attack.overall.value, 2)
+        if len(made) > 1:
+            result[f"{name}_yield"] = round(len(made[0]) / len(made[1]), 3)
+    return result
+
+
+def main() -> None:
+    """Run all parts."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, known, unseen = corpora(Path(folder))
+        result = speed(known, unseen)
+        result["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        result |= fairness((corpus, known, unseen), Path(folder))
+        print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
