@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
-from soak.self_critical import Campaign, gain  # noqa: E402
-from tests.models.small import one_thread  # noqa: E402
+from soak.self_critical import Campaign, gain
+from tests.models.small import one_thread
 
 SMALL = Campaign(
     scenes=60, held_out=20, system="showtell",
