@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -82,6 +83,13 @@ def render(page: Page) -> str:
         states=STATE_NAMES,
     )  # fmt: skip
     return html + "\n"
+
+
+def card_html(card: Mapping[str, Any]) -> str:
+    """A card as reports write it, from what `ItemCard.to_json` gives."""
+    states = {str(state): names for state, names in STATE_NAMES.items()}
+    macros = _environment().get_template("cards.html").make_module({"states": states})
+    return str(macros.inside(card))  # type: ignore[attr-defined]
 
 
 def _names(sentence: str) -> Markup:
