@@ -35,6 +35,10 @@ soak: $(VENV)/.dev         ## what is too long for every day: tests in full size
 	$(BIN)/python -m pytest -m campaign
 	for script in analyses fairness faults schema attack fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
+mutants: $(VENV)/.dev      ## would the tests notice? small changes of the code, each against its tests (hours)
+	$(PIP) -e ".[soak]"
+	$(BIN)/python -P soak/mutants.py
+
 audit: $(VENV)/.dev        ## a step of every release: known holes in the versions that are pinned
 	$(PIP) -e ".[release]"
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
