@@ -33,7 +33,7 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies under faults (hours)
 	$(PIP) -e ".[soak]"
 	$(BIN)/python -m pytest -m campaign
-	for script in fairness faults schema fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
+	for script in analyses fairness faults schema fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 audit: $(VENV)/.dev        ## a step of every release: known holes in the versions that are pinned
 	$(PIP) -e ".[release]"

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import tellapart as ta
 from tellapart.benchmark.published.catalogue import layouts
-from tellapart.mine.foil.items import PAPER
 from tellapart.stats.intervals import wilson
 
 DOCS = Path(__file__).parent
@@ -155,40 +154,6 @@ def catalogue_sources() -> str:
     )
 
 
-def foil_coco() -> str:
-    """Foils of COCO val2017 by supercategory, by our rules and by the paper's."""
-    data = real_data() / "coco"
-    with tempfile.TemporaryDirectory() as place:
-        ours, plain = (
-            ta.build(
-                "foil", data / "captions_val2017.json.gz", Path(place) / str(is_plain),
-                ta.FoilOptions(objects=data / "objects_val2014.json.gz", look=False,
-                               unfiltered=True, plain=is_plain),
-            ).card.made["by_supercategory"]
-            for is_plain in (False, True)
-        )  # fmt: skip
-    paper = sum(PAPER.values())
-
-    def share(counts: dict[str, dict[str, int]], sort: str) -> str:
-        return f"{100 * counts[sort]['kept'] / sum(row['kept'] for row in counts.values()):.1f}%"
-
-    def rows() -> Iterator[Sequence[str]]:
-        for sort, row in ours.items():
-            yield (
-                sort, f"{row['candidates']:,}", f"{row['kept']:,}", share(ours, sort),
-                f"{plain[sort]['kept']:,}", share(plain, sort), f"{100 * PAPER[sort] / paper:.1f}%",
-            )  # fmt: skip
-        candidates, kept, kept_plain = (
-            f"{sum(row[key] for row in counts.values()):,}"
-            for counts, key in ((ours, "candidates"), (ours, "kept"), (plain, "kept"))
-        )
-        yield "all", candidates, kept, "", kept_plain, "", f"{paper:,} pairs"
-
-    heads = ("supercategory", "candidates", "kept", "share", "kept, plain", "share",
-             "paper's share")  # fmt: skip
-    return table(heads, rows())
-
-
 class NoData(Exception):
     """Data from elsewhere are not here."""
 
@@ -209,10 +174,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "negatives-verdicts": lambda: verdicts("negatives-verdicts"),
     "details-verdicts": lambda: verdicts("details-verdicts"),
     "catalogue-sources": catalogue_sources,
-    "foil-coco": foil_coco,
 }
-SLOW = ("foil-coco",)
-"""Made again by `make figures`; comparing them in every test run would take minutes."""
 
 
 def blocks() -> Iterator[tuple[Path, str, str]]:

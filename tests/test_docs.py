@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from typer.main import get_command
 import tellapart as ta
 from tellapart import registry
 from tellapart.cli.main import app
-from tellapart.verbs import BUILDERS, STUDY, VERBS
+from tellapart.verbs import VERBS
 
 ROOT = Path(__file__).parent.parent
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -30,7 +31,16 @@ def test_every_verb_is_in_the_documentation():
 
 @pytest.mark.parametrize(
     "sort",
-    ["models", "measures", "builders", "importers", "readers", "caption_metrics", "questions"],
+    [
+        "models",
+        "measures",
+        "builders",
+        "importers",
+        "readers",
+        "caption_metrics",
+        "questions",
+        "analyses",
+    ],
 )
 def test_every_registered_name_is_in_the_documentation(sort):
     words = {"corpus": "the toolkit's own", "flickr": "Flickr tokens", "coco": "COCO captions"}
@@ -53,6 +63,8 @@ def test_links_between_pages_lead_somewhere():
             name, _, anchor = target.partition("#")
             leads_to = page.parent / name if name else page
             assert leads_to.exists(), (page.name, target)
+            if leads_to.suffix != ".md":
+                continue
             titles = re.findall(r"^#+ (.*)", leads_to.read_text(encoding="utf-8"), re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in titles}
             assert not anchor or anchor in anchors, (page.name, target)
@@ -70,10 +82,19 @@ def flags(words: tuple[str, ...]) -> frozenset[str]:
     )
 
 
-def commands() -> list[tuple[str, ...]]:
-    """The words of every command."""
-    plain = [(name,) for name in VERBS if name not in ("build", "study")]
-    return plain + [("build", n) for n in BUILDERS] + [("study", n) for n in STUDY]
+@cache
+def commands() -> tuple[tuple[str, ...], ...]:
+    """The words of every command, those of groups too."""
+    program = get_command(app)
+    every = {name: program.get_command(None, name) for name in program.list_commands(None)}
+    groups = {name for name, command in every.items() if hasattr(command, "list_commands")}
+    inner = [(name, one) for name in groups for one in every[name].list_commands(None)]
+    return (*((name,) for name in every if name not in groups), *inner)
+
+
+def words_of(line: Sequence[str]) -> tuple[str, ...]:
+    """Of the words of a line those that name the command."""
+    return tuple(line[: 2 if tuple(line[:2]) in commands() else 1])
 
 
 def code_of(page: Path) -> list[str]:
@@ -93,7 +114,7 @@ def test_commands_on_a_page_have_the_flags_that_it_gives_them(page):
     lines += re.findall(r"`(tellapart [^`]*)`", text)
     for line in lines:
         words = shlex.split(line.replace("...", ""), comments=True)[1:]
-        names = tuple(words[: 2 if words[0] in ("build", "study") else 1])
+        names = words_of(words)
         if names not in commands():
             assert names[0] in ("--help", "VERB") or names[-1] in ("WHAT", "easy") or not names[1:]
             continue
@@ -135,7 +156,7 @@ def test_every_command_that_an_error_advises_has_its_flags():
             for advised in re.findall(r"tellapart ([a-z][^;`]*)", text):
                 line = advised.partition(", or ")[0]
                 words = line.split()
-                names = tuple(words[: 2 if words[0] in ("build", "study") else 1])
+                names = words_of(words)
                 if names not in commands():
                     continue
                 given = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", line))

@@ -41,10 +41,10 @@ def test_figures_of_files_in_the_project_are_what_comes_out(name):
     assert figures.FIGURES[name]() == BLOCKS[name], "run: make figures"
 
 
-def test_every_figure_is_compared_here_or_said_to_be_slow():
+def test_every_figure_is_compared_here():
     storybook = {name for name in figures.FIGURES if "storybook" in name}
     files = {*figures.SAMPLES, "catalogue-sources"}
-    assert set(figures.FIGURES) == storybook | files | {"flickr8k-expert"} | set(figures.SLOW)
+    assert set(figures.FIGURES) == storybook | files | {"flickr8k-expert"}
 
 
 def test_a_figure_that_is_stale_is_found_and_written_anew(tmp_path, monkeypatch, capsys):

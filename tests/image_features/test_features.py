@@ -96,7 +96,7 @@ def test_boxes_are_regions_where_an_image_has_some(corpus, tmp_path):
     whole = corpus.picture(first).open()
     wide, high = whole.size
     part = whole.crop((wide // 2, high // 2, wide, high))
-    wanted = Pixels().describe([part, whole])[0].astype(np.float16)
+    wanted = Pixels().describe([part, whole])[1].mean(axis=(1, 2)).astype(np.float16)
     np.testing.assert_array_equal(taken.regions[0, :2], wanted)
     centred = {second: {"objects": [{"bbox_cxcywh_norm": [0.5, 0.5, 0.5, 1]}]}}
     (tmp_path / "boxes.json").write_text(json.dumps(centred))
@@ -244,8 +244,8 @@ def test_models_of_timm_and_transformers_give_maps(corpus, tmp_path):
     with one_thread():
         found = timm("test_vit", pretrained=False)
         whole, maps = found.describe(seen)
-        assert maps.shape[1] == maps.shape[2] and maps.shape[3] == found.facts.width
-        assert whole.shape == (2, found.facts.width)
+        assert maps.shape[1] == maps.shape[2] and maps.shape[3] == found.facts.whole_width
+        assert whole.shape == (2, found.facts.whole_width)
         found = timm("test_resnet", pretrained=False)
         whole, maps = found.describe(seen)
         np.testing.assert_allclose(whole, maps.mean(axis=(1, 2)), atol=1e-4)

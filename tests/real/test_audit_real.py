@@ -130,14 +130,8 @@ def test_bison_says_nothing_without_the_images(real_data, coco, tmp_path):
     assert guessable(bison).of("accuracy").estimate.value == 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "least"),
-    [
-        ("foil", 0.86),
-        pytest.param("sugarcrepe", 0.83, marks=pytest.mark.campaign),
-        pytest.param("mcic", 0.63, marks=pytest.mark.campaign),
-    ],
-)
+@pytest.mark.campaign
+@pytest.mark.parametrize(("name", "least"), [("foil", 0.86), ("sugarcrepe", 0.83), ("mcic", 0.63)])
 def test_attackers_find_what_published_captions_give_away(
     name, least, real_data, sugarcrepe, mcic, coco, tmp_path
 ):

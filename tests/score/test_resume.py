@@ -78,7 +78,7 @@ def killed_and_ended(tmp_path: Path, benchmarks: list[str], kills: int, seed: in
         place = tmp_path / f"job{killed}"
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.campaign)])
 def test_killed_at_random_moments_the_bytes_are_the_same(kills, benchmarks, tmp_path):
     places = [str(benchmarks[name].root) for name in ("bison", "mcic")]
     killed_and_ended(tmp_path, places, kills, seed=5)

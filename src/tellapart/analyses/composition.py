@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
+from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable, told_p
 from tellapart.analyses.figure import Figure, Panel, dot_rows
 from tellapart.analyses.sources import Benchmarks, benchmarks_of
 from tellapart.benchmark.benchmark import Benchmark
@@ -97,7 +97,7 @@ COMPOSITION = AnalysisKind(
 )
 
 
-FORMS = {"dropped": "percent"}
+FORMS = {"dropped": "percent", "low": "percent"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ def analyse_dropped(
         told = "differ" if p < 0.05 else "are not shown to differ"
         sentence += (
             f"; most of {worst[options.by]} ({100 * worst['dropped']:.1f}%), fewest of "
-            f"{best[options.by]} ({100 * best['dropped']:.1f}%); groups {told} (p = {p:.2g})"
+            f"{best[options.by]} ({100 * best['dropped']:.1f}%); groups {told} ({told_p(p)})"
         )
     title = f"Dropped between {every[0].name} and {every[1].name}, by {options.by}"
     value, low_, high_ = ((100 * frame[c]).to_list() for c in ("dropped", "low", "high"))

@@ -122,6 +122,7 @@ def _means(sources: Sequence[_Texts], *, with_corpus: bool) -> pl.DataFrame:
 
 def _lengths(sources: Sequence[_Texts]) -> pl.DataFrame:
     rows = []
+    shortest = min(int(one.words.min()) for one in sources)
     for one in sources:
         shares = np.bincount(np.minimum(one.words, LONGEST), minlength=LONGEST + 1) / len(one.words)
         rows += [
@@ -130,8 +131,7 @@ def _lengths(sources: Sequence[_Texts]) -> pl.DataFrame:
                 "words": f"{k}+" if k == LONGEST else str(k),
                 "share": float(share),
             }
-            for k, share in enumerate(shares)
-            if share > 0
+            for k, share in list(enumerate(shares))[shortest:]
         ]
     return pl.DataFrame(rows)
 
@@ -139,18 +139,18 @@ def _lengths(sources: Sequence[_Texts]) -> pl.DataFrame:
 def _parts(sources: Sequence[_Texts], options: LengthOptions, progress: Progress) -> pl.DataFrame:
     from tellapart.text.parse import parse
 
-    rows = []
+    drawn: list[list[str]] = []
     for one in sources:
-        number = min(options.limit, len(one.captions))
-        drawn = np.sort(
-            seeds.rng(options.seed, "lengths", one.name).permutation(len(one.captions))[:number]
-        )
-        parsed = parse(
-            [one.captions[int(k)] for k in drawn], cache=default_folder(), progress=progress
-        )
-        names = np.array(parsed.columns.poses)[parsed.columns.pos]
-        kept = names[~np.isin(names, ("PUNCT", "SPACE", "SYM"))]
-        shares = _shares(kept)
+        order = seeds.rng(options.seed, "lengths", one.name).permutation(len(one.captions))
+        drawn.append([one.captions[int(k)] for k in np.sort(order[: options.limit])])
+    texts = [text for own in drawn for text in own]
+    columns = parse(texts, cache=default_folder(), progress=progress).columns
+    names = np.array(columns.poses)[columns.pos]
+    ends = columns.starts[np.cumsum([0, *map(len, drawn)])]
+    rows = []
+    for one, begin, end in zip(sources, ends[:-1], ends[1:], strict=True):
+        own = names[begin:end]
+        shares = _shares(own[~np.isin(own, ("PUNCT", "SPACE", "SYM"))])
         rows += [
             {"source": one.name, "part": part, "share": shares[part]} for part in (*PARTS, OTHER)
         ]
@@ -216,12 +216,6 @@ def _figure(title: str, tables: Sequence[ResultTable]) -> Figure:
         if name not in by_name:
             continue
         frame = by_name[name]
-        order = frame[column].unique(maintain_order=True).to_list()
-        if name == "lengths":
-            order.sort(key=lambda text: int(text.rstrip("+")))
-        frame = frame.sort(
-            pl.col(column).replace_strict(order, range(len(order))), maintain_order=True
-        )
         rows = tuple(
             {"label": row[column], "y": 100 * row["share"], "series": row["source"]}
             for row in frame.iter_rows(named=True)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tellapart import registry, seeds
-from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable
+from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable, told_p
 from tellapart.analyses.figure import Figure, Panel
 from tellapart.analyses.units import Sources
 from tellapart.errors import BadInput
@@ -230,7 +230,7 @@ def _sentence(row: dict[str, Any]) -> str:
     few = " (with so few systems no order could show it)" if row["systems"] < 4 else ""
     return (
         f"{row['first']} and {row['second']} {what}: tau {row['tau']:.2f}{ends} over "
-        f"{row['systems']} systems, p = {row['p']:.2g}{few}."
+        f"{row['systems']} systems, {told_p(row['p'])}{few}."
     )
 
 

@@ -27,6 +27,8 @@ from tellapart.types import Floats, Ints, Progress, silent
 
 METRICS = ("BLEU-4", "CIDEr-D", "ROUGE-L")
 BINS = 8
+FEWEST = 10
+"""Ranges of scores with fewer captions than this are not drawn."""
 FORMS = {
     **dict.fromkeys(("mean", "low", "tau_b", "tau_c", "spearman", "score", "rating"), ".3f"),
     **dict.fromkeys(("tau_b_low", "tau_c_low", "spearman_low"), ".3f"),
@@ -141,11 +143,12 @@ class _Rated:
         """Mean ratings by ranges of the score, which is put between 0 and 1."""
         top = float(np.quantile(scores, 0.99)) or 1.0
         scaled = np.clip(scores / top, 0, 1)
-        edges = np.unique(np.quantile(scaled, np.linspace(0, 1, BINS + 1)))
-        code = np.clip(np.searchsorted(edges, scaled, "right") - 1, 0, max(0, len(edges) - 2))
+        code = np.minimum((scaled * BINS).astype(int), BINS - 1)
         points = []
         for k in np.unique(code):
             here = code == k
+            if here.sum() < FEWEST:
+                continue
             value = float(self.mean_rating[here].mean())
             error = cluster_error(self.mean_rating[here], self.image[here])
             wide = 1.96 * error if np.isfinite(error) else 0.0
@@ -154,9 +157,9 @@ class _Rated:
         return points
 
     def liked(self, metric: str, scores: Floats, most: int) -> pl.DataFrame:
-        """Captions in the upper quarter of ratings with the lowest scores."""
-        high = self.mean_rating >= max(np.quantile(self.mean_rating, 0.75), self.mean_rating.mean())
-        places = np.flatnonzero(high)
+        """Captions rated three quarters up the scale or higher, the lowest score first."""
+        low, top = float(self.ratings.min()), float(self.ratings.max())
+        places = np.flatnonzero(self.mean_rating >= low + 0.75 * (top - low))
         chosen = places[np.lexsort((-self.mean_rating[places], scores[places]))][:most]
         return pl.DataFrame(
             {

@@ -27,12 +27,13 @@ LITE_SIDES = {"lite0": 224, "lite1": 240, "lite2": 260, "lite3": 280, "lite4": 3
 
 @dataclass(frozen=True, slots=True)
 class BackboneFacts:
-    """What features depend on beside the pictures."""
+    """What features depend on beside the pictures, and how many numbers they have."""
 
     name: str
     weights: str
     preprocessing: str
-    width: int
+    whole_width: int
+    region_width: int
 
 
 class Backbone(Protocol):
@@ -65,17 +66,17 @@ def backbone_of(text: str) -> Backbone:
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """No network: the colours of 8 x 8 cells, and each cell's place. Quick, for drawings."""
+    """No network: a coarse picture, and the colours and the place of each of 8 x 8 cells."""
 
     SIDE = 8
 
     @property
     def facts(self) -> BackboneFacts:
         """Nothing but the sizes."""
-        return BackboneFacts("pixels", "none", seeds.digest("pixels", self.SIDE, 4), 64)
+        return BackboneFacts("pixels", "none", seeds.digest("pixels", self.SIDE, 2, 4), 768, 64)
 
     def describe(self, pictures: Sequence[PILImage]) -> tuple[Floats32, Floats32]:
-        """The map has 4 x 4 colours a cell, minus their mean of all, and 16 numbers of place."""
+        """The whole is 16 x 16 colours; a cell of the map has 4 x 4, and 16 numbers of place."""
         from PIL import Image
 
         side = 4 * self.SIDE
@@ -88,7 +89,8 @@ class Pixels:
         both = np.concatenate([rows, rows.transpose(1, 0, 2)], axis=-1)
         places = np.broadcast_to(both, (len(seen), *both.shape))
         maps = np.concatenate([colours, places], axis=-1)
-        return _pooled(maps), maps
+        whole = seen.reshape(-1, 2 * self.SIDE, 2, 2 * self.SIDE, 2, 3).mean(axis=(2, 4))
+        return np.asarray(whole.reshape(len(seen), -1), np.float32), maps
 
 
 def pixels() -> Backbone:
@@ -178,6 +180,7 @@ def timm(name: str, *, pretrained: bool = True) -> Backbone:
         fingerprint(network),
         seeds.digest("squeezed, bicubic", side, mean, deviation),
         network.num_features,
+        network.num_features,
     )
     network = network.to(device, memory_format=torch.channels_last)
     return TorchMaps(facts, look, side, mean, deviation, device)
@@ -213,13 +216,13 @@ def hf(name: str) -> Backbone:
 
     probe = np.zeros((side, side, 3), np.uint8)
     weights, network = fingerprint(network), network.to(device)
-    facts = BackboneFacts(f"hf:{name}", weights, "", 0)
+    facts = BackboneFacts(f"hf:{name}", weights, "", 0, 0)
     maps = TorchMaps(facts, look, side, mean, deviation, device)
     from PIL import Image
 
-    width = maps.describe([Image.fromarray(probe)])[1].shape[-1]
+    widths = [one.shape[-1] for one in maps.describe([Image.fromarray(probe)])]
     preprocessing = seeds.digest("squeezed, bicubic", side, mean, deviation)
-    return replace(maps, facts=BackboneFacts(f"hf:{name}", weights, preprocessing, width))
+    return replace(maps, facts=BackboneFacts(f"hf:{name}", weights, preprocessing, *widths))
 
 
 def efficientnet_lite0() -> Backbone:
@@ -250,6 +253,7 @@ def _efficientnet(size: str) -> TorchMaps:
         f"efficientnet-{size}",
         fingerprint(network),
         seeds.digest("squeezed, bicubic", side, 127.0, 128.0),
+        1280,
         1280,
     )
     _fold_norms(network)

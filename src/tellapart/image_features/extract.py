@@ -92,8 +92,8 @@ def extract(
     images = corpus.images["id"].to_list()
     facts = backbone.facts
     space = FeatureSpace(
-        facts.name, facts.weights, facts.preprocessing, plan.layout, facts.width, facts.width,
-        plan.most,
+        facts.name, facts.weights, facts.preprocessing, plan.layout, facts.whole_width,
+        facts.region_width, plan.most,
     )  # fmt: skip
     uris = corpus.images.select("id", "uri", "sha256").rows()
     job = seeds.digest("features", space.key, sorted(plan.boxes.items()), uris, skip_bad)
@@ -238,7 +238,7 @@ def _shares(size: int, cells: int) -> Floats32:
 
 
 def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
-    """The vectors of parts of a picture; a box is at least one pixel."""
+    """The vectors of parts of a picture, the means of their maps; a box is at least one pixel."""
     assert seen.pixels is not None
     width, height = seen.pixels.size
     parts = []
@@ -247,4 +247,4 @@ def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
         right = min(width, max(x + 1, round((left + wide) * width)))
         bottom = min(height, max(y + 1, round((top + high) * height)))
         parts.append(seen.pixels.crop((max(0, x), max(0, y), right, bottom)))
-    return backbone.describe(parts)[0]
+    return np.asarray(backbone.describe(parts)[1].mean(axis=(1, 2)), np.float32)

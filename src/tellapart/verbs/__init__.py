@@ -60,7 +60,7 @@ VERBS = {
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
     "caption": "Let a captioner write a caption of every image.",
-    "table": "Print a paper's table with our systems beside the published ones.",
+    "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "features": "Compute vectors of images and of their regions, for systems that are trained on "
     "them.",
