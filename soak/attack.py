@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -23,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from soak.attacks import PLACES, STUDY_ID, Scene, attempts
+from soak.attacks import ATTACKS, PLACES, STUDY_ID, Scene, attempts
 from soak.victim import Victim, version_of
 from tests.study.postgres import running_postgres
 from tests.study.server.conftest import pictured_benchmark
@@ -68,7 +69,8 @@ def attacked(code: Path, database: str, options: argparse.Namespace) -> list[dic
     rows = []
     with scene_of(code, database, options) as scene:
         begun = time.monotonic()
-        for attack, found in attempts(scene):
+        chosen = [attack for attack in ATTACKS if options.only in attack.what]
+        for attack, found in attempts(scene, chosen):
             took = time.monotonic() - begun
             begun = time.monotonic()
             rows.append({"who": attack.who, "what": attack.what, "found": found})
@@ -82,10 +84,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--databases", default="sqlite,postgresql")
     parser.add_argument("--against", default="", help="a commit or the path of a checkout")
+    parser.add_argument("--only", default="", help="only attacks whose line has these words")
     parser.add_argument("--guesses", type=int, default=300)
     parser.add_argument("--slow", type=int, default=1000)
     parser.add_argument("--people", type=int, default=50)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers end with us
     with version_of(options.against) as code:
         rows = {name: attacked(code, name, options) for name in options.databases.split(",")}
     found = {name: [row["what"] for row in some if row["found"]] for name, some in rows.items()}

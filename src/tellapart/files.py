@@ -337,11 +337,14 @@ def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def resumable_folder(out: Path, job: str, *, overwrite: bool = False) -> Iterator[Path]:
+def resumable_folder(
+    out: Path, job: str, *, overwrite: bool = False, finish: bool = True
+) -> Iterator[Path]:
     """A folder that becomes `out` when the block ends well; else it stays, to be gone on with.
 
     `job` is the hash of all that the result depends on: only the same job finds the folder again.
-    What other jobs left unfinished under this name goes when one ends well.
+    What other jobs left unfinished under this name goes when one ends well. Of several processes
+    that work on it one alone may `finish`.
     """
     take_leftovers_away(out.parent)
     check_free(out, overwrite=overwrite)
@@ -349,6 +352,8 @@ def resumable_folder(out: Path, job: str, *, overwrite: bool = False) -> Iterato
     partial.mkdir(parents=True, exist_ok=True)
     with told_when_full(out):
         yield partial
+    if not finish:
+        return
     _take_place(partial, out)
     for left in out.parent.glob(f".{out.name}.*{UNFINISHED}"):
         shutil.rmtree(left, ignore_errors=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -196,7 +199,7 @@ def stopped(small, out):
     """An unfinished training, whose folder is returned."""
 
     def stop(phase, done, total):
-        if phase == "epoch 2":
+        if phase == "training" and done > total / 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -343,3 +346,33 @@ def test_the_card_says_how_it_was_trained(small, tmp_path):
     assert card.trained["captions"] == 66 and card.trained["training"]["epochs"] == 1
     assert set(card.trained["validation"]) >= {"rsum", "i2t_r1", "t2i_r10"}
     assert json.loads((done.folder / "timings.json").read_text())["model"] > 0
+
+
+@pytest.mark.campaign
+def test_two_processes_share_the_batches_and_one_writes(tmp_path):
+    drawn = world(tmp_path / "world", scenes=12, seed=1)
+    compute(drawn, tmp_path / "features", FeatureOptions(backbone="pixels"))
+    words = ["train", "convnet-bow", "--on", "world", "--features", "features", "--out", "out"]
+    words += [word for change in (*QUICK, "batch=8", "log_steps=1") for word in ("--set", change)]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--standalone",
+    ]
+    done = subprocess.run(
+        [*launch, "-m", "tellapart", *words, "--recipe", "default"],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "TELLAPART_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows if "loss" in row] == [1, 2, 3]  # six batches, two at a time
+    assert load(f"trained:{tmp_path / 'out'}").facts.weights
+    assert not list(tmp_path.glob(".*"))
