@@ -7,10 +7,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Tests start hundreds of processes; each would compile the package anew where this is set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check format bench soak figures storybook clean
+.PHONY: demo test check format bench soak audit mutants figures storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
+	@echo "open it with: $(BIN)/tellapart view demo"
 
 test: $(VENV)/.dev         ## the whole test suite
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
@@ -32,7 +33,15 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies under faults (hours)
 	$(PIP) -e ".[soak]"
 	$(BIN)/python -m pytest -m campaign
-	for script in fairness faults schema fuzz; do $(BIN)/python -P soak/$$script.py || exit 1; done
+	for script in analyses fairness faults schema attack fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
+
+mutants: $(VENV)/.dev      ## would the tests notice? small changes of the code, each against its tests (hours)
+	$(PIP) -e ".[soak]"
+	$(BIN)/python -P soak/mutants.py
+
+audit: $(VENV)/.dev        ## a step of every release: known holes in the versions that are pinned
+	$(PIP) -e ".[release]"
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 figures: $(VENV)/.dev      ## make the figures in docs/ again
 	$(BIN)/python -P docs/figures.py

@@ -7,6 +7,7 @@ makes its text. `tests/test_figures.py` compares. What needs data from elsewhere
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import sys
@@ -16,6 +17,8 @@ from functools import cache
 from pathlib import Path
 
 import tellapart as ta
+from tellapart.benchmark.published.catalogue import layouts
+from tellapart.stats.intervals import wilson
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -108,6 +111,49 @@ def flickr8k_expert() -> str:
     return table(heads, rows())
 
 
+SAMPLES = {
+    "negatives-verdicts": ("2", "1", {"fluent": "not fluent", "false": "not surely false",
+                                      "kept_to_kind": "of another kind"}),
+    "details-verdicts": ("3", "", {"fluent": "not fluent", "true": "not surely true",
+                                   "false": "not surely false",
+                                   "kept_to_kind": "of another kind"}),
+}  # fmt: skip
+"""For each file of verdicts the sample that is told, an earlier one, what a verdict is about."""
+
+
+def verdicts(name: str) -> str:
+    """How many negatives passed a reader, by kind, from the file of single verdicts."""
+    sample, earlier, questions = SAMPLES[name]
+    with (DOCS / f"{name}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+
+    def passed(some: Sequence[dict[str, str]]) -> int:
+        return sum(all(row[one] == "yes" for one in questions) for row in some)
+
+    def cells(kind: str) -> Iterator[str]:
+        own = [row for row in rows if row["kind"] == kind or kind == "all"]
+        read = [row for row in own if row["sample"] == sample]
+        good, n = passed(read), len(read)
+        low, high = wilson(good / n, n)
+        share = f" of {n}: {100 * good / n:.1f}%" if kind == "all" else ""
+        yield from (kind, f"{good}{share}", f"{100 * low:.1f} - {100 * high:.1f}%")
+        yield from (str(sum(row[one] != "yes" for row in read)) for one in questions)
+        if earlier:
+            yield str(passed([row for row in own if row["sample"] == earlier]))
+
+    heads = ["kind", "pass of 50", "95% interval (Wilson)", *questions.values()]
+    kinds = [*dict.fromkeys(row["kind"] for row in rows), *(["all"] if earlier else [])]
+    return table(heads + ["first sample"] * bool(earlier), (list(cells(kind)) for kind in kinds))
+
+
+def catalogue_sources() -> str:
+    """Where each layout of the catalogue is documented."""
+    return table(
+        ("name", "source of the layout"),
+        ((f"`{name}`", layout.source) for name, layout in layouts().items()),
+    )
+
+
 class NoData(Exception):
     """Data from elsewhere are not here."""
 
@@ -125,6 +171,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "storybook-bivlc-kinds": storybook_bivlc_kinds,
     "storybook-foil-kinds": storybook_foil_kinds,
     "flickr8k-expert": flickr8k_expert,
+    "negatives-verdicts": lambda: verdicts("negatives-verdicts"),
+    "details-verdicts": lambda: verdicts("details-verdicts"),
+    "catalogue-sources": catalogue_sources,
 }
 
 

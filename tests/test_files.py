@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -144,3 +147,67 @@ def test_the_same_table_gives_the_same_bytes(tmp_path):
     write_parquet(tmp_path / "1.parquet", table)
     write_parquet(tmp_path / "2.parquet", table)
     assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
+
+
+WRITER = """
+import os, signal, sys
+from pathlib import Path
+from tellapart import files
+how, out = sys.argv[1], Path(sys.argv[2])
+if how == "file":
+    with files.whole_file(out) as partial:
+        partial.write_text("half")
+        os.kill(os.getpid(), signal.SIGKILL)
+if how == "replaced":  # between the two steps of a replacement
+    Path.rename = lambda self, to, rename=Path.rename: (
+        os.kill(os.getpid(), signal.SIGKILL) if to == out and "old" not in self.name
+        else rename(self, to))
+with files.whole_folder(out, overwrite=True) as partial:
+    (partial / "a").write_text("half")
+    if how != "replaced":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed(how, out):
+    done = subprocess.run([sys.executable, "-c", WRITER, how, str(out)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert [p.name for p in out.parent.iterdir() if p.name.startswith(f".{out.name}.")]
+
+
+def test_what_a_killed_process_left_is_taken_away_by_the_next(tmp_path):
+    killed("folder", tmp_path / "out")
+    killed("folder", tmp_path / "another")
+    killed("file", tmp_path / "a.json")
+    (tmp_path / ".out.settings").mkdir()  # of somebody else
+    with whole_folder(tmp_path / "out") as partial:
+        (partial / "a").write_text("whole")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".out.settings", "out"]
+
+
+def test_what_a_killed_process_left_of_a_file_is_taken_away_by_the_next_to_write_there(tmp_path):
+    killed("file", tmp_path / "a.json")
+    write_json(tmp_path / "b.json", {})
+    assert [p.name for p in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_a_folder_whose_replacement_was_killed_has_what_it_held(tmp_path):
+    out = tmp_path / "out"
+    with whole_folder(out) as partial:
+        (partial / "a").write_text("first")
+    killed("replaced", out)
+    assert not out.exists()
+    with pytest.raises(BadInput, match="already exists"), whole_folder(out):
+        pass
+    assert (out / "a").read_text() == "first" and [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_another_process_is_writing_is_left_alone(tmp_path):
+    with whole_folder(tmp_path / "out") as partial, whole_file(tmp_path / "b.json") as file:
+        (partial / "a").write_text("half")
+        file.write_text("half")
+        script = "import sys\nfrom pathlib import Path\nfrom tellapart import files\n"
+        script += "with files.whole_folder(Path(sys.argv[1])) as made: (made / 'a').touch()"
+        subprocess.run([sys.executable, "-c", script, str(tmp_path / "c")], check=True)
+        assert (partial / "a").exists() and file.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b.json", "c", "out"]

@@ -18,8 +18,22 @@ from typing import TYPE_CHECKING, Any
 from tellapart._version import __version__
 
 if TYPE_CHECKING:
+    from tellapart.analyses.agreement import AgreementOptions
+    from tellapart.analyses.analysis import Analysis
     from tellapart.analyses.by import ByOptions
+    from tellapart.analyses.collection_size import CollectionOptions
+    from tellapart.analyses.composition import CompositionOptions, DroppedOptions
+    from tellapart.analyses.exhibits.exhibit import PaperSources
+    from tellapart.analyses.learning import LearningOptions
+    from tellapart.analyses.lengths import LengthOptions
+    from tellapart.analyses.position import PositionOptions
+    from tellapart.analyses.rankings import RankingOptions
+    from tellapart.analyses.raters import RaterOptions
+    from tellapart.analyses.ratings import RatingOptions
+    from tellapart.analyses.recall_errors import RecallErrorOptions
+    from tellapart.analyses.references import ReferenceOptions
     from tellapart.analyses.regression import RegressionOptions
+    from tellapart.analyses.scores import ScoreOptions
     from tellapart.audits.guesses import guessable
     from tellapart.audits.options import AuditOptions
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
@@ -56,6 +70,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.list_ import list_all
     from tellapart.verbs.measure import measure, outcomes
     from tellapart.verbs.merge import merge
+    from tellapart.verbs.paper import paper
     from tellapart.verbs.refine import RefineOptions, refine
     from tellapart.verbs.report import report
     from tellapart.verbs.retrieve import retrieve
@@ -80,6 +95,8 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
 _WHERE = {
+    "AgreementOptions": "analyses.agreement",
+    "Analysis": "analyses.analysis",
     "AuditOptions": "audits.options",
     "Benchmark": "benchmark.benchmark",
     "BisonOptions": "verbs.build.bison",
@@ -87,11 +104,14 @@ _WHERE = {
     "BuildOptions": "verbs.build",
     "ByOptions": "analyses.by",
     "CaptionOptions": "measures.options",
+    "CollectionOptions": "analyses.collection_size",
     "Comparison": "measures.comparison",
+    "CompositionOptions": "analyses.composition",
     "Corpus": "corpus.corpus",
     "CorpusOptions": "verbs.corpus",
     "CreateStudyOptions": "verbs.study.create",
     "Crowd": "study.effort",
+    "DroppedOptions": "analyses.composition",
     "Estimate": "measures.scores",
     "EvaluateOptions": "verbs.evaluate",
     "FeatureOptions": "verbs.features",
@@ -99,14 +119,24 @@ _WHERE = {
     "GetOptions": "benchmark.published.options",
     "Image": "items",
     "Item": "items",
+    "LearningOptions": "analyses.learning",
+    "LengthOptions": "analyses.lengths",
     "McicOptions": "verbs.build.mcic",
     "NegativesOptions": "verbs.build.negatives",
+    "PaperSources": "analyses.exhibits.exhibit",
+    "PositionOptions": "analyses.position",
+    "RankingOptions": "analyses.rankings",
+    "RaterOptions": "analyses.raters",
+    "RatingOptions": "analyses.ratings",
     "ReadOptions": "corpus.reader",
+    "RecallErrorOptions": "analyses.recall_errors",
+    "ReferenceOptions": "analyses.references",
     "RefineOptions": "verbs.refine",
     "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
     "Run": "score.run",
+    "ScoreOptions": "analyses.scores",
     "Scores": "measures.scores",
     "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
@@ -142,6 +172,7 @@ _WHERE = {
     "merge": "verbs.merge",
     "outcomes": "verbs.measure",
     "owner_link": "verbs.study.owner",
+    "paper": "verbs.paper",
     "plan_study": "verbs.study.plan",
     "read_corpus": "corpus.reader",
     "refine": "verbs.refine",
@@ -161,6 +192,8 @@ _WHERE = {
 }
 
 __all__ = [
+    "AgreementOptions",
+    "Analysis",
     "AuditOptions",
     "Benchmark",
     "BisonOptions",
@@ -168,11 +201,14 @@ __all__ = [
     "BuildOptions",
     "ByOptions",
     "CaptionOptions",
+    "CollectionOptions",
     "Comparison",
+    "CompositionOptions",
     "Corpus",
     "CorpusOptions",
     "CreateStudyOptions",
     "Crowd",
+    "DroppedOptions",
     "Estimate",
     "EvaluateOptions",
     "FeatureOptions",
@@ -180,14 +216,24 @@ __all__ = [
     "GetOptions",
     "Image",
     "Item",
+    "LearningOptions",
+    "LengthOptions",
     "McicOptions",
     "NegativesOptions",
+    "PaperSources",
+    "PositionOptions",
+    "RankingOptions",
+    "RaterOptions",
+    "RatingOptions",
     "ReadOptions",
+    "RecallErrorOptions",
+    "ReferenceOptions",
     "RefineOptions",
     "RegressionOptions",
     "ReportOptions",
     "RetrievalOptions",
     "Run",
+    "ScoreOptions",
     "Scores",
     "ServeStudyOptions",
     "StudyEffort",
@@ -224,6 +270,7 @@ __all__ = [
     "merge",
     "outcomes",
     "owner_link",
+    "paper",
     "plan_study",
     "read_corpus",
     "refine",

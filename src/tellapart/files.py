@@ -12,11 +12,12 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -286,21 +287,22 @@ def told_when_full(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    partial = Path(name)
-    try:
-        with told_when_full(path):
-            yield partial
-        partial.chmod(0o644)
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    if path.parent not in _tidied:  # once: a folder may have very many files
+        _tidied.add(path.parent)
+        take_leftovers_away(path.parent)
+    with _new_partial(path, tempfile.mkstemp) as partial:
+        try:
+            with told_when_full(path):
+                yield partial
+            partial.chmod(mode)
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def check_free(out: Path, *, overwrite: bool = False) -> None:
@@ -315,33 +317,45 @@ def check_free(out: Path, *, overwrite: bool = False) -> None:
 
 @contextlib.contextmanager
 def whole_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary folder that becomes `out` when the block ends well; else nothing is left."""
+    """A temporary folder that becomes `out` when the block ends well; else nothing is left.
+
+    What a killed process left beside `out` is taken away first.
+    """
+    take_leftovers_away(out.parent)
     check_free(out, overwrite=overwrite)
     out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    partial.chmod(0o755)
-    try:
-        with told_when_full(out):
-            yield partial
-        _take_place(partial, out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with _new_partial(out, tempfile.mkdtemp) as partial:
+        partial.chmod(0o755)
+        try:
+            with told_when_full(out):
+                yield partial
+            _take_place(partial, out)
+        except DiskFull as error:  # of a file inside, whose temporary place tells nobody anything
+            raise DiskFull(out) from error
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def resumable_folder(out: Path, job: str, *, overwrite: bool = False) -> Iterator[Path]:
+def resumable_folder(
+    out: Path, job: str, *, overwrite: bool = False, finish: bool = True
+) -> Iterator[Path]:
     """A folder that becomes `out` when the block ends well; else it stays, to be gone on with.
 
     `job` is the hash of all that the result depends on: only the same job finds the folder again.
-    What other jobs left unfinished under this name goes when one ends well.
+    What other jobs left unfinished under this name goes when one ends well. Of several processes
+    that work on it one alone may `finish`.
     """
+    take_leftovers_away(out.parent)
     check_free(out, overwrite=overwrite)
-    partial = out.parent / f".{out.name}.{job[:16]}.unfinished"
+    partial = out.parent / f".{out.name}.{job[:16]}{UNFINISHED}"
     partial.mkdir(parents=True, exist_ok=True)
     with told_when_full(out):
         yield partial
+    if not finish:
+        return
     _take_place(partial, out)
-    for left in out.parent.glob(f".{out.name}.*.unfinished"):
+    for left in out.parent.glob(f".{out.name}.*{UNFINISHED}"):
         shutil.rmtree(left, ignore_errors=True)
 
 
@@ -356,6 +370,85 @@ def _take_place(partial: Path, out: Path) -> None:
         if old.exists() and not out.exists():
             old.rename(out)
         shutil.rmtree(old, ignore_errors=True)
+
+
+# What is being written has a name of its own and a lock: without the lock its process is gone.
+
+MARK, UNFINISHED = ".tellapart", ".unfinished"
+LEFTOVER = re.compile(
+    rf"\.(?P<name>.+)\.(?:[a-z0-9_]{{8}}\{MARK}(?P<old>\.old)?|[0-9a-f]+\{UNFINISHED}(?P<older>\.old))"
+)
+_tidied: set[Path] = set()
+
+
+@contextlib.contextmanager
+def _new_partial(path: Path, make: Callable[..., Any]) -> Iterator[Path]:
+    """A new temporary file or folder beside `path`, locked while the block lasts."""
+    while True:
+        made = make(prefix=f".{path.name}.", suffix=MARK, dir=path.parent)
+        if isinstance(made, tuple):
+            os.close(made[0])
+            made = made[1]
+        with _locked(Path(made)) as ours:
+            if ours is not False:  # else another process tidied up before it was locked
+                yield Path(made)
+                return
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool | None]:
+    """Whether a file or folder is there and locked for this block; None where nothing can be."""
+    if sys.platform == "win32":
+        yield None
+        return
+    import fcntl
+
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        yield False
+        return
+    ours: bool | None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        ours = os.path.samestat(os.fstat(handle), path.lstat())
+    except (BlockingIOError, FileNotFoundError):
+        ours = False
+    except OSError:  # some file systems over a network have no locks
+        ours = None
+    try:
+        yield ours
+    finally:
+        os.close(handle)
+
+
+def take_leftovers_away(folder: Path) -> None:
+    """Remove what killed processes of the toolkit left half-written in a folder.
+
+    A folder that was being replaced at that moment gets back what it held.
+    """
+    if sys.platform == "win32" or not folder.is_dir():
+        return
+    found = [(LEFTOVER.fullmatch(one.name), Path(one)) for one in os.scandir(folder)]
+    for match, path in sorted(((m, p) for m, p in found if m), key=lambda pair: pair[1]):
+        if match["old"] or match["older"]:
+            _put_back(path, folder / match["name"])
+            continue
+        with _locked(path) as ours:
+            if ours and path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif ours:
+                path.unlink(missing_ok=True)
+
+
+def _put_back(old: Path, out: Path) -> None:
+    """What a replaced folder held, unless its replacement is there, or on its way."""
+    if old.with_suffix("").exists():
+        return
+    if not out.exists():
+        with contextlib.suppress(OSError):
+            old.rename(out)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -373,3 +466,26 @@ def write_parquet(path: Path, table: pl.DataFrame) -> None:
     """Write a Parquet file whole."""
     with whole_file(path) as partial:
         table.write_parquet(partial, compression="zstd", statistics=False)
+
+
+def check_table_name(path: Path, what: str = "a table") -> None:
+    """Raise unless a table can be written under this name."""
+    if suffix(path) not in TABLE_KINDS or path.name.lower().endswith(".gz"):
+        raise BadInput(
+            f"{path.name} is not a name for {what}",
+            allowed=", ".join(f".{one}" for one in TABLE_KINDS),
+        )
+
+
+def write_table(path: Path, table: pl.DataFrame) -> None:
+    """Write a table whole, in the form that the file's name ends in."""
+    check_table_name(path)
+    kind = suffix(path)
+    if kind == "parquet":
+        write_parquet(path, table)
+        return
+    with whole_file(path) as partial:
+        if kind == "jsonl":
+            table.write_ndjson(partial)
+        else:
+            table.write_csv(partial, separator="\t" if kind == "tsv" else ",")

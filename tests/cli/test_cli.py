@@ -27,7 +27,7 @@ import tellapart as ta
 from tellapart import registry, verbs
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.cli import main
-from tellapart.verbs import BUILDERS, STUDY, VERBS, module_of
+from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, module_of
 
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
 
@@ -76,26 +76,27 @@ def place(tmp_path_factory):
         ("build", "bison", folder / "world", folder / "bison", "--verifier", "oracle"),
         ("evaluate", "chance", "constant", "--on", folder / "bison", "--out", folder / "runs"),
     ):
-        done = process(*words)
+        done = tellapart(*words)
         assert done.returncode == 0, done.stderr
     return folder
 
 
 def test_the_verbs_read_as_a_story(place):
-    shown = process("show", place / "bison", "--items", 1)
+    shown = tellapart("show", place / "bison", "--items", 1)
     items = len(load_benchmark(place / "bison").items)
     assert items >= 30  # a target for each image, and one more for pairs that work both ways
     assert f"{items} items" in shown.stdout and "true of image" in shown.stdout
-    assert "good" in process("validate", place / "bison").stdout
+    assert "good" in tellapart("validate", place / "bison").stdout
     table = process("measure", place / "runs").stdout
     assert "chance" in table and "constant" in table and "95% interval" in table
-    half = process("measure", place / "runs", "--ties", "half", "--json")
+    half = tellapart("measure", place / "runs", "--ties", "half", "--json")
     rows = {row["model"]: row for row in json.loads(half.stdout)}
     assert rows["constant"]["value"] == 0.5 and rows["constant"]["ties"] == items
 
 
-EVERY = [(name,) for name in VERBS if name not in ("build", "study")]
-EVERY += [("build", name) for name in BUILDERS] + [("study", name) for name in STUDY]
+GROUPS = {"build": BUILDERS, "study": STUDY, "analyse": ANALYSES}
+EVERY = [(name,) for name in VERBS if name not in GROUPS]
+EVERY += [(verb, name) for verb, names in GROUPS.items() for name in names]
 
 
 def command(words):
@@ -115,7 +116,7 @@ def test_every_verb_has_help_with_an_example_and_json(words):
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_the_table_of_verbs_says_what_they_say_of_themselves(words):
     """`tellapart --help` prints the table, so that no verb is imported for it."""
-    table = {"build": BUILDERS, "study": STUDY}.get(words[0], VERBS)
+    table = GROUPS.get(words[0], VERBS) if len(words) > 1 else VERBS
     about = command(words).help.split("\n\n")[0]
     assert " ".join(about.split()) == table[words[-1]]
 
@@ -124,27 +125,34 @@ def test_no_verb_is_left_out_of_the_table():
     folder = Path(verbs.__file__).parent
     files = {path.stem.rstrip("_") for path in folder.glob("*.py")}
     assert files - {"__init"} == set(VERBS) - {"build", "study"}
+    assert set(ANALYSES) == set(registry.analyses.names())
     assert {path.stem for path in folder.glob("build/*.py")} - {"__init__"} == set(BUILDERS)
     assert {path.stem for path in folder.glob("study/*.py")} - {"__init__"} == set(STUDY)
     assert set(BUILDERS) == set(registry.builders.names())
 
 
 def test_every_verb_is_a_function_of_the_package():
-    modules = [module_of(name) for name in VERBS if name not in ("build", "study")]
+    modules = [module_of(name) for name in VERBS if name not in GROUPS]
     modules += [f"tellapart.verbs.study.{name}" for name in STUDY]
     for module in modules:
         function = import_module(module).VERB.function
         assert function.__name__ in ta.__all__ and getattr(ta, function.__name__) is function
     for name in BUILDERS:
         assert registry.builders.describe(name) == BUILDERS[name]
-    assert "build" in ta.__all__
+    for name in ANALYSES:
+        assert registry.analyses.describe(name) == ANALYSES[name]
+    assert {"build", "analyse"} <= set(ta.__all__)
 
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_the_options_of_every_verb_are_a_class_of_the_package(words):
     """What can be said on the command line can be said in Python with `ta` alone."""
-    path = ("tellapart.verbs", *words) if len(words) > 1 else (module_of(words[0]),)
-    known = inspect.signature(import_module(".".join(path)).VERB.function).parameters
+    if words[0] == "analyse":
+        function = registry.analyses.get(words[1]).function
+    else:
+        path = ("tellapart.verbs", *words) if len(words) > 1 else (module_of(words[0]),)
+        function = import_module(".".join(path)).VERB.function
+    known = inspect.signature(function).parameters
     if "options" in known:
         own = type(known["options"].default)
         assert getattr(ta, own.__name__) is own and own.__name__ in ta.__all__
@@ -167,9 +175,9 @@ def test_the_exports_are_what_type_checkers_see():
 
 def test_every_registry_is_listed():
     for one in registry.REGISTRIES:
-        found = json.loads(tellapart("list", f"{one.noun}s", "--json").stdout)
+        found = json.loads(tellapart("list", one.plural, "--json").stdout)
         assert found and set(found) == set(one.names()) and all(found.values()), one.noun
-        assert f"{one.noun}s" in " ".join(tellapart("list", "--help").stdout.split())
+        assert one.plural in " ".join(tellapart("list", "--help").stdout.split())
     groups = {group for group in entry_points().groups if group.startswith("tellapart.")}
     assert groups == {one.group for one in registry.REGISTRIES}
 

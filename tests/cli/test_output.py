@@ -76,6 +76,13 @@ def test_a_full_disk_is_named_with_what_was_to_be_written(error, tmp_path):
             raise error
         assert caught.value.where == str(tmp_path / "out")
         assert not list(tmp_path.iterdir()), "nothing half-written is left"
+    with (
+        pytest.raises(DiskFull) as caught,
+        whole_folder(tmp_path / "out") as partial,
+        whole_file(partial / "items.parquet"),
+    ):
+        raise error
+    assert caught.value.where == str(tmp_path / "out"), "not a temporary place inside it"
     assert not disk_is_full(OSError(13, "Permission denied"))
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import tellapart as ta
 from tellapart.cli.main import app
 from tellapart.errors import BadInput
+from tellapart.stats.rank_correlation import rank_correlations
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.references import ReferenceSets
 from tellapart.text.ptb import ptb_tokenise
@@ -54,13 +55,14 @@ def test_each_rating_is_a_row_and_own_captions_are_left_out(flickr):
         name, text = line.split("\t")
         by_id[name] = text
         texts.setdefault(name.partition("#")[0], []).append(text)
-    candidates, references, ratings = [], [], []
+    candidates, references, ratings, images = [], [], [], []
     for line in (flickr / "ExpertAnnotations.txt").read_text().splitlines():
         image, caption, *given = line.split("\t")
         if by_id[caption] not in texts[image]:
             candidates.append(by_id[caption])
             references.append(texts[image])
             ratings.append([int(one) for one in given])
+            images.append(image)
     sets = ReferenceSets.of(ptb_tokenise(candidates), [ptb_tokenise(own) for own in references])
     scores = np.repeat(bleu(sets, smoothing="coco").sentences[0], 3)
     row = found.judgements[0]
@@ -68,6 +70,9 @@ def test_each_rating_is_a_row_and_own_captions_are_left_out(flickr):
     for variant, one in (("b", row.tau_b), ("c", row.tau_c)):
         expected = kendalltau(scores, np.ravel(ratings), variant=variant).statistic
         assert one.value == pytest.approx(expected) and one.low < one.value < one.high
+    rows = (scores, np.ravel(ratings).astype(float), np.repeat(images, 3))
+    by_image = rank_correlations(*rows, np.random.default_rng(0)).tau_c
+    assert (row.tau_c.low, row.tau_c.high) == pytest.approx((by_image.low, by_image.high))
     own = sum(len(set(own)) > 0 for own in texts.values())
     assert f"{own} captions are among their own image's references and left out" in found.remarks
 

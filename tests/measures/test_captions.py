@@ -19,6 +19,7 @@ from tellapart.measures.caption_systems import SystemCaptions, read_system
 from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import cider_d
+from tellapart.text.caption_metrics.meteor import Meteor
 from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
 from tellapart.text.ptb import ptb_tokenise
 from tellapart.verbs.captions import captions
@@ -198,6 +199,20 @@ def test_an_empty_caption_scores_nothing_and_is_counted(corpus, good):
     assert found.value("mute", "CIDEr-D") < captions(good, corpus, options()).value(
         "good", "CIDEr-D"
     )
+
+
+def test_a_caption_that_a_metric_cannot_judge_counts_as_nothing_and_is_told(
+    corpus, good, monkeypatch
+):
+    monkeypatch.setattr(Meteor, "lacking", lambda self: None)
+    counts = " ".join(["2 2 0 0 2 2", *["0"] * 14, "1 2 2"])
+    monkeypatch.setattr(Meteor, "_answers", lambda self, lines: ["", *[counts] * (len(lines) - 1)])
+    found = captions(good, corpus, options(metrics=("METEOR",)))
+    first = found.per_image["image"][0]
+    told = "METEOR could not judge 1 of the captions of good, which count as 0"
+    assert f"{told}: {first}" in found.remarks and told in str(found)
+    each = found.per_image["METEOR"].to_list()
+    assert each[0] == 0 and min(each[1:]) > 0
 
 
 def test_one_image_has_a_score_but_no_interval(corpus, good):

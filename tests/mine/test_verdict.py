@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -59,6 +60,9 @@ def test_what_is_far_or_guessable_or_missing_comes_with_what_to_do(benchmarks, t
     )
     fair = lines(bench, text_alone={**alone, "low": 19})
     assert "hardly guessable" in fair and "--options" not in fair
+    assert "each caption of a set is the true one once" in lines(bench), "fair sets"
+    part = replace(bench, items=bench.items.where(pl.Series(range(len(bench.items))) > 0))
+    assert "not measured yet" in lines(part), "one of its sets has lost a turn"
     said = lines(benchmarks["bison"])
     assert "not guessable from the text alone: one caption" in said and "not measured" not in said
     assert "verified: by nobody" in fair and "study create" in fair

@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image as Pillow
 
@@ -82,6 +83,17 @@ def test_a_command_that_was_stopped_goes_on_and_ends_alike(world, trained, tmp_p
     assert asked == [16, 16, 16, 12]
     assert out.read_bytes() == (tmp_path / "whole.json").read_bytes()
     assert [one.name for one in out.parent.iterdir()] == ["whole.json"]
+
+
+def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained):
+    model = load(f"trained:{trained}")
+    found = ta.retrieve(model, world, ta.RetrievalOptions(limit=6, use_cache=False))
+    (row,) = (one for one in found.rows if one.direction == "text to image")
+    assert row.images == 6 and row.captions == 30
+    pictures, texts = list(world)[:3], world.captions["text"].to_list()[:7]
+    grid = model.score_grid(pictures, texts)
+    for picture, own in zip(pictures, grid, strict=True):
+        np.testing.assert_allclose(model.score_pairs([picture] * 7, texts), own, rtol=1e-5)
 
 
 def test_raw_pictures_need_no_captions(world, trained, tmp_path):

@@ -15,7 +15,7 @@ from tellapart.cli.main import app
 from tellapart.errors import BadInput, UnknownName
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.trained import TrainedCard, write_card
-from tellapart.papers.figures import figures_of, published_table, published_tables
+from tellapart.papers.figures import figures_of, published_table, published_tables, tables_named
 from tellapart.papers.table import OwnFigure, join_table, retrieval_figures
 from tellapart.registry import caption_metrics, measures
 from tellapart.text.vocabulary import Vocabulary
@@ -63,8 +63,9 @@ def test_figures_are_the_papers():
 
 def test_a_table_that_is_not_known_names_those_that_are():
     with pytest.raises(UnknownName, match="bison-9") as caught:
-        published_table("bison-9")
+        tables_named("bison-9")
     assert "bison-2" in caught.value.allowed
+    assert [table.name for table in tables_named("bison")] == ["bison-2", "bison-3"]
 
 
 def trained_folder(folder: Path, system: str, task: dict[str, int]) -> Path:
@@ -99,7 +100,7 @@ def test_trainings_of_one_system_are_averaged_beside_the_published_row(tmp_path)
     assert "trained on 9,000 images with 45,000 captions; published: 82,783 images, 9.2" in text
     assert "some-net, cells 4x4; published: 36 region vectors" in text
     assert "734 items; published: 54,253" in text and "500 images; published: 1,000" in text
-    assert "±3.5" in text and "ours: no i2t R@1" in text
+    assert "±3.5" in text and "ours: no t2i R@5, i2t R@1" in text
     assert r"65.00 $\pm$ 1.41" in joined.to_latex()
 
 
@@ -118,6 +119,19 @@ def test_the_second_stage_has_its_own_row_and_captions_find_theirs_by_name(tmp_p
     ours = {row.name: row.values for row in joined.rows if row.whose == "ours"}
     assert ours["UpDown, self-critical"] == (12.0, None, None, None, 64.0)
     assert ours["ShowTell, cross-entropy"] == (9.0, None, None, None, None)
+
+
+def test_a_system_stands_in_its_own_table_alone(tmp_path):
+    two, three = tables_named("bison")
+    every = {row.system for table in (two, three) for row in table.rows if row.system}
+    scan = trained_folder(tmp_path / "scan", "scan-i2t", {})
+    for table, count in ((two, 1), (three, 2)):
+        figures = [
+            OwnFigure(f"trained:{scan}", table.columns[-1], 64.0, 734),
+            OwnFigure("own", table.columns[-1], 70.0, 734),
+        ]
+        rows = join_table(table, figures, every).rows
+        assert sum(row.whose == "ours" for row in rows) == count
 
 
 def test_retrieval_is_read_on_its_largest_collection(tmp_path):

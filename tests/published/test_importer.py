@@ -212,6 +212,8 @@ def test_the_hub_is_asked_for_parquet_only(desk, monkeypatch):
     assert asked == {
         "repository": "imirandam/BiVLC", "repo_type": "dataset", "allow_patterns": "*.parquet",
     }  # fmt: skip
+    desk.error("bivlc", "hf:imirandam/BiVLC@0123abc")  # a commit, which cannot change
+    assert (asked["repository"], asked["revision"]) == ("imirandam/BiVLC", "0123abc")
 
 
 def test_an_imported_benchmark_can_be_run(desk, tmp_path):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tellapart.corpus.corpus import Corpus
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +21,10 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"TELLAPART_REAL_DATA names {named}, which is not a folder")
     return folder
+
+
+def first_images(whole: Corpus, number: int) -> Corpus:
+    """The part of a corpus that its first images make."""
+    images = whole.images.head(number)
+    captions = whole.captions.filter(whole.captions["image"].is_in(images["id"].implode()))
+    return replace(whole, images=images, captions=captions)

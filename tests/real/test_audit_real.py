@@ -70,8 +70,10 @@ def test_pitfall_4_sugarcrepe_is_guessed_by_stop_and_length(sugarcrepe_audit):
     share = sum(one.value * one.n for one in added) / sum(one.n for one in added)
     assert round(100 * share, 1) == 99.1
     assert sugarcrepe_audit.strongest()[0].estimate.value > 0.8
+    assert sugarcrepe_audit.attack.overall.value == pytest.approx(0.888, abs=0.005)
 
 
+@pytest.mark.campaign
 def test_pitfall_4_what_is_guessable_stands_beside_every_score(sugarcrepe):
     found = guessable(sugarcrepe)
     assert found.of("accuracy").estimate.value == pytest.approx(0.888, abs=0.005)
@@ -128,14 +130,8 @@ def test_bison_says_nothing_without_the_images(real_data, coco, tmp_path):
     assert guessable(bison).of("accuracy").estimate.value == 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "least"),
-    [
-        ("foil", 0.86),
-        pytest.param("sugarcrepe", 0.83, marks=pytest.mark.campaign),
-        pytest.param("mcic", 0.63, marks=pytest.mark.campaign),
-    ],
-)
+@pytest.mark.campaign
+@pytest.mark.parametrize(("name", "least"), [("foil", 0.86), ("sugarcrepe", 0.83), ("mcic", 0.63)])
 def test_attackers_find_what_published_captions_give_away(
     name, least, real_data, sugarcrepe, mcic, coco, tmp_path
 ):

@@ -34,6 +34,7 @@ def weights() -> Path:
     return found
 
 
+@pytest.mark.campaign
 def test_a_small_model_is_read_and_judged_like_any_other(real_data, weights, tmp_path):
     whole = read_corpus(real_data / "coco" / "captions_val2017.json.gz")
     captions = whole.captions.head(2)

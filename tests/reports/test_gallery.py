@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,22 +22,26 @@ def test_spread_gives_all_it_can_and_evenly(total, sizes):
     assert not full or max(given_) <= min(full) + 1
 
 
-def sheets_of(made, total):
-    benchmarks = measure_runs(made.runs, "wrong", False, StepCounter(0, silent))
-    chosen = chosen_items(benchmarks, total)
-    return benchmarks, chosen, make_gallery(benchmarks, chosen, StepCounter(0, silent))
+@pytest.fixture(scope="module")
+def measured(made):
+    return measure_runs(made.runs, "wrong", False, StepCounter(0, silent))
 
 
-def test_items_are_spread_over_benchmarks_and_kinds(made):
-    _, chosen, gallery = sheets_of(made, 40)
+def sheets_of(measured, total):
+    chosen = chosen_items(measured, total)
+    return chosen, make_gallery(measured, chosen, StepCounter(0, silent))
+
+
+def test_items_are_spread_over_benchmarks_and_kinds(measured):
+    chosen, gallery = sheets_of(measured, 40)
     assert [len(items) for items in chosen] == [10, 10, 10, 10]
     bivlc = Counter(card.item.kind for card in gallery.cards if card.benchmark == "bivlc")
     assert len(bivlc) == 7
     assert set(bivlc.values()) <= {1, 2}
 
 
-def test_cards_tell_what_is_true(made):
-    _, _, gallery = sheets_of(made, 16)
+def test_cards_tell_what_is_true(measured):
+    _, gallery = sheets_of(measured, 16)
     for card in gallery.cards:
         assert len(card.card.shots) == len(card.item.images)
         for i, shot in enumerate(card.card.shots):
@@ -50,8 +55,8 @@ def test_cards_tell_what_is_true(made):
         assert foils == ([card.item.slot.foil] if card.item.slot else [])
 
 
-def test_every_model_has_a_letter_and_text_only_the_last(made):
-    _, _, gallery = sheets_of(made, 8)
+def test_every_model_has_a_letter_and_text_only_the_last(measured):
+    _, gallery = sheets_of(measured, 8)
     assert gallery.models == ("oracle?error=0.2", "random", "guesser")
     for card in gallery.cards:
         assert len(card.codes) == 4
@@ -59,8 +64,8 @@ def test_every_model_has_a_letter_and_text_only_the_last(made):
         assert card.codes == "".join(row.verdict for row in card.card.rows)
 
 
-def test_no_gallery_has_no_cards(made):
-    _, chosen, gallery = sheets_of(made, 0)
+def test_no_gallery_has_no_cards(made, measured):
+    chosen, gallery = sheets_of(measured, 0)
     assert chosen == [[], [], [], []]
     assert not gallery.cards
     assert gallery.available == made.items

@@ -78,11 +78,13 @@ def killed_and_ended(tmp_path: Path, benchmarks: list[str], kills: int, seed: in
         place = tmp_path / f"job{killed}"
 
 
-def test_killed_at_ten_random_moments_the_bytes_are_the_same(benchmarks, tmp_path):
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.campaign)])
+def test_killed_at_random_moments_the_bytes_are_the_same(kills, benchmarks, tmp_path):
     places = [str(benchmarks[name].root) for name in ("bison", "mcic")]
-    killed_and_ended(tmp_path, places, kills=10, seed=5)
+    killed_and_ended(tmp_path, places, kills, seed=5)
 
 
+@pytest.mark.campaign
 def test_killed_on_real_rows_the_bytes_are_the_same(tmp_path):
     named = os.environ.get("TELLAPART_REAL_DATA")
     if not named:

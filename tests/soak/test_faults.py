@@ -12,7 +12,7 @@ from tests.study.postgres import binaries
 from tests.study.server.load import Stubborn
 
 ZERO = dict.fromkeys(("lost", "doubled", "over", "stuck", "unfinished"), 0)
-SMALL = argparse.Namespace(people=12, items=150, kills=2, seed=1)
+SMALL = argparse.Namespace(people=8, items=60, kills=1, seed=1)
 FAULTS = [
     ("kills", "sqlite"),
     ("kills", "postgresql"),

@@ -20,7 +20,7 @@ READERS = (
     "sugarcrepe", "valse", "aro", "winoground", "crepe", "eqben", "naturalbench", "bivlc",
     "benchmark", "scores",
 )  # fmt: skip
-INPUTS = 150
+INPUTS = 50
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_a_mutated_file_is_read_or_refused_with_a_clear_error(every, tmp_path, n
     assert judge.counts["refused"] == 0
     wrong = [judge.judge(data) for data in inputs(every[name], INPUTS)]
     assert [one for one in wrong if one] == []
-    assert judge.counts["read"] > 10 and judge.counts["refused"] > 10
+    assert judge.counts["read"] > 5 and judge.counts["refused"] > 5
 
 
 @pytest.mark.parametrize("name", ["coco", "csv", "jsonl", "parquet", "mcic"])

@@ -21,6 +21,6 @@ def test_nothing_that_the_description_allows_or_forbids_ends_in_a_5xx(tmp_path):
         pairs_of(50), tmp_path / "study", StudySetup((stage,), prolific="study123", places=9)
     )
     with opened_study(tmp_path / "study") as study, serving(study) as here:
-        found = attacked(here, examples=3)
+        found = attacked(here, examples=1)
     assert found["failures"] == []
-    assert found["requests"] > 250 and found["statuses"]["200"] > 50
+    assert found["requests"] > 80 and found["statuses"]["200"] > 15

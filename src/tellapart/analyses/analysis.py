@@ -178,6 +178,15 @@ class Analysis:
                 write_drawing(self.figure.drawing, partial / self.name, forms)
 
 
+def told_p(p: float) -> str:
+    """A p-value in words.
+
+    >>> told_p(0.0312), told_p(1e-20)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
+
+
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     """Lists as texts: CSV has none."""
     lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tellapart import seeds
-from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
+from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable, told_p
 from tellapart.analyses.figure import Figure, Panel, dot_rows
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
@@ -131,11 +131,11 @@ class _Grouped:
         if self.shrunk.p < 0.05:
             return (
                 f"{first}; the {len(self.names):,} groups by {options.by} differ beyond chance "
-                f"(standard deviation of their true shares {points}, p = {self.shrunk.p:.2g})."
+                f"(standard deviation of their true shares {points}, {told_p(self.shrunk.p)})."
             )
         return (
             f"{first}; that the {len(self.names):,} groups by {options.by} differ at all is not "
-            f"shown (p = {self.shrunk.p:.2g})."
+            f"shown ({told_p(self.shrunk.p)})."
         )
 
 

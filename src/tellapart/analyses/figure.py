@@ -105,7 +105,7 @@ def _colour(panel: Panel, colours: Colours, what: str) -> dict[str, Any]:
 
 
 def _scale(panel: Panel, *, zero: bool = False) -> dict[str, Any]:
-    scale: dict[str, Any] = {"zero": zero, "nice": True}
+    scale: dict[str, Any] = {"zero": zero, "nice": not panel.log, "padding": 6}
     if panel.log:
         scale["type"] = "log"
     if panel.domain is not None:
@@ -126,7 +126,7 @@ def _dots(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
     y: dict[str, Any] = {
         "field": "label", "type": "nominal", "sort": panel.labels,
         "axis": {"title": None, "labelColor": colours.ink, "labelLimit": 230, "ticks": False,
-                 "domain": False},
+                 "labelPadding": 12, "domain": False},
     }  # fmt: skip
     if len(names) > 1:
         y_offset = {"yOffset": {"field": "series", "type": "nominal", "sort": names,
@@ -156,7 +156,10 @@ def _axes(panel: Panel, x_type: str = "quantitative") -> tuple[dict[str, Any], d
     x_scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 8}
     if panel.log:
         x_scale["type"] = "log"
-    x = {"field": "x", "type": x_type, "axis": {"title": panel.x, "grid": False},
+    axis: dict[str, Any] = {"title": panel.x, "grid": False}
+    if all(float(row["x"]).is_integer() for row in panel.rows):
+        axis["tickMinStep"] = 1
+    x = {"field": "x", "type": x_type, "axis": axis,
          "scale": x_scale}  # fmt: skip
     y_scale: dict[str, Any] = {"zero": False, "nice": True}
     if panel.domain is not None:
@@ -187,9 +190,10 @@ def _lines(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
 def _bars(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
     x = {
         "field": "label", "type": "nominal", "sort": panel.labels,
-        "axis": {"title": panel.x, "labelAngle": 0, "labelOverlap": True, "grid": False},
+        "axis": {"title": panel.x or None, "grid": False, **_label_style(panel.labels)},
     }  # fmt: skip
-    offset = {"xOffset": {"field": "series", "type": "nominal", "sort": panel.series}}
+    offset = {"xOffset": {"field": "series", "type": "nominal",
+                          "scale": {"domain": panel.series}}}  # fmt: skip
     y = {"field": "y", "type": "quantitative", "axis": {"title": panel.y, "grid": False},
          "scale": {"zero": True, "nice": True}}  # fmt: skip
     many = len(panel.series) > 1
@@ -201,6 +205,14 @@ def _bars(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
         },
         *_across(panel, colours, "y"),
     ]  # fmt: skip
+
+
+def _label_style(labels: Sequence[str]) -> dict[str, Any]:
+    """Few or short names lie flat, others lean; numbers may be left out where they are many."""
+    if all(label.rstrip("+").replace(".", "", 1).isdigit() for label in labels):
+        return {"labelAngle": 0, "labelOverlap": True}
+    wide = sum(map(len, labels)) > 50
+    return {"labelAngle": -40 if wide else 0, "labelOverlap": False}
 
 
 def _points(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
@@ -227,6 +239,12 @@ def dot_rows(
     """Rows of a panel of dots; long labels lose their middle."""
     columns = ([float(one) for one in column] for column in (values, lows, highs))
     return [
-        {"label": short(label, 34), "x": value, "low": low, "high": high, "series": series}
+        {
+            "label": short(label.replace("_", " "), 34),
+            "x": value,
+            "low": low,
+            "high": high,
+            "series": series,
+        }
         for label, value, low, high in zip(labels, *columns, strict=True)
     ]

@@ -14,7 +14,7 @@ from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
 from tellapart.analyses.figure import Figure, Panel, dot_rows
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.analyses.word_facts import SIMILARITY, WORD_FACTS, with_word_facts
-from tellapart.errors import BadInput
+from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
 from tellapart.stats.mixed_logit import MixedLogit, fit_mixed_logit
 from tellapart.types import Floats, Ints, Progress, silent
@@ -73,6 +73,8 @@ def analyse_regression(
     table = with_word_facts(
         units.facts, facts, _captions(units), options.vectors, options.frequencies_from
     )
+    if not options.facts:
+        facts = tuple(name for name in facts if table[name].drop_nulls().n_unique() > 1) or facts
     _known(table, (*facts, *random))
     fits = []
     for run, model in enumerate(units.models):
@@ -114,18 +116,12 @@ def _chosen(units: UnitTable, options: RegressionOptions) -> tuple[tuple[str, ..
 
 
 def _captions(units: UnitTable) -> Iterator[str]:
-    """The benchmark's captions that are true of an image, each once."""
-    frame = units.benchmark.items.frame.select(
-        pl.col("captions").list.gather(
-            pl.col("true_cells").list.eval(pl.element().list.get(1)).list.unique()
-        )
-    )
-    yield from frame["captions"].explode().unique(maintain_order=True).drop_nulls()
+    """The benchmark's captions, true and foil, each once."""
+    captions = units.benchmark.items.frame["captions"].explode()
+    yield from captions.drop_nulls().unique(maintain_order=True)
 
 
 def _known(table: pl.DataFrame, names: Sequence[str]) -> None:
-    from tellapart.errors import UnknownName
-
     for name in names:
         if name not in table.columns:
             raise UnknownName(

@@ -244,7 +244,7 @@ def foil_rules(
 ) -> list[Finding]:
     """How many targets are not salient and how many foils are not absent; [] without targets.
 
-    Shekhar et al. 2017, section 3.1: a target word is replaced only if it is in more than one
+    Shekhar et al. 2017, section 3: a target word is replaced only if it is in more than one
     caption of the image (salient), and only by a word whose category it does not show (absent).
     `synonyms` says which category a word names; a word that is no category itself also stands
     for those whose last word it is (ball: sports ball).

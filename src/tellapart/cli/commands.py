@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -54,7 +54,9 @@ def evaluate_annotation(annotation: Any, module: str) -> Any:
         annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
         return annotation
-    return eval(annotation, {}, _Names(vars(sys.modules[module])))
+    holder = type("Holder", (), {"__annotations__": {"value": annotation}, "__module__": module})
+    names = _Names(vars(sys.modules[module]))
+    return get_type_hints(holder, localns=names, include_extras=True)["value"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,20 @@ A plugin adds one with a factory like those here, named under `tellapart.backbon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tellapart import registry, seeds
-from tellapart.errors import BadInput, need
-from tellapart.torch_tools import device_of, fingerprint
+from tellapart.errors import BadInput, TellapartError, need
+from tellapart.torch_tools import device_of, fingerprint, torch_library
 from tellapart.types import Floats32
 
 if TYPE_CHECKING:
+    import torch
     from PIL.Image import Image as PILImage
 
 LITE_SIDES = {"lite0": 224, "lite1": 240, "lite2": 260, "lite3": 280, "lite4": 300}
@@ -25,12 +27,13 @@ LITE_SIDES = {"lite0": 224, "lite1": 240, "lite2": 260, "lite3": 280, "lite4": 3
 
 @dataclass(frozen=True, slots=True)
 class BackboneFacts:
-    """What features depend on beside the pictures."""
+    """What features depend on beside the pictures, and how many numbers they have."""
 
     name: str
     weights: str
     preprocessing: str
-    width: int
+    whole_width: int
+    region_width: int
 
 
 class Backbone(Protocol):
@@ -50,23 +53,30 @@ def backbone_of(text: str) -> Backbone:
     """The backbone that a string names: `name`, or `name:rest`."""
     name, _, rest = text.partition(":")
     factory = registry.backbones.get(name)
+    takes = [p for p in inspect.signature(factory).parameters.values() if p.default is p.empty]
+    if bool(takes) != bool(rest):
+        raise BadInput(
+            f"{text!r} does not name a backbone",
+            allowed=f"{name}:{takes[0].name.upper()}" if takes else name,
+            todo="see: tellapart list backbones",
+        )
     made: Backbone = factory(rest) if rest else factory()
     return made
 
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """No network: the colours of 8 x 8 cells, and each cell's place. Quick, for drawings."""
+    """No network: a coarse picture, and the colours and the place of each of 8 x 8 cells."""
 
     SIDE = 8
 
     @property
     def facts(self) -> BackboneFacts:
         """Nothing but the sizes."""
-        return BackboneFacts("pixels", "none", seeds.digest("pixels", self.SIDE, 4), 64)
+        return BackboneFacts("pixels", "none", seeds.digest("pixels", self.SIDE, 2, 4), 768, 64)
 
     def describe(self, pictures: Sequence[PILImage]) -> tuple[Floats32, Floats32]:
-        """The map has 4 x 4 colours a cell, minus their mean of all, and 16 numbers of place."""
+        """The whole is 16 x 16 colours; a cell of the map has 4 x 4, and 16 numbers of place."""
         from PIL import Image
 
         side = 4 * self.SIDE
@@ -79,7 +89,8 @@ class Pixels:
         both = np.concatenate([rows, rows.transpose(1, 0, 2)], axis=-1)
         places = np.broadcast_to(both, (len(seen), *both.shape))
         maps = np.concatenate([colours, places], axis=-1)
-        return _pooled(maps), maps
+        whole = seen.reshape(-1, 2 * self.SIDE, 2, 2 * self.SIDE, 2, 3).mean(axis=(2, 4))
+        return np.asarray(whole.reshape(len(seen), -1), np.float32), maps
 
 
 def pixels() -> Backbone:
@@ -93,13 +104,13 @@ def _pooled(maps: Floats32) -> Floats32:
 
 @dataclass(frozen=True, slots=True)
 class TorchMaps:
-    """A network of torch whose last map is used; its mean is the vector of the whole."""
+    """A network of torch: `look` gives vectors of wholes, or None for the maps' mean, and maps."""
 
     facts: BackboneFacts
-    network: Any
+    look: Callable[[torch.Tensor], tuple[torch.Tensor | None, torch.Tensor]]
     side: int
-    mean: tuple[float, float, float]
-    deviation: tuple[float, float, float]
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
     device: str
 
     def describe(self, pictures: Sequence[PILImage]) -> tuple[Floats32, Floats32]:
@@ -111,9 +122,11 @@ class TorchMaps:
         deviation = torch.tensor(self.deviation, device=self.device)
         seen = ((pixels.float() - mean) / deviation).permute(0, 3, 1, 2)
         with torch.inference_mode():
-            maps = self.network(seen.contiguous(memory_format=torch.channels_last))
-            rows = maps.permute(0, 2, 3, 1).float().cpu().numpy()
-        return _pooled(rows), np.asarray(rows, np.float32)
+            whole, maps = self.look(seen.contiguous(memory_format=torch.channels_last))
+            rows = np.asarray(maps.float().cpu().numpy(), np.float32)
+            if whole is not None:
+                return np.asarray(whole.float().cpu().numpy(), np.float32), rows
+        return _pooled(rows), rows
 
 
 def squares(pictures: Sequence[PILImage], side: int) -> Any:
@@ -122,6 +135,94 @@ def squares(pictures: Sequence[PILImage], side: int) -> Any:
 
     small = [p.resize((side, side), Image.Resampling.BICUBIC) for p in pictures]
     return np.stack([np.asarray(picture) for picture in small])
+
+
+def _square(tokens: torch.Tensor, prefix: int) -> torch.Tensor:
+    """Tokens of patches (n, t, d), without those before them, as a map (n, rows, columns, d)."""
+    patches = tokens[:, prefix:]
+    side = round(patches.shape[1] ** 0.5)
+    if side * side != patches.shape[1]:
+        raise BadInput(
+            f"{patches.shape[1]} patches are no square, so that they give no map",
+            allowed="a vision model whose patches are a square",
+        )
+    return patches.reshape(len(patches), side, side, -1)
+
+
+def timm(name: str, *, pretrained: bool = True) -> Backbone:
+    """A vision model of timm: timm:NAME, such as timm:resnet50 (weights from the hub)."""
+    import torch
+
+    library = torch_library("timm")
+    try:
+        network = library.create_model(name, pretrained=pretrained, num_classes=0)
+    except (RuntimeError, OSError, ValueError) as error:
+        raise TellapartError(
+            f"timm has no model {name!r} within reach: {str(error).splitlines()[0]}",
+            todo="check the name (timm.list_models()) and the network or the cache (HF_HOME)",
+        ) from None
+    network = network.eval().requires_grad_(False)
+    config = library.data.resolve_model_data_config(network)
+    side, device = config["input_size"][-1], device_of("auto")
+    mean, deviation = (tuple(255 * x for x in config[key]) for key in ("mean", "std"))
+    prefix = getattr(network, "num_prefix_tokens", 0)
+
+    def look(pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = network.forward_features(pixels)
+        whole = network.forward_head(found, pre_logits=True)
+        if found.ndim == 3:
+            return whole, _square(found, prefix)
+        channels_first = found.shape[1] == network.num_features
+        return whole, found.permute(0, 2, 3, 1) if channels_first else found
+
+    facts = BackboneFacts(
+        f"timm:{name}",
+        fingerprint(network),
+        seeds.digest("squeezed, bicubic", side, mean, deviation),
+        network.num_features,
+        network.num_features,
+    )
+    network = network.to(device, memory_format=torch.channels_last)
+    return TorchMaps(facts, look, side, mean, deviation, device)
+
+
+def hf(name: str) -> Backbone:
+    """A vision model of transformers: hf:ORG/NAME or hf:FOLDER (facebook/dinov2-small)."""
+    library = torch_library("transformers")
+    try:
+        whole = library.AutoModel.from_pretrained(name)
+        prepare = library.AutoImageProcessor.from_pretrained(name, use_fast=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise TellapartError(
+            f"transformers cannot load {name!r}: {str(error).splitlines()[0]}",
+            todo="check the name and the network or the cache (HF_HOME)",
+        ) from None
+    network = getattr(whole, "vision_model", whole).eval().requires_grad_(False)
+    sizes = getattr(prepare, "crop_size", None) or prepare.size
+    side = int(sizes.get("height") or sizes["shortest_edge"])
+    mean, deviation = (
+        tuple(255.0 * x for x in getattr(prepare, key)) for key in ("image_mean", "image_std")
+    )
+    device = device_of("auto")
+
+    def look(pixels: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor]:
+        out = network(pixel_values=pixels)
+        found = out.last_hidden_state
+        pooled = getattr(out, "pooler_output", None)
+        if found.ndim == 4:
+            return None if pooled is None else pooled.flatten(1), found.permute(0, 2, 3, 1)
+        prefix = found.shape[1] - int(found.shape[1] ** 0.5) ** 2
+        return pooled, _square(found, prefix)
+
+    probe = np.zeros((side, side, 3), np.uint8)
+    weights, network = fingerprint(network), network.to(device)
+    facts = BackboneFacts(f"hf:{name}", weights, "", 0, 0)
+    maps = TorchMaps(facts, look, side, mean, deviation, device)
+    from PIL import Image
+
+    widths = [one.shape[-1] for one in maps.describe([Image.fromarray(probe)])]
+    preprocessing = seeds.digest("squeezed, bicubic", side, mean, deviation)
+    return replace(maps, facts=BackboneFacts(f"hf:{name}", weights, preprocessing, *widths))
 
 
 def efficientnet_lite0() -> Backbone:
@@ -153,11 +254,16 @@ def _efficientnet(size: str) -> TorchMaps:
         fingerprint(network),
         seeds.digest("squeezed, bicubic", side, 127.0, 128.0),
         1280,
+        1280,
     )
     _fold_norms(network)
     network = network.to(device, memory_format=torch.channels_last)
     mean, deviation = (127.0, 127.0, 127.0), (128.0, 128.0, 128.0)
-    return TorchMaps(facts, network.extract_features, side, mean, deviation, device)
+
+    def look(pixels: torch.Tensor) -> tuple[None, torch.Tensor]:
+        return None, network.extract_features(pixels).permute(0, 2, 3, 1)
+
+    return TorchMaps(facts, look, side, mean, deviation, device)
 
 
 def _fold_norms(network: Any) -> None:

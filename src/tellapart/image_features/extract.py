@@ -8,9 +8,10 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -91,19 +92,17 @@ def extract(
     images = corpus.images["id"].to_list()
     facts = backbone.facts
     space = FeatureSpace(
-        facts.name, facts.weights, facts.preprocessing, plan.layout, facts.width, facts.width,
-        plan.most,
+        facts.name, facts.weights, facts.preprocessing, plan.layout, facts.whole_width,
+        facts.region_width, plan.most,
     )  # fmt: skip
     uris = corpus.images.select("id", "uri", "sha256").rows()
     job = seeds.digest("features", space.key, sorted(plan.boxes.items()), uris, skip_bad)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
-        work = _Work.opened(folder, plan)
-        with ThreadPoolExecutor(2) as pool:
+        with _Work.opened(folder, plan) as work, ThreadPoolExecutor(2) as pool:
             pictures = [corpus.picture(image) for image in images]
             for begin in range(work.done, len(images), BLOCK):
                 work.add(pictures[begin : begin + BLOCK], backbone, pool, skip_bad)
                 progress("features", work.done, len(images))
-        work.close()
         index = work.index()
         skipped = tuple(work.skipped)
         regions = int(index["regions"].sum())
@@ -179,10 +178,13 @@ class _Work:
         rows = [json.loads(line) for line in (self.folder / ROWS).read_bytes().splitlines()]
         return pl.DataFrame(rows, schema=INDEX_COLUMNS, orient="row")
 
-    def close(self) -> None:
-        """No more is written."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         for file in self.files.values():
-            file.close()
+            with suppress(OSError):  # a full disk was told already; what counts was synced
+                file.close()
 
 
 def _cut(path: Path, size: int) -> Any:
@@ -236,7 +238,7 @@ def _shares(size: int, cells: int) -> Floats32:
 
 
 def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
-    """The vectors of parts of a picture; a box is at least one pixel."""
+    """The vectors of parts of a picture, the means of their maps; a box is at least one pixel."""
     assert seen.pixels is not None
     width, height = seen.pixels.size
     parts = []
@@ -245,4 +247,4 @@ def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
         right = min(width, max(x + 1, round((left + wide) * width)))
         bottom = min(height, max(y + 1, round((top + high) * height)))
         parts.append(seen.pixels.crop((max(0, x), max(0, y), right, bottom)))
-    return backbone.describe(parts)[0]
+    return np.asarray(backbone.describe(parts)[1].mean(axis=(1, 2)), np.float32)

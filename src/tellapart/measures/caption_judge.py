@@ -40,6 +40,7 @@ ALL = "all"
 Results = Path | str | SystemCaptions
 MarksTable = tuple[tuple[Marks, ...], ...]
 """What each metric (outer) makes of each system (inner)."""
+MOST_NAMED = 5
 SAME = 1e-12
 """Scores of a caption nearer than this are level."""
 
@@ -116,7 +117,7 @@ def _with_systems(
         pairs=tuple(pairs_of(judged, metrics, drawn, options)),
         fewer=tuple(fewer),
         per_image=_per_image(judged, metrics, table),
-        remarks=(*judged.remarks, *found.remarks),
+        remarks=(*judged.remarks, *_failures(judged, metrics, table), *found.remarks),
         methods=(*_methods(judged, options), *found.methods),
     )
 
@@ -194,6 +195,21 @@ def _per_image(
         ).with_columns(pl.Series(m.name, table[k][s].each) for k, m in enumerate(metrics))
         for s, system in enumerate(judged.systems)
     )
+
+
+def _failures(
+    judged: JudgedImages, metrics: Sequence[CaptionMetric], table: MarksTable
+) -> Iterator[str]:
+    """What could not be judged, with the images; it counts as 0 and never drops out."""
+    for metric, row in zip(metrics, table, strict=True):
+        for system, marks in zip(judged.systems, row, strict=True):
+            if marks.failed:
+                named = ", ".join(judged.images[k] for k in marks.failed[:MOST_NAMED])
+                more = "" if len(marks.failed) <= MOST_NAMED else ", ..."
+                yield (
+                    f"{metric.name} could not judge {len(marks.failed):,} of the captions of "
+                    f"{system}, which count as 0: {named}{more}"
+                )
 
 
 def _methods(judged: JudgedImages, options: CaptionOptions) -> list[str]:

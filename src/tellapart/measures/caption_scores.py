@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from tellapart.errors import BadInput
-from tellapart.files import TABLE_KINDS, suffix, whole_file, write_parquet
+from tellapart.files import write_table
 from tellapart.measures.caption_judgements import MetricJudgement
 from tellapart.measures.comparison import MARKS, NOISE
 from tellapart.text.table_text import aligned, escape
@@ -252,24 +251,6 @@ def _latex_cell(row: CaptionScore) -> str:
     return rf"{value} {{\scriptsize [{row.scale * row.low:.2f}, {row.scale * row.high:.2f}]}}"
 
 
-def check_table_name(path: Path) -> None:
-    """Raise unless a table can be written under this name."""
-    if suffix(path) not in TABLE_KINDS or path.name.lower().endswith(".gz"):
-        raise BadInput(
-            f"{path.name} is not a name for a table",
-            allowed=", ".join(f".{one}" for one in TABLE_KINDS),
-        )
-
-
 def write_per_image(scores: CaptionScores, path: Path) -> None:
     """The table of images as a file, in the form that its name ends in."""
-    check_table_name(path)
-    kind, table = suffix(path), scores.per_image
-    if kind == "parquet":
-        write_parquet(path, table)
-        return
-    with whole_file(path) as partial:
-        if kind == "jsonl":
-            table.write_ndjson(partial)
-        else:
-            table.write_csv(partial, separator="\t" if kind == "tsv" else ",")
+    write_table(path, scores.per_image)

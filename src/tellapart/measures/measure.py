@@ -19,6 +19,7 @@ import polars as pl
 from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
 from tellapart.score.answers import QUESTION, answers
+from tellapart.score.cells import GRID_ASKS
 from tellapart.score.run import Run
 from tellapart.stats.intervals import Interval, mean_interval, resampled_interval
 from tellapart.types import Bools, Floats, Ints
@@ -190,3 +191,14 @@ def answered(run: Run, asks: Iterable[Ask]) -> pl.DataFrame:
     if len(tables) == 1:
         return tables[0]
     return pl.concat(tables).sort("item", maintain_order=True)
+
+
+def was_asked(run: Run, asks: frozenset[Ask]) -> bool:
+    """Whether a run was asked what a measure reads: an unasked question is not a failure."""
+    asked = {Ask(name) for name in run.card.asks}
+    if not asked:  # a run from elsewhere that does not say
+        return True
+    if run.card.kind == "scorer":  # scorers fill the whole grid, and nouns are among the words
+        asked |= GRID_ASKS if asked & GRID_ASKS else set()
+        asked |= {Ask.NOUN} if Ask.WORD in asked else set()
+    return asks <= asked

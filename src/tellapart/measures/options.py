@@ -103,6 +103,10 @@ class RetrievalOptions:
     ] = ()
     draws: Annotated[int, Help("How often a collection of each of these sizes is drawn.")] = 10
     limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
+    per_query: Annotated[
+        Path | None,
+        Help("Also write every query's rank and what was found first: a .csv, .jsonl or .parquet."),
+    ] = None
     seed: Seed = 0
     batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
     image_column: Annotated[str, Help("Tables: the column of images.")] = "image"

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from tellapart.errors import BadInput
-from tellapart.files import suffix, whole_file, write_parquet
+from tellapart.files import check_table_name, write_table
 from tellapart.measures.contestants import labels
 from tellapart.measures.item_columns import COLUMNS, item_table, question_table
 from tellapart.measures.scores import asks_of
@@ -24,7 +24,6 @@ ANSWERED = ("benchmark", "model", "item", "question", "right", "share", "tied", 
             "trials")  # fmt: skip
 """Who was asked what and how it came out: `right` counts a tie as wrong, `share` breaks it by a
 coin; with several trials both are their mean."""
-FORMS = ("csv", "tsv", "jsonl", "parquet")
 
 
 def outcome_table(
@@ -92,17 +91,5 @@ def _was_asked(run: Run, ask: Ask) -> bool:
 
 def write_outcomes(table: pl.DataFrame, out: Path) -> None:
     """Write the table in the form that the file's ending names."""
-    form = suffix(out)
-    if form not in FORMS or out.name.lower().endswith(".gz"):
-        raise BadInput(
-            f"outcomes cannot be written as {out.name}",
-            allowed=", ".join(f".{one}" for one in FORMS),
-        )
-    if form == "parquet":
-        write_parquet(out, table)
-        return
-    with whole_file(out) as partial:
-        if form == "jsonl":
-            table.write_ndjson(partial)
-        else:
-            table.write_csv(partial, separator="\t" if form == "tsv" else ",")
+    check_table_name(out, "a table of outcomes")
+    write_table(out, table)

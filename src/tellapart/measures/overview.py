@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tellapart.attack.text_alone import TextAlone, read_by
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.contestants import is_reference
 from tellapart.text.table_text import aligned
@@ -225,6 +224,8 @@ def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceL
 
     Only beside the measure that its figure is a score of.
     """
+    from tellapart.attack.text_alone import TextAlone, read_by  # attackers take long to import
+
     known = TextAlone.of_card(benchmark.card.made, benchmark.sha256)
     if known is None or measure not in read_by(benchmark):
         return None

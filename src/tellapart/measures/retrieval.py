@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
@@ -160,6 +161,8 @@ class Retrieval:
     skipped: tuple[str, ...] = field(default=())
     unread: tuple[str, ...] = field(default=())
     """What was skipped when the corpus was read."""
+    queries: pl.DataFrame | None = field(default=None, compare=False)
+    """Query by query, where that was asked for (`retrieval_queries.query_table`)."""
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-like values."""
@@ -227,7 +230,12 @@ def rank_corpus(
     for number, size in enumerate(sizes, 1):
         rows += _drawn_rows(found, ids, size, options)
         progress("scores", number, len(sizes))
-    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped)
+    queries = None
+    if options.per_query is not None:
+        from tellapart.measures.retrieval_queries import query_table
+
+        queries = query_table(found, ids, _captions(corpus, ids)[0], rank_both(found))
+    return Retrieval(model.facts.name, corpus.name, tuple(rows), skipped, corpus.skipped, queries)
 
 
 def _drawn_rows(

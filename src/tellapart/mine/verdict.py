@@ -7,6 +7,7 @@ be put side by side.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -140,6 +141,9 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
         return
     made = benchmark.card.made
     known = TextAlone.of_card(made, benchmark.sha256)
+    if known is None and _takes_turns(benchmark):
+        yield "not guessable from the text alone: each caption of a set is the true one once"
+        return
     if known is None:
         yield f"guessable: not measured yet; see: tellapart audit {benchmark.root}"
         return
@@ -158,6 +162,18 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
             "the same sort will guess more (65% of foils were seen with 21,000); give others with "
             "--captions-from"
         )
+
+
+def _takes_turns(benchmark: Benchmark) -> bool:
+    """Whether each set of captions is asked as often as it has captions, each of them true once."""
+    sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for images, captions, true in benchmark.items.frame.select(
+        "images", "captions", "true_cells"
+    ).iter_rows():
+        if len(images) != 1 or len(true) != 1:
+            return False
+        sets[tuple(sorted(captions))].append(captions[true[0][1]])
+    return bool(sets) and all(tuple(sorted(true)) == key for key, true in sets.items())
 
 
 def _picture_lines(benchmark: Benchmark) -> Iterator[str]:

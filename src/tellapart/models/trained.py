@@ -159,11 +159,11 @@ class TrainedScorer(_Trained):
 
         from tellapart.models.zoo.system import TextInputs
 
-        seen = list(dict.fromkeys(pictures))
-        place = {picture: k for k, picture in enumerate(seen)}
-        rows = torch.tensor([place[picture] for picture in pictures], device=self.device)
+        seen = {(picture.image, picture.root): picture for picture in pictures}
+        place = {which: k for k, which in enumerate(seen)}
+        rows = torch.tensor([place[one.image, one.root] for one in pictures], device=self.device)
         with torch.inference_mode():
-            images = self.system.encode_images(self._images(seen))
+            images = self.system.encode_images(self._images(list(seen.values())))
             words = self.system.encode_texts(TextInputs.of(self._words(texts), self.device))
             scores = self.system.match_pairs(tuple(one[rows] for one in images), words)
         return np.asarray(scores.float().cpu().numpy(), np.float32)

@@ -78,10 +78,18 @@ def published_tables() -> Mapping[str, PublishedTable]:
 
 def published_table(name: str) -> PublishedTable:
     """One table by its name."""
+    (table,) = tables_named(name)
+    return table
+
+
+def tables_named(name: str) -> tuple[PublishedTable, ...]:
+    """The table of a name, or all tables of a paper: `bison-2`, `bison`."""
     known = published_tables()
-    if name not in known:
-        raise UnknownName("published table", name, known)
-    return known[name]
+    found = [table for table in known.values() if name in (table.name, table.name.split("-")[0])]
+    if not found:
+        papers = dict.fromkeys(one.split("-")[0] for one in known)
+        raise UnknownName("published table", name, [*papers, *known])
+    return tuple(found)
 
 
 def importer_of(benchmark: Benchmark) -> str:

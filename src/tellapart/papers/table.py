@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -73,6 +73,24 @@ class PaperTable:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class PaperTables:
+    """One table of a paper or several."""
+
+    tables: tuple[PaperTable, ...]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """For `--json`."""
+        return [table.to_json() for table in self.tables]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.tables))
+
+    def to_latex(self) -> str:
+        """Each as a booktabs table."""
+        return "\n".join(table.to_latex() for table in self.tables)
+
+
 def _cell(value: float | None, deviation: float | None) -> str:
     if value is None:
         return "-"
@@ -136,8 +154,12 @@ def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnF
     return found
 
 
-def join_table(table: PublishedTable, figures: Sequence[OwnFigure]) -> PaperTable:
+def join_table(
+    table: PublishedTable, figures: Sequence[OwnFigure], elsewhere: Collection[str] = ()
+) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
+
+    Systems that are named `elsewhere` have their row in another table.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
@@ -147,6 +169,10 @@ def join_table(table: PublishedTable, figures: Sequence[OwnFigure]) -> PaperTabl
     of: dict[str, list[OwnFigure]] = {}
     for figure in figures:
         of.setdefault(_owner(figure.source, cards, named), []).append(figure)
+    own_rows = {row.system for row in table.rows}
+    of = {name: own for name, own in of.items() if name in own_rows or name not in elsewhere}
+    figures = [figure for own in of.values() for figure in own]
+    cards = _cards(figures)
     rows: list[FigureRow] = []
     for row in table.rows:
         whose = PUBLISHED if row.who == "system" else row.who
@@ -216,19 +242,17 @@ def _departures(
         lines.append(
             f"ours: features of {backbone}, {layout}" + (f"; published: {told}" if told else "")
         )
-    seeds = {len({f.source for f in figures if f.column.measure}), 0} - {0}
-    if seeds and any(f.margin for f in figures):
-        margin = max(f.margin or 0 for f in figures)
+    margin = max((f.margin or 0 for f in figures), default=0)
+    if margin:
         lines.append(f"the error of one of our runs (95%) is up to ±{margin:.1f} points")
     for head, counts, told, noun in _sizes(table, figures):
         known = f"; published: {told:,}" if told else ""
         listed = " or ".join(f"{count:,}" for count in counts)
         lines.append(f"ours: {head} on {listed} {noun}{known}")
-    lines += [
-        f"ours: no {column.head}, which was not given or cannot be computed here"
-        for column in table.columns
-        if figures and not any(figure.column == column for figure in figures)
-    ]
+    given = [figure.column for figure in figures]
+    lacking = [column.head for column in table.columns if figures and column not in given]
+    if lacking:
+        lines.append(f"ours: no {', '.join(lacking)}: not given, or not to be computed here")
     return lines
 
 

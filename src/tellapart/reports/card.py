@@ -114,6 +114,11 @@ class ItemCard:
             rows=rows,
         )
 
+    @property
+    def kind(self) -> str:
+        """The item's kind."""
+        return self.item.kind
+
     def to_json(self) -> dict[str, Any]:
         """For `card.js`."""
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +17,7 @@ from markupsafe import Markup, escape
 from tellapart.measures.overview import Overview
 from tellapart.reports.card import STATE_NAMES
 from tellapart.reports.charts import Chart, svg_for_page
+from tellapart.reports.curves import TrainingCurves
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.provenance import Provenance
 from tellapart.reports.results import BenchmarkResults
@@ -57,6 +59,7 @@ class Page:
     judged_by: tuple[tuple[str, str], ...]
     ties: str
     provenance: Provenance
+    curves: tuple[TrainingCurves, ...] = ()
 
 
 def safe_json(value: Any) -> str:
@@ -84,6 +87,13 @@ def render(page: Page) -> str:
     return html + "\n"
 
 
+def card_html(card: Mapping[str, Any]) -> str:
+    """A card as reports write it, from what `ItemCard.to_json` gives."""
+    states = {str(state): names for state, names in STATE_NAMES.items()}
+    macros = _environment().get_template("cards.html").make_module({"states": states})
+    return str(macros.inside(card))  # type: ignore[attr-defined]
+
+
 def _names(sentence: str) -> Markup:
     """A sentence with the names of models set apart."""
     escaped = str(escape(sentence))
@@ -108,6 +118,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    environment.filters["curves"] = lambda one: Markup(one.svg())
     environment.filters["svg"] = lambda chart: Markup(svg_for_page(chart))
     environment.filters["names"] = _names
     return environment

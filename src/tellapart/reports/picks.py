@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from tellapart.measures.measure import Measure
+from tellapart.measures.measure import Measure, was_asked
 from tellapart.questions import Ask, Question
-from tellapart.reports.results import was_asked
 from tellapart.score.answers import QUESTION, answers
 from tellapart.score.run import Run
 from tellapart.types import Ints

@@ -12,7 +12,7 @@ from tellapart.audits.guesses import BestGuess, guessable
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.comparison import ComparedPair, compare_runs
 from tellapart.measures.contestants import benchmark_labels, is_reference, labels
-from tellapart.measures.measure import Measure
+from tellapart.measures.measure import Measure, was_asked
 from tellapart.measures.overview import (
     TEXT_ALONE,
     Overview,
@@ -26,8 +26,6 @@ from tellapart.measures.overview import (
 from tellapart.measures.scores import Estimate, asks_of, estimates
 from tellapart.measures.ties import TieRule
 from tellapart.models.baselines import Blind
-from tellapart.questions import Ask
-from tellapart.score.cells import GRID_ASKS
 from tellapart.score.engine import Settings, run_model
 from tellapart.score.run import Run
 from tellapart.types import Progress
@@ -219,17 +217,6 @@ def _entry(label: str, run: Run, measures: Sequence[Measure], ties: TieRule) -> 
         for one in estimates(run, measure, ties)
     }
     return Entry(label, run, found)
-
-
-def was_asked(run: Run, asks: frozenset[Ask]) -> bool:
-    """Whether a run was asked what a measure reads: an unasked question is not a failure."""
-    asked = {Ask(name) for name in run.card.asks}
-    if not asked:  # a run from elsewhere that does not say
-        return True
-    if run.card.kind == "scorer":  # scorers fill the whole grid, and nouns are among the words
-        asked |= GRID_ASKS if asked & GRID_ASKS else set()
-        asked |= {Ask.NOUN} if Ask.WORD in asked else set()
-    return asks <= asked
 
 
 def _run_blind(benchmark: Benchmark, models: Sequence[Run], skip_bad: bool) -> Run:

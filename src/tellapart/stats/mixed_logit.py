@@ -329,7 +329,7 @@ def _freedom(problem: _Problem, spreads: Floats, fact: int) -> float:
         np.minimum.at(low, codes, values)
         if spread > 0 and (top - low < NEAR).all():
             sizes.append(float(levels))
-    return max(min(sizes) - p, 1.0)
+    return max(float(min(sizes) - p), 1.0)
 
 
 def _term(value: float, error: float, freedom: float) -> Term:

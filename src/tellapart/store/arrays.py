@@ -94,7 +94,7 @@ class ArraySegments:
         """Each segment with the keys of its texts; a damaged one is removed."""
         for path in sorted(self.folder.glob("*.npz")):
             try:
-                with path.open("rb") as file, np.load(file) as data:
+                with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
                     joined = data["keys"].tobytes()
             except DAMAGE:
                 path.unlink(missing_ok=True)

@@ -14,9 +14,17 @@ from sqlalchemy import Connection, select
 
 from tellapart.benchmark.benchmark import Benchmark, Card, make_benchmark, save_benchmark
 from tellapart.errors import BadInput
-from tellapart.files import whole_file, whole_folder, write_json, write_parquet
+from tellapart.files import (
+    whole_file,
+    whole_folder,
+    write_json,
+    write_parquet,
+    write_table,
+    write_text,
+)
 from tellapart.items import Item, Origin
 from tellapart.questions import Ask, questions
+from tellapart.reports.item_page import item_page
 from tellapart.score.engine import versions
 from tellapart.score.run import Run, RunCard, answers_frame, save_run, scores_frame
 from tellapart.study.judgements import measured_times
@@ -25,6 +33,7 @@ from tellapart.study.questions.question import (
     JudgedTask,
     KeptTask,
 )
+from tellapart.study.ratings import rating_table
 from tellapart.study.results import StudyRecord, StudyResults, read_record, results_of
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStudy
@@ -41,6 +50,8 @@ MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 
 def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
     """Write a folder: judgements.parquet, results.json, benchmark/, verified/ and people/.
+
+    Ratings are in ratings.csv; what all people were wrong about is shown in missed-by-all.html.
 
     `people/` is a run on `benchmark/` like any model's; `people-majority/` is written where an item
     has several judgements. What the questions asked do not allow is left out and listed.
@@ -68,7 +79,25 @@ def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> St
             left_out.append(f"verified/: {reason.what}")
         results = results_of(record, tuple(left_out))
         write_json(partial / "results.json", results.to_json())
+        _write_ratings(record, partial)
+        _write_missed(record, results, partial)
     return results
+
+
+def _write_ratings(record: StudyRecord, folder: Path) -> None:
+    """What each caption was given, where answers are steps of a scale."""
+    rated = [stage for stage in record.plan.stages if stage.question.ordinal]
+    for stage in rated:
+        name = "ratings.csv" if len(rated) == 1 else f"ratings-{stage.name}.csv"
+        write_table(folder / name, rating_table(record.of_stage(stage.name)))
+
+
+def _write_missed(record: StudyRecord, results: StudyResults, folder: Path) -> None:
+    """A page of the items that all people were wrong about, with their pictures."""
+    names = dict.fromkeys(task.item for task in results.missed_by_all)
+    if names:
+        items = [record.benchmark.by_id[name] for name in names]
+        write_text(folder / "missed-by-all.html", item_page(record.benchmark, items))
 
 
 def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:

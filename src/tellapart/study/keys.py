@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tellapart.errors import BadInput
-from tellapart.files import read_json
+from tellapart.files import read_json, whole_file
 
 NAME = "keys.json"
 
@@ -65,13 +64,8 @@ def renew_owner(folder: Path) -> Keys:
 
 def _write(folder: Path, keys: Keys) -> Keys:
     """Write keys; the file can be read by its owner alone from the first moment."""
-    partial = folder / f"{NAME}.{secrets.token_hex(8)}"
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(asdict(keys), file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(folder / NAME)
+    with whole_file(folder / NAME, mode=0o600) as partial:
+        partial.write_text(json.dumps(asdict(keys)), encoding="utf-8")
     return keys
 
 

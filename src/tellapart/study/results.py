@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from tellapart.stats.intervals import mean_interval
 from tellapart.study.agreement import COHEN, AgreementRow, agreement_rows
 from tellapart.study.plan import StudyPlan
 from tellapart.study.questions.question import JudgedTask, Judgement, Matter
+from tellapart.study.ratings import MeanRating, MissedTask, mean_rating, missed_by_all
 from tellapart.study.store import schema as t
 from tellapart.study.study import OpenStudy
 from tellapart.text.table_text import aligned, percent
@@ -167,6 +169,8 @@ class StudyResults:
     figures: tuple[Figure, ...]
     agreement: tuple[AgreementRow, ...]
     left_out: tuple[str, ...] = ()
+    ratings: tuple[MeanRating, ...] = ()
+    missed_by_all: tuple[MissedTask, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """For `--json` and results.json."""
@@ -174,7 +178,9 @@ class StudyResults:
             "study": self.name,
             "funnel": [asdict(step) for step in self.funnel],
             "figures": [asdict(figure) for figure in self.figures],
+            "ratings": [asdict(row) for row in self.ratings],
             "agreement": [asdict(row) for row in self.agreement],
+            "missed_by_all": [asdict(row) for row in self.missed_by_all],
             "left_out": list(self.left_out),
         }
 
@@ -182,11 +188,14 @@ class StudyResults:
         parts = [_funnel_table(self.funnel)]
         if self.figures:
             parts.append(_figure_table(self.figures))
+        if self.ratings:
+            parts.append(_rating_table(self.ratings))
         shown = [row for row in self.agreement if row.measure != COHEN]
         if len(self.agreement) - len(shown) <= MOST_SHOWN:
             shown = list(self.agreement)
         if shown:
             parts.append(_agreement_table(shown))
+        parts += _missed_lines(self.missed_by_all)
         return "\n\n".join([*parts, *(f"left out: {why}" for why in self.left_out)])
 
 
@@ -199,7 +208,39 @@ def results_of(record: StudyRecord, left_out: tuple[str, ...] = ()) -> StudyResu
         tuple(figures(record, seed)),
         tuple(agreements(record, seed)),
         left_out,
+        tuple(ratings(record)),
+        tuple(missed_by_all(record.tasks)),
     )
+
+
+def ratings(record: StudyRecord) -> Iterator[MeanRating]:
+    """The mean of every stage whose answers are steps of a scale."""
+    for stage in record.plan.stages:
+        tasks = record.of_stage(stage.name) if stage.question.ordinal else []
+        found = mean_rating(stage.name, tasks, record.clusters(tasks)) if tasks else None
+        if found is not None:
+            yield found
+
+
+def _rating_table(rows: tuple[MeanRating, ...]) -> str:
+    lines: list[tuple[str, ...]] = [("stage", "mean rating", "95% interval", "captions", "ratings")]
+    for one in rows:
+        interval = f"{one.low:.3f} - {one.high:.3f}"
+        counts = (f"{number:,}" for number in (one.captions, one.ratings))
+        lines.append((one.stage, f"{one.value:.3f}", interval, *counts))
+    return aligned(lines, {0})
+
+
+def _missed_lines(missed: tuple[MissedTask, ...]) -> list[str]:
+    """The tasks that all people got wrong, the first of them in full."""
+    if not missed:
+        return []
+    lines = [f"all people were wrong about {len(missed):,}:"]
+    for one in missed[:MOST_SHOWN]:
+        said = ", ".join(dict.fromkeys(one.said))
+        lines.append(f"  {one.item} ({one.question}): {one.captions[0]!r}; they said {said}")
+    more = len(missed) - MOST_SHOWN
+    return ["\n".join([*lines, f"  ... and {more:,} more"] if more > 0 else lines)]
 
 
 def _funnel_table(steps: tuple[FunnelStep, ...]) -> str:

@@ -181,7 +181,7 @@ class ParseWorker:
                 f"a process that parses stopped (exit code {process.wait()})",
                 todo="see what it said above; memory may have run out",
             )
-        with np.load(io.BytesIO(reply)) as arrays:
+        with np.load(io.BytesIO(reply), allow_pickle=False) as arrays:
             return TokenColumns.from_arrays(arrays)
 
     def close(self) -> None:

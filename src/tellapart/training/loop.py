@@ -24,6 +24,7 @@ from tellapart.files import write_text
 from tellapart.models.zoo.weights import save_tensors
 from tellapart.training.checkpoint import BEST, TrainingState, load_checkpoint, save_checkpoint
 from tellapart.training.data import BatchPlan, TrainingSet, ahead_of
+from tellapart.training.processes import on_cpu
 from tellapart.training.settings import TrainingSettings, make_optimiser
 from tellapart.training.task import Task
 from tellapart.types import Ints, Progress, silent
@@ -100,7 +101,8 @@ class _Loop:
                     batch = next(waiting).to(self.accelerator.device)
                 self._step(batch, len(batches))
                 state.step += 1
-                self.progress(f"epoch {state.epoch + 1}", state.step, len(batches))
+                done = state.epoch * len(batches) + state.step
+                self.progress("training", done, settings.epochs * len(batches))
                 if state.step % settings.log_steps == 0:
                     self._note(len(batches))
                 due = state.step % settings.checkpoint_steps < 1 and state.step < len(batches)
@@ -194,5 +196,7 @@ def _accelerator(settings: TrainingSettings) -> Any:
 
     AcceleratorState._reset_state()
     return Accelerator(
-        mixed_precision=settings.precision, gradient_accumulation_steps=settings.accumulate
+        cpu=on_cpu(),
+        mixed_precision=settings.precision,
+        gradient_accumulation_steps=settings.accumulate,
     )

@@ -77,7 +77,7 @@ def refuse(data: CaptionedImages, tests: Sequence[TestImage], whose: str) -> tup
         raise BadInput(
             f"{len(same):,} images to be trained on are images of {whose}, such as {same[0]}",
             allowed="training images that no test uses",
-            todo="leave them out: tellapart corpus OUT --from CORPUS --without BENCH",
+            todo="leave them out: tellapart corpus OUT CORPUS --without BENCH",
         )
     return _alike(data, looks, tests, whose)
 

@@ -28,6 +28,7 @@ from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
 from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.loop import TrainingJob, fit
+from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
 from tellapart.types import Progress, silent
 
@@ -88,7 +89,7 @@ def train_system(
         "train", order.system, task_name, recipe.to_json(), order.seed, _content(data),
         _content(validation), read_card(order.start).weights if order.start else "",
     )  # fmt: skip
-    with resumable_folder(out, job, overwrite=overwrite) as folder:
+    with resumable_folder(out, job, overwrite=overwrite, finish=is_first()) as folder:
         torch.manual_seed(seeds.number(order.seed, "weights"))
         system = _built(order, kind, recipe, data)
         sets = [
@@ -99,7 +100,9 @@ def train_system(
         state = fit(
             TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
         )
-        _finish(folder, out, order, recipe, system, state, data)
+        if is_first():
+            _finish(folder, out, order, recipe, system, state, data)
+    wait_for_all()
     return TrainedSystem(out, read_card(out))
 
 
@@ -160,6 +163,7 @@ def _finish(
         "captions": len(data.texts),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
+        "measure": registry.tasks.get(order.task or system.task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
     }

@@ -56,11 +56,12 @@ VERBS = {
     "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
     "interval.",
     "view": "See what models got wrong: items with their pictures and answers, in the browser.",
+    "paper": "Write a page with every table and figure of a paper: ours beside the published ones.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
     "caption": "Let a captioner write a caption of every image.",
-    "table": "Print a paper's table with our systems beside the published ones.",
+    "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "features": "Compute vectors of images and of their regions, for systems that are trained on "
     "them.",
@@ -80,14 +81,38 @@ BUILDERS = {
 }
 
 ANALYSES = {
+    "agreement": "Do models err where people, or other models, err? Kappa of right and wrong, "
+    "item by item.",
     "by": "Accuracy by any fact: the easiest and hardest groups, and where two models part.",
+    "collection-size": "Recall@k of finding images, against the size of the collection, with a "
+    "band.",
+    "composition": "What benchmarks consist of: items, distinct images and captions, pairs of "
+    "target and foil.",
+    "dropped": "Which share of items was dropped between two versions of a benchmark, by kind.",
+    "learning": "Score against training size or any other setting, with bands and what the last "
+    "step brought.",
+    "lengths": "How long captions are and which parts of speech they have, beside a corpus.",
+    "position": "Does accuracy go with the foil's place, or with any other number? Rank "
+    "correlations.",
+    "rankings": "Do two measures or benchmarks rank systems alike? Kendall's tau with a "
+    "bootstrap interval.",
+    "raters": "How much people agree: every coefficient of a study, and Cohen's kappa pair by "
+    "pair.",
+    "ratings": "What people gave captions, beside what metrics gave: means, correlations, "
+    "disagreements.",
+    "recall-errors": "How many recall@1 errors people take for right answers, and recall "
+    "corrected for them.",
+    "references": "How captioning scores depend on the number of references, relative to all of "
+    "them.",
     "regression": "Which facts make an answer right: a logistic regression with random effects.",
+    "scores": "Are captions better where answers are right? Captioning scores of both, and the "
+    "AUC.",
 }
 
 STUDY = {
     "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
     "status": "Say how far a study is.",
-    "create": "Set up a study of a benchmark's items, or of pairs.",
+    "create": "Set up a study of a benchmark's items, of pairs, or of captions.",
     "invite": "Make personal links; each is shown once, so keep what is printed.",
     "people": "List people: how much they judged, how fast, and how well.",
     "person": "Count someone's judgements no more, take that back, end their link, or delete all.",

@@ -41,8 +41,9 @@ def captions(
     In Python: systems are judged on the images that all of them answered and that have
     references; what is left out is among the remarks.
     """
+    from tellapart.files import check_table_name
     from tellapart.measures.caption_judge import judge_captions
-    from tellapart.measures.caption_scores import check_table_name, write_per_image
+    from tellapart.measures.caption_scores import write_per_image
 
     if references == "":
         raise BadInput("no references were given", todo="name a corpus with --references")

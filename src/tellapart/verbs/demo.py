@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 BENCHMARKS = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
 """What is built, and the model that verifies it (bivlc is true by construction)."""
 MODELS = ("oracle", "storybook", "blind", "chance", "constant")
-PARTS = ("world", *BENCHMARKS, "runs", "report.html", "pairs", "study", "people")
+PARTS = (
+    "world", *BENCHMARKS, "runs", "report.html", "pairs", "study", "people", "view-marks.json"
+)  # fmt: skip
 """What the folder of a demo holds."""
 
 NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "httpx")
@@ -88,7 +90,10 @@ class Demonstration:
     def __str__(self) -> str:
         from tellapart.measures.scores import side_by_side
 
-        return f"{side_by_side(self.scores, self.halved)}\n\n{self.people}\n\nreport: {self.report}"
+        return (
+            f"{side_by_side(self.scores, self.halved)}\n\n{self.people}\n\nreport: {self.report}\n"
+            f"see what the models got wrong: tellapart view {self.report.parent}"
+        )
 
 
 def demo(

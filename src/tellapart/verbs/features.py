@@ -23,6 +23,18 @@ class FeatureOptions:
         str, Help("What looks at the pictures (see: tellapart list backbones).")
     ] = "efficientnet-lite0"
     cells: Annotated[int, Help("Regions are cells of a grid: so many a side.")] = 4
+    boxes: Annotated[
+        Path | None,
+        Help("Where an image has boxes in this file, these are its regions (COCO's instances)."),
+    ] = None
+    from_file: Annotated[
+        Path | None,
+        Help(
+            "Take the regions that a file of bottom-up attention holds (.tsv, .h5, or a folder of "
+            ".npz), instead of computing any.",
+            flag="--from",
+        ),
+    ] = None
     images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
     overwrite: Overwrite = False
     skip_bad: SkipBad = False
@@ -37,14 +49,25 @@ def features(
     """Compute vectors of images and of their regions, for systems that are trained on them."""
     from tellapart.corpus.reader import ReadOptions
     from tellapart.image_features.backbones import backbone_of
+    from tellapart.image_features.bottom_up import import_regions
+    from tellapart.image_features.boxes import read_boxes
     from tellapart.image_features.extract import FeaturePlan, extract
 
     read = open_corpus(corpus, ReadOptions(images=options.images, skip_bad=options.skip_bad))
+    if options.from_file is not None:
+        return import_regions(
+            read,
+            options.from_file,
+            Path(out),
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    boxes = {} if options.boxes is None else read_boxes(options.boxes)
     return extract(
         read,
         Path(out),
         backbone_of(options.backbone),
-        FeaturePlan(options.cells),
+        FeaturePlan(options.cells, boxes),
         skip_bad=options.skip_bad,
         overwrite=options.overwrite,
         progress=progress,

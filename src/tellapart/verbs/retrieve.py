@@ -24,11 +24,17 @@ def retrieve(
     progress: Progress = silent,
 ) -> Retrieval:
     """Find images by their captions and captions by their images: recall@1/5/10, ranks."""
+    from tellapart.files import check_table_name, write_table
     from tellapart.measures.retrieval import rank_corpus
     from tellapart.models.names import load
 
+    if options.per_query is not None:
+        check_table_name(options.per_query)
     corpus = open_corpus(on, options.reading)
-    return rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
+    found = rank_corpus(load(model) if isinstance(model, str) else model, corpus, options, progress)
+    if options.per_query is not None and found.queries is not None:
+        write_table(options.per_query, found.queries)
+    return found
 
 
 VERB = Verb(

@@ -1,4 +1,4 @@
-"""The verb `table`: a paper's table with ours beside it."""
+"""The verb `table`: a paper's tables with ours beside them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from tellapart.verbs import TableFlags, Verb, table_text
 
 if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
+    from tellapart.measures.caption_scores import CaptionScore
     from tellapart.papers.figures import PublishedTable
-    from tellapart.papers.table import OwnFigure, PaperTable
+    from tellapart.papers.table import PaperTables
     from tellapart.score.run import Run
 
 
 def table(
-    name: Annotated[str, Help("A published table: bison-2, bison-3, foil-2, mcic-3, bivlc-3.")],
+    name: Annotated[str, Help("A published table such as bison-2, or all of a paper: bison.")],
     progress: Progress = silent,
     *,
     runs: Annotated[
@@ -40,69 +41,89 @@ def table(
     retrieval: Annotated[
         Sequence[Path | str], Help("Files of retrieve --json; may be repeated.", repeat=True)
     ] = (),
-) -> PaperTable:
-    """Print a paper's table with our systems beside the published ones.
+) -> PaperTables:
+    """Print a paper's tables with our systems beside the published ones.
 
     Runs, captions and retrieval of one system are joined; several trainings of one system are
     averaged. What ours depart in (training set, features, items, images) stands below.
-    """  # fmt: skip
-    from tellapart.measures.scores import measure_runs, read_runs
-    from tellapart.papers.figures import published_table
-    from tellapart.papers.table import join_table, retrieval_figures, run_figures
+    """
+    from tellapart.measures.scores import measure_runs
+    from tellapart.papers.figures import tables_named
+    from tellapart.papers.table import (
+        PaperTables,
+        caption_figures,
+        join_table,
+        retrieval_figures,
+        run_figures,
+    )
 
-    published = published_table(name)
-    figures: list[OwnFigure] = []
-    if runs:
-        wanted = [one.measure for one in published.columns if one.measure]
-        read = _fitting(read_runs(list(runs), None), published)
-        figures += run_figures(published, measure_runs(read, measures=wanted).rows)
-    if captions:
-        figures += _judged(published, captions, references, metrics, progress)
-    figures += retrieval_figures(published, map(Path, retrieval))
-    return join_table(published, figures)
+    wanted = tables_named(name)
+    of_runs = _fitting(runs, wanted) if runs else {}
+    judged = _judged(wanted, captions, references, metrics, progress) if captions else ()
+    every = {row.system for one in wanted for row in one.rows if row.system}
+    made = []
+    for published in wanted:
+        measures = [column.measure for column in published.columns if column.measure]
+        own = of_runs.get(published.benchmark, [])
+        measured = measure_runs(own, measures=measures).rows if own else ()
+        figures = [
+            *run_figures(published, measured),
+            *caption_figures(published, judged),
+            *retrieval_figures(published, map(Path, retrieval)),
+        ]
+        made.append(join_table(published, figures, every))
+    return PaperTables(tuple(made))
 
 
-def _fitting(runs: Sequence[Run], published: PublishedTable) -> list[Run]:
-    """The runs of the table's own benchmark."""
+def _fitting(
+    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable]
+) -> dict[str, list[Run]]:
+    """The runs of the tables' own benchmarks."""
+    from tellapart.measures.scores import read_runs
     from tellapart.papers.figures import importer_of
 
-    kept = [run for run in runs if importer_of(run.benchmark) == published.benchmark]
-    if not kept:
-        names = ", ".join(sorted({run.benchmark.name for run in runs}))
+    read = read_runs(list(runs), None)
+    of: dict[str, list[Run]] = {}
+    for run in read:
+        of.setdefault(importer_of(run.benchmark), []).append(run)
+    benchmarks = sorted({table.benchmark for table in wanted})
+    if not set(benchmarks) & set(of):
         raise BadInput(
-            f"no run is of the benchmark that {published.name} is about",
-            where=names,
-            allowed=f"runs of what `tellapart get {published.benchmark}` gives, or of a part of it",
+            "no run is of the benchmark that the table is about",
+            where=", ".join(sorted({run.benchmark.name for run in read})),
+            allowed=" or ".join(
+                f"runs of what `tellapart get {one}` gives, or of a part of it"
+                for one in benchmarks
+            ),
         )
-    return kept
+    return of
 
 
 def _judged(
-    published: PublishedTable,
+    wanted: Sequence[PublishedTable],
     captions: Sequence[Path | str],
     references: Corpus | Path | str,
     metrics: Sequence[str],
     progress: Progress,
-) -> list[OwnFigure]:
+) -> tuple[CaptionScore, ...]:
     from tellapart.measures.caption_judge import judge_captions
     from tellapart.measures.options import CaptionOptions
-    from tellapart.papers.table import caption_figures
     from tellapart.text.caption_metrics.metric import metric_of
 
-    wanted = [one.metric for one in published.columns if one.metric]
-    if not wanted:
-        raise BadInput(f"{published.name} has no captions in it", todo="leave --captions out")
+    named = [column.metric for table in wanted for column in table.columns if column.metric]
+    if not named:
+        raise BadInput(f"{wanted[0].name} has no captions in it", todo="leave --captions out")
     if references == "":
         raise BadInput("no references were given", todo="name a corpus with --references")
-    chosen = [name for name in wanted if not metrics or name in metrics]
+    chosen = [name for name in named if not metrics or name in metrics]
     able = tuple(name for name in chosen if metric_of(name).lacking() is None)
-    judged = judge_captions(list(captions), references, CaptionOptions(metrics=able), progress)
-    return caption_figures(published, judged.scores)
+    options = CaptionOptions(metrics=able)
+    return judge_captions(list(captions), references, options, progress).scores
 
 
 VERB = Verb(
     table,
-    example="tellapart table bison-2 --runs runs --captions updown.json --references captions.json",
+    example="tellapart table bison --runs runs --captions updown.json --references captions.json",
     text=table_text,
     flags=TableFlags,
 )

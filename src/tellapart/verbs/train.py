@@ -112,6 +112,7 @@ def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) ->
     from tellapart.image_features.extract import extract
     from tellapart.image_features.store import load_store
     from tellapart.store.cache import default_folder
+    from tellapart.training.processes import is_first, wait_for_all
 
     if options.features:
         return [load_store(one) for one in options.features]
@@ -121,10 +122,10 @@ def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) ->
         rows = corpus.images.select("id", "uri", "sha256").rows()
         key = seeds.digest(backbone.facts.name, backbone.facts.weights, str(corpus.root), rows)
         folder = default_folder() / "features" / key[:32]
-        there = (folder / "features.json").is_file()
-        stores.append(
-            load_store(folder) if there else extract(corpus, folder, backbone, progress=progress)
-        )
+        if not (folder / "features.json").is_file() and is_first():
+            extract(corpus, folder, backbone, progress=progress)
+        wait_for_all()
+        stores.append(load_store(folder))
     return stores
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.options import Help
+from tellapart.options import Help, Overwrite
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from tellapart.score.run import Run
     from tellapart.views.sheet import Sheet
     from tellapart.views.viewer import Viewer
+    from tellapart.web.host import BackgroundServer
 
 ASKED: dict[Any, str] = {(2, 1): "which-image", (2, 2): "choose-both-ways", 1: "choose-caption"}
 """What people are asked in a study that a view makes, by pictures and captions, or pictures."""
@@ -37,29 +40,56 @@ class ViewOptions:
     out: Annotated[Path, Help("Folder in which subsets and studies are made.")] = Path()
     host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
     port: Annotated[int, Help("Port to listen at; 0 for any that is free.")] = 0
+    bundle: Annotated[
+        Path | None, Help("Write the view as a static site to this folder instead of serving it.")
+    ] = None
+    overwrite: Overwrite = False
     browse: Annotated[bool, Help("Open the browser.", flag="--open")] = True
+    notebook: tuple[str, ...] = ()
+    """Origins whose pages may show the view in a frame (http://localhost:8888); for Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedView:
-    """A view that can be looked at: the address to open, and what could not be read."""
+    """A view that can be looked at: the address to open, and what could not be read.
+
+    `items` is their number in a bundle, None where the view is served.
+    """
 
     address: str
     problems: tuple[str, ...]
     unencrypted: bool = False
+    items: int | None = None
+    server: BackgroundServer | None = None
+
+    def stop(self) -> None:
+        """End a view that is served in a notebook."""
+        if self.server is not None:
+            self.server.stop()
+
+    def _repr_html_(self) -> str:
+        if self.server is None:
+            return f"<p>{escape(str(self))}</p>"
+        frame = 'width="100%" height="760" style="border: 1px solid #8886; border-radius: 8px"'
+        return f'<iframe src="{escape(self.address)}" {frame}></iframe>'
 
     def to_json(self) -> dict[str, object]:
         """For `--json`."""
         return {"address": self.address, "problems": list(self.problems)}
 
     def __str__(self) -> str:
-        return f"view: {self.address}"
+        if self.items is None:
+            return f"view: {self.address}"
+        return f"bundle: {self.items:,} items  ->  {self.address}"
 
     def notes(self) -> list[str]:
         """What the one who looks should know."""
         lines = [f"left out: {one}" for one in self.problems]
         if self.unencrypted:
             lines.append("warning: others on the network can read along; this is not encrypted")
+        if self.items is not None:
+            folder = Path(self.address).parent
+            return [*lines, f"look at it with: python -m http.server --directory {folder}"]
         return [*lines, "serving; stop with ctrl-c"]
 
 
@@ -76,16 +106,24 @@ def view(
 
     The view is served until you stop it (ctrl-c), to this machine alone.
 
-    In Python: `ready` is called as soon as the view can be opened.
+    In Python: `ready` is called as soon as the view can be opened. In a notebook the view is shown
+    in a frame and served in the background until `stop()` is called on it.
     """
     from tellapart.views.app import make_app
-    from tellapart.web.host import ServerAddress, listen, serve_app
+    from tellapart.web.host import BackgroundServer, ServerAddress, listen, serve_app
 
     viewer = make_viewer(paths, options, progress)
+    if options.bundle is not None:
+        return _bundled(viewer, options, progress, ready)
     listening = listen(ServerAddress(options.host, options.port))
     where = ServerAddress(options.host, listening.getsockname()[1])
     address = address_of(where.url, viewer.key, options.at)
-    served = ServedView(address, tuple(viewer.library.problems), where.open_to_others)
+    problems = tuple(viewer.library.problems)
+    viewer.warm()
+    if in_notebook() or options.notebook:
+        app = make_app(viewer, where.url, options.notebook or notebook_origins())
+        return ServedView(address, problems, server=BackgroundServer(app, listening))
+    served = ServedView(address, problems, where.open_to_others)
 
     def listens() -> None:
         ready(served)
@@ -97,6 +135,36 @@ def view(
 
     serve_app(make_app(viewer, where.url), listening, listens)
     return served
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def notebook_origins() -> tuple[str, ...]:
+    """Where notebooks are served on this machine, as far as Jupyter says; else its own port."""
+    try:
+        serverapp = import_module("jupyter_server.serverapp")
+        ports = sorted({int(one["port"]) for one in serverapp.list_running_servers()})
+    except (ImportError, OSError, KeyError, ValueError):
+        ports = []
+    names = ("localhost", "127.0.0.1")
+    return tuple(f"http://{name}:{port}" for port in ports or [8888] for name in names)
+
+
+def _bundled(
+    viewer: Viewer, options: ViewOptions, progress: Progress, ready: Callable[[ServedView], None]
+) -> ServedView:
+    from tellapart.views.bundle import write_bundle
+
+    out = Path(options.bundle or "")
+    items = write_bundle(viewer, out, options.at, overwrite=options.overwrite, progress=progress)
+    bundled = ServedView(str(out / "index.html"), tuple(viewer.library.problems), items=items)
+    ready(bundled)
+    return bundled
 
 
 def address_of(url: str, key: str, at: str) -> str:

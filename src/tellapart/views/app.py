@@ -24,7 +24,7 @@ from tellapart.views.figure import figure_zip
 from tellapart.views.marks import LONGEST
 from tellapart.views.sheet import Sheet
 from tellapart.views.summary import paired, summary
-from tellapart.views.viewer import LARGE, LIST, Viewer
+from tellapart.views.viewer import LARGE, LIST, Viewer, picture_name
 from tellapart.web.gate import Gate, Refused
 from tellapart.web.host import Body, add_shared, json_response
 
@@ -110,12 +110,10 @@ def join(request: Request, here: Here, body: KeyBody) -> Response:
     response = json_response({"joined": True})
     state = request.app.state
     # In a notebook's frame our page is another site: the cookie has to say that this is meant.
-    framed = state.framed
-    response.set_cookie(
-        cookie_name(state.url), here.session, httponly=True,
-        samesite="none" if framed else "strict",
-        secure=framed or state.url.startswith("https:"), partitioned=framed,
-    )  # fmt: skip
+    how = "Secure; SameSite=None; Partitioned" if state.framed else "SameSite=Strict"
+    how += "; Secure" if state.url.startswith("https:") and not state.framed else ""
+    cookie = f"{cookie_name(state.url)}={here.session}; Path=/; HttpOnly; {how}"
+    response.headers.append("Set-Cookie", cookie)
     return response
 
 
@@ -256,7 +254,7 @@ def picture(
 
 def address_of(sheet: Sheet) -> Address:
     """Where the pictures of a sheet are to be found."""
-    return lambda place: f"pictures/{sheet.short}-{place}-{LIST}.webp"
+    return lambda place: f"pictures/{picture_name(sheet, place, LIST)}"
 
 
 def _file(data: bytes, kind: str, name: str) -> Response:

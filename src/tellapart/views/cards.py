@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import polars as pl
 from tellapart.errors import TellapartError
 from tellapart.items import Item
 from tellapart.models.model import ShownQuestion
-from tellapart.questions import Question, questions
+from tellapart.questions import Ask, Question, questions
 from tellapart.reports.card import (
     STATE_NAMES,
     ItemCard,
@@ -21,11 +23,14 @@ from tellapart.reports.card import (
     letter,
 )
 from tellapart.reports.picks import RANKS, Reader, reader
+from tellapart.score.answers import grid_scores
 from tellapart.score.run import REPLY_MARK, Run
 from tellapart.types import Ints
 from tellapart.views.sheet import Contestant, Sheet
 
 MOST_NEIGHBOURS = 12
+MOST_EDITS = 40
+NO_ROWS = np.zeros(0, np.int64)
 Address = Callable[[int], str]
 """The address of a picture, by its place among the benchmark's images."""
 
@@ -41,6 +46,8 @@ def cards_of(sheet: Sheet, rows: Ints, address: Address) -> list[dict[str, Any]]
         if image not in places:
             return Thumbnail(None, problem=f"image {image} is not listed in the benchmark")
         known = sheet.benchmark.images[image]
+        if not sheet.benchmark.picture(image).is_there():
+            return Thumbnail(None, problem=f"the file of image {image} is missing")
         return Thumbnail(address(places[image]), known.width or 0, known.height or 0)
 
     cards = []
@@ -122,28 +129,65 @@ def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
     return {
         "card": card,
         "true": sorted(item.true),
-        "grids": [_grid(one.label, one.run, item) for one in sheet.contestants],
+        "grids": [_grid(one, place, item) for one in sheet.contestants],
         "origin": {name: value for name, value in made.items() if value},
         "neighbours": _neighbours(sheet, place, address),
-        "replies": [
-            reply for one in sheet.contestants for reply in _replies(one.label, one.run, item)
-        ],
+        "replies": [reply for one in sheet.contestants for reply in _replies(one, place, item)],
     }
 
 
-def _grid(label: str, run: Run, item: Item) -> dict[str, Any]:
+def _grid(one: Contestant, place: int, item: Item) -> dict[str, Any]:
     """The scores of an item's cells, a row an image; and of its edits, the highest first."""
-    grid: list[list[float | None]] = [[None] * len(item.captions) for _ in item.images]
-    scores = run.scores.filter(pl.col("item") == item.id) if run.scores.height else run.scores
-    edits = []
-    for _, image, caption, edit, score in scores.iter_rows():
-        if edit:
-            edits.append([edit, letter(image), caption + 1, score])
-        elif image < len(item.images) and caption < len(item.captions):
-            grid[image][caption] = score
+    run = one.run
+    place = place if one.places is None else int(one.places[place])
+    if place < 0 or not run.scores.height:
+        return {"label": one.label, "cells": None, "edits": []}
+    flat, begins = grid_scores(run)
+    cells = flat[begins[place] : begins[place + 1]].reshape(len(item.images), -1)
+    known = [[None if np.isnan(x) else float(x) for x in row] for row in cells]
+    rows = edit_rows(run).of(place)
+    edits = [
+        [edit, letter(image), caption + 1, score]
+        for image, caption, edit, score in rows.select("image", "caption", "edit", "score").rows()
+    ]
     edits.sort(key=lambda one: -float(one[3]))
-    known = any(cell is not None for row in grid for cell in row)
-    return {"label": label, "cells": grid if known else None, "edits": edits[:40]}
+    return {
+        "label": one.label,
+        "cells": known if np.isfinite(cells).any() else None,
+        "edits": edits[:MOST_EDITS],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RowsByItem:
+    """A table in the order of its items, and the place of each row's item."""
+
+    table: pl.DataFrame
+    place: Ints
+
+    @classmethod
+    def made(cls, run: Run, table: pl.DataFrame) -> RowsByItem:
+        """Put a table of a run into the order of the benchmark's items."""
+        place = run.benchmark.items.places_of(table["item"]) if table.height else NO_ROWS
+        order = np.argsort(place, kind="stable")
+        return cls(table[order], place[order])
+
+    def of(self, place: int) -> pl.DataFrame:
+        """The rows of one item."""
+        first, last = np.searchsorted(self.place, [place, place + 1])
+        return self.table[int(first) : int(last)]
+
+
+@lru_cache(maxsize=64)
+def edit_rows(run: Run) -> RowsByItem:
+    """The scores of captions with a word left out or put in, by item."""
+    return RowsByItem.made(run, run.scores.filter(pl.col("edit") != ""))
+
+
+@lru_cache(maxsize=64)
+def answer_rows(run: Run) -> RowsByItem:
+    """The answers of a chooser, by item."""
+    return RowsByItem.made(run, run.answers)
 
 
 def _neighbours(sheet: Sheet, place: int, address: Address) -> list[dict[str, Any]]:
@@ -176,13 +220,17 @@ def _neighbours(sheet: Sheet, place: int, address: Address) -> list[dict[str, An
     return found
 
 
-def _replies(label: str, run: Run, item: Item) -> list[dict[str, Any]]:
+def _replies(one: Contestant, place: int, item: Item) -> list[dict[str, Any]]:
     """What a chooser was asked and said, trial by trial."""
-    if run.card.kind != "chooser":
+    run, label = one.run, one.label
+    place = place if one.places is None else int(one.places[place])
+    if run.card.kind != "chooser" or place < 0:
         return []
-    by_id = {one.id: one for one in questions(item, frozenset(_asks(run)))}
+    by_id = {
+        one.id: one for one in questions(item, frozenset(map(Ask, run.card.asks)) or frozenset(Ask))
+    }
     found = []
-    for row in run.answers.filter(pl.col("item") == item.id).iter_rows(named=True):
+    for row in answer_rows(run).of(place).iter_rows(named=True):
         why, mark, said = (row["reply"] or "").partition(REPLY_MARK)
         failed = row["status"] != "answered"
         found.append(
@@ -198,12 +246,6 @@ def _replies(label: str, run: Run, item: Item) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _asks(run: Run) -> list[Any]:
-    from tellapart.questions import Ask
-
-    return [Ask(name) for name in run.card.asks] or list(Ask)
 
 
 def _prompt(run: Run, question: Question | None, row: dict[str, Any]) -> list[str]:

@@ -10,7 +10,6 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from tellapart.audits.guesses import guessable
 from tellapart.errors import TellapartError
 from tellapart.measures.contestants import is_reference
 from tellapart.measures.overview import ReferenceLine, chance_lines, text_alone_line
@@ -29,14 +28,13 @@ class Overviews:
     _guesses: dict[str, list[ReferenceLine] | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, sheet: Sheet) -> dict[str, Any]:
-        """One sheet's overview; `pending` while guesses are being made."""
+    def of(self, sheet: Sheet, *, wait: bool = False) -> dict[str, Any]:
+        """One sheet's overview; `pending` while guesses are made, unless they are waited for."""
         measure = sheet.measures[0].name if sheet.measures else ""
         rows = [(one, self._estimate(sheet, k)) for k, one in enumerate(sheet.contestants)]
         found = [row for _, some in rows for row in some]
         lines = chance_lines(found)[:1]
-        told = text_alone_line(sheet.benchmark, sheet.benchmark.name, measure) if measure else None
-        guesses = [told] if told else self._guessed(sheet) if found else []
+        guesses = self._guessed(sheet, wait) if found else []
         return {
             "sheet": sheet.label,
             "measure": measure,
@@ -63,31 +61,42 @@ class Overviews:
             self._known[key] = estimates(one.run, sheet.measures[0], by_kind=False)
         return self._known.get(key, [])
 
-    def _guessed(self, sheet: Sheet) -> list[ReferenceLine] | None:
+    def _guessed(self, sheet: Sheet, wait: bool) -> list[ReferenceLine] | None:
         sha256 = sheet.benchmark.sha256
         with self._lock:
             if sha256 in self._guesses:
                 return self._guesses[sha256]
-            if len(sheet) > MOST_GUESSED:
-                return []
             self._guesses[sha256] = None
-        threading.Thread(target=self._guess, args=(sheet,), daemon=True).start()
-        return None
+        guessing = threading.Thread(target=self._guess, args=(sheet,), daemon=True)
+        guessing.start()
+        if wait:
+            guessing.join()
+        return self._guesses[sha256]
 
     def _guess(self, sheet: Sheet) -> None:
-        main = sheet.measures[0].name
+        """What text alone gives away: as the card says it, else as guessers find it."""
         lines: list[ReferenceLine] = []
         try:
-            best = [
-                one for one in guessable(sheet.benchmark, resamples=200).rows
-                if one.estimate.kind == "micro" and one.estimate.measure == main
-            ]  # fmt: skip
-            lines = [one.line(sheet.label) for one in best]
+            lines = _guesses(sheet)
         except TellapartError:
             pass  # an item that no guesser can read: the line is left out
         finally:
             with self._lock:
                 self._guesses[sheet.benchmark.sha256] = lines
+
+
+def _guesses(sheet: Sheet) -> list[ReferenceLine]:
+    from tellapart.audits.guesses import guessable  # takes as long to import as all the rest
+
+    main = sheet.measures[0].name
+    told = text_alone_line(sheet.benchmark, sheet.label, main)
+    if told is not None:
+        return [told]
+    if len(sheet) > MOST_GUESSED:
+        return []
+    best = guessable(sheet.benchmark, resamples=200).rows
+    wanted = [one for one in best if one.estimate.kind == "micro"]
+    return [one.line(sheet.label) for one in wanted if one.estimate.measure == main]
 
 
 def _shown(row: Estimate) -> dict[str, Any]:

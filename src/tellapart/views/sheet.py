@@ -20,11 +20,10 @@ from tellapart import registry
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.items import Item
 from tellapart.measures.item_columns import COLUMNS, Breakdown, item_table
-from tellapart.measures.measure import Measure
+from tellapart.measures.measure import Measure, was_asked
 from tellapart.measures.scores import asks_of
 from tellapart.questions import Ask
 from tellapart.reports.picks import RANKS, Ranks, State, verdict_measure, verdict_ranks
-from tellapart.reports.results import was_asked
 from tellapart.score.answers import (
     crossfitted_thresholds,
     judged_cells,

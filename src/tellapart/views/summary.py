@@ -83,6 +83,10 @@ def _histogram(margins: Any) -> dict[str, Any] | None:
     known = margins[np.isfinite(margins)]
     if not len(known):
         return None
+    ties = int((known == 0).sum())
+    known = known[known != 0]
+    if not len(known):
+        return {"low": -1.0, "step": 1.0, "counts": [0, 0], "zero": 1, "ties": ties}
     low, high = (float(end) for end in np.quantile(known, TAILS))
     low, high = min(low, 0.0), max(high, 0.0)
     if low == high:
@@ -92,7 +96,8 @@ def _histogram(margins: Any) -> dict[str, Any] | None:
     left, right = int(np.ceil(-low / step - 1e-9)), int(np.ceil(high / step - 1e-9))
     edges = np.arange(-left, right + 1) * step
     counts, _ = np.histogram(np.clip(known, edges[0], edges[-1]), edges)
-    return {"low": float(edges[0]), "step": step, "counts": counts.tolist(), "zero": left}
+    return {"low": float(edges[0]), "step": step, "counts": counts.tolist(), "zero": left,
+            "ties": ties}  # fmt: skip
 
 
 def _agreement(ranks: Any) -> list[list[dict[str, Any]]]:

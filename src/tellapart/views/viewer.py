@@ -27,6 +27,12 @@ KEPT = 64
 REST = 10
 """Looking for changes may take one part in this many of the time."""
 
+
+def picture_name(sheet: Sheet, place: int, side: int) -> str:
+    """The name of a picture's address: its benchmark, its place among the images, its size."""
+    return f"{sheet.short}-{place}-{side}.webp"
+
+
 Doing = Callable[[Sheet, frozenset[str], Path], str]
 """Makes something of some items at a path, and says what."""
 
@@ -122,6 +128,16 @@ class Viewer:
         finally:
             self._looking.release()
         return self.version
+
+    def warm(self) -> None:
+        """Work out, beside the server, what pages will ask for first."""
+
+        def work() -> None:
+            for sheet in self.library.sheets:
+                for what in ("ranks", "margins", "facts", "worth", "text", "changed"):
+                    getattr(sheet, what)
+
+        threading.Thread(target=work, daemon=True).start()
 
     def check(self) -> None:
         """Raise where there is nothing to see."""

@@ -12,7 +12,7 @@ so people at work stay while slow ones push each other out.
 from __future__ import annotations
 
 import asyncio
-import resource
+import sys
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -47,6 +47,10 @@ class ConnectionLimits:
 
     def on_this_machine(self) -> ConnectionLimits:
         """The same, within the files that this process may have open."""
+        if sys.platform == "win32":
+            return self
+        import resource
+
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         if files == resource.RLIM_INFINITY:
             return self

@@ -134,16 +134,14 @@ def wait_for(url: str, process: subprocess.Popen[bytes] | None = None) -> None:
 MakeServer = Callable[..., Running]
 
 
-@pytest.fixture(scope="session")
-def pictured(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Twenty items with a foil, of two pictures each, whose files tell more than they should."""
-    folder = tmp_path_factory.mktemp("pictured")
+def pictured_benchmark(folder: Path, number: int = ITEMS) -> Benchmark:
+    """Items with a foil, of two pictures each, whose files tell more than they should."""
     images, items = [], []
-    for k in range(ITEMS):
+    for k in range(number):
         for name in (f"target-{k}", f"decoy-{k}"):
             told = PngInfo()
             told.add_text("tellapart-scene", name)
-            colour = (10 * k, 255 if name.startswith("t") else 0, 100)
+            colour = (10 * k % 256, 255 if name.startswith("t") else 0, 100)
             Pillow.new("RGB", (64, 48), colour).save(folder / f"{name}.png", pnginfo=told)
             images.append(Image(name, f"{name}.png"))
         items.append(
@@ -160,6 +158,12 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
             )
         )
     return make_benchmark(Card("pictured"), folder, items, images)
+
+
+@pytest.fixture(scope="session")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Twenty of them."""
+    return pictured_benchmark(tmp_path_factory.mktemp("pictured"))
 
 
 @pytest.fixture

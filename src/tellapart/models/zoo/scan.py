@@ -91,33 +91,34 @@ class _Scan(System):
             some = tuple(one[begin : begin + step] for one in contexts)
             a, c, d = some[0].shape
             b, q, _ = queries[0].shape
-            # One product of matrices; (a, c, b, q) becomes (a, b, q, c).
-            cells = some[0].reshape(a * c, d) @ queries[0].reshape(b * q, d).T
-            similar = cells.view(a, c, b, q).permute(0, 2, 3, 1)
-            parts.append(self._attended(similar, some, queries[2][None]))
+            similar = some[0].reshape(a * c, d) @ queries[0].reshape(b * q, d).T
+            parts.append(self._attended(similar.view(a, c, b, q), some, queries[2][None]))
         grid = torch.cat(parts)
         return grid if self.words_ask else grid.T
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
         """The score of text k with image k, (n,)."""
         queries, contexts = (texts, images) if self.words_ask else (images, texts)
-        similar = queries[0] @ contexts[0].transpose(1, 2)
-        return self._attended(similar[:, None], contexts, queries[2][:, None])[:, 0]
+        similar = contexts[0] @ queries[0].transpose(1, 2)
+        return self._attended(similar[:, :, None], contexts, queries[2][:, None])[:, 0]
 
     def _attended(self, similar: Tensor, contexts: Codes, real: Tensor) -> Tensor:
-        """Scores (a, b) from similarities (a, b, queries, context items).
+        """Scores (a, b) from similarities (a, context items, b, queries).
 
-        `contexts` has a rows; `real` says which queries are, (a or 1, b, queries).
+        `contexts` has a rows; `real` says which queries are, (a or 1, b, queries). Nothing is ever
+        put into another order, which would cost more than the arithmetic.
         """
-        a, b, q, c = similar.shape
+        a, c, b, q = similar.shape
         clipped = functional.leaky_relu(similar, CLIP)
         # Queries that only fill up have similarity 0 and add nothing to the length.
         temperature: float = self.config.temperature
-        scaled = clipped * (temperature / (clipped.norm(dim=2, keepdim=True) + 1e-8))
-        weights = scaled.masked_fill(~contexts[2][:, None, None], float("-inf")).softmax(dim=-1)
-        mixed = (weights.reshape(a, b * q, c) @ contexts[1]).view(a, b, q, c)
-        length = (mixed * weights).sum(dim=-1).clamp(min=1e-12).sqrt()
-        cosine = (weights * similar).sum(dim=-1) / length
+        scaled = clipped * (temperature / (clipped.norm(dim=3, keepdim=True) + 1e-8))
+        there = torch.zeros_like(contexts[2], dtype=scaled.dtype)
+        there = there.masked_fill(~contexts[2], float("-inf"))[:, :, None, None]
+        weights = (scaled + there).softmax(dim=1)
+        mixed = (contexts[1] @ weights.reshape(a, c, b * q)).view(a, c, b, q)
+        length = (mixed * weights).sum(dim=1).clamp(min=1e-12).sqrt()
+        cosine = (weights * similar).sum(dim=1) / length
         factor: float = self.config.log_sum_exp
         pooled: Tensor = (factor * cosine).masked_fill(~real, float("-inf")).logsumexp(dim=-1)
         return pooled / factor

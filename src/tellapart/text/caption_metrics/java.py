@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -53,6 +54,33 @@ Command = tuple[Sequence[str], Path]
 """What to start, and the folder to start it in."""
 AT_ONCE = 1_000
 """Lines that are sent together."""
+SECONDS = 120.0
+"""How long a line may take, the start of the program included."""
+ATTEMPTS = 3
+"""How often a program may end in a row without having answered anything."""
+
+
+class Watch:
+    """Ends a process that has kept us waiting for too long since `begun`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.begun = time.monotonic()
+        self._process, self._seconds = process, seconds
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(min(1.0, self._seconds / 4)):
+            if time.monotonic() - self.begun > self._seconds:
+                self._process.kill()
+                return
 
 
 class LineProgram:
@@ -62,8 +90,8 @@ class LineProgram:
     interrupted, or finds the process dead, leaves none behind: the next one starts afresh.
     """
 
-    def __init__(self, name: str, command: Callable[[], Command]) -> None:
-        self.name = name
+    def __init__(self, name: str, command: Callable[[], Command], seconds: float = SECONDS) -> None:
+        self.name, self.seconds = name, seconds
         self._command = command
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,25 +100,46 @@ class LineProgram:
         atexit.register(self.close)
 
     def answers(self, lines: Sequence[str]) -> list[str]:
-        """One answer a line; lines have no line breaks in them."""
-        if not lines:
-            return []
+        """One answer a line; lines have no line breaks in them.
+
+        A line over which the program ends, or takes longer than `seconds`, has the answer "", and
+        the program is started again for those after it. One that ends again and again without
+        having answered anything is an error.
+        """
+        answers: list[str] = []
+        silent = 0
         with self._lock:
-            try:
-                process = self._running()
-                assert process.stdout is not None
-                sender = threading.Thread(target=_send, args=(process, lines), daemon=True)
-                sender.start()
-                answers = []
-                for line in lines:
-                    answer = process.stdout.readline()
-                    if not answer.endswith(b"\n"):
-                        raise self._ended(line)
-                    answers.append(answer.decode(errors="replace").strip())
-                sender.join()
-            except BaseException:  # also Ctrl-C: answers that are still to come belong to nobody
-                self._end()
-                raise
+            while len(answers) < len(lines):
+                before = len(answers)
+                try:
+                    answers += self._ask(lines[before:])
+                except BaseException:  # Ctrl-C: answers that are still to come belong to nobody
+                    self._end()
+                    raise
+                if len(answers) < len(lines):
+                    silent = silent + 1 if len(answers) == before else 1
+                    if silent > ATTEMPTS:
+                        raise self._ended(lines[len(answers)])
+                    self._end()
+                    answers.append("")
+        return answers
+
+    def _ask(self, lines: Sequence[str]) -> list[str]:
+        """The answers to lines, up to the first over which the program ends or takes too long."""
+        process = self._running()
+        assert process.stdout is not None
+        sender = threading.Thread(target=_send, args=(process, lines), daemon=True)
+        sender.start()
+        watch = Watch(process, self.seconds)
+        answers: list[str] = []
+        with watch:
+            for _ in lines:
+                answer = process.stdout.readline()
+                if not answer.endswith(b"\n"):
+                    return answers
+                watch.begun = time.monotonic()
+                answers.append(answer.decode(errors="replace").strip())
+        sender.join()
         return answers
 
     def close(self) -> None:
@@ -115,9 +164,11 @@ class LineProgram:
         return self._process
 
     def _ended(self, line: str) -> TellapartError:
-        assert self._complaints is not None
-        self._complaints.seek(0)
-        message = self._complaints.read().decode(errors="replace").strip()[-300:]
+        message = ""
+        if self._complaints is not None:
+            self._complaints.seek(0)
+            message = self._complaints.read().decode(errors="replace").strip()[-300:]
+        self._end()
         return TellapartError(
             f"{self.name}'s program ended before it answered" + (f": {message}" if message else ""),
             where=f"the line {line[:200]!r}",

@@ -66,22 +66,36 @@ class Meteor(BuiltInMetric):
     def marks(self, material: Material) -> Marks:
         """Per caption, and from the sums of all counts as the program does for a corpus."""
         lines = [question(c, own) for c, own in zip(*material.tokenised, strict=True)]
-        counts = _whole_matches_unbroken(self._counts(lines))
-        return Marks(meteor_score(counts), counts, meteor_score)
+        answers = self._answers(lines)
+        counts = np.array(
+            [
+                _numbers(one) if one else _none(line)
+                for one, line in zip(answers, lines, strict=True)
+            ]
+        ).reshape(-1, COUNTS)
+        counts = _whole_matches_unbroken(counts)
+        failed = tuple(k for k, one in enumerate(answers) if not one)
+        return Marks(meteor_score(counts), counts, meteor_score, failed)
 
-    def _counts(self, lines: list[str]) -> Floats:
-        """Each process gets every k-th line."""
+    def _answers(self, lines: list[str]) -> list[str]:
+        """Each process gets every k-th line; "" where it gave none, as for thousands of words."""
         n = min(self.processes, max(1, len(lines)))
         if n < 1:
             raise BadInput(f"METEOR cannot run in {n} processes", allowed="1 or more")
-        counts = np.empty((len(lines), COUNTS))
+        answers = [""] * len(lines)
 
         def ask(k: int) -> None:
-            counts[k::n] = [_numbers(a) for a in meteor_program(k).answers(lines[k::n])]
+            answers[k::n] = meteor_program(k).answers(lines[k::n])
 
         with ThreadPoolExecutor(n) as pool:
             list(pool.map(ask, range(n)))
-        return counts
+        return answers
+
+
+def _none(line: str) -> list[float]:
+    """The counts of a caption of which nothing matches its first reference: the score is 0."""
+    _, reference, *_, candidate = line.split(" ||| ")
+    return [len(candidate.split()), len(reference.split()), *[0.0] * (COUNTS - 2)]
 
 
 def _numbers(answer: str) -> list[float]:

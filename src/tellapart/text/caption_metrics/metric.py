@@ -90,11 +90,13 @@ class Marks:
 
     `each` has one number a caption. The overall score is `statistic` of `features` (one row a
     caption) summed over captions: so it can be had for any selection of captions, and resampled.
+    `failed` are captions that the metric could not judge: they have 0, and are told of.
     """
 
     each: Floats
     features: Floats
     statistic: Statistic
+    failed: tuple[int, ...] = ()
 
     @property
     def overall(self) -> float:
@@ -102,9 +104,9 @@ class Marks:
         return float(self.statistic(self.features.sum(axis=0)))
 
     @classmethod
-    def averaged(cls, each: Floats) -> Marks:
+    def averaged(cls, each: Floats, failed: tuple[int, ...] = ()) -> Marks:
         """Of a metric whose overall score is the mean over captions."""
-        return cls(each, np.stack([each, np.ones(len(each))], axis=1), _mean)
+        return cls(each, np.stack([each, np.ones(len(each))], axis=1), _mean, failed)
 
 
 def _mean(totals: Floats) -> Floats:

@@ -163,7 +163,7 @@ class DocumentFrequencies:
         if not Path(path).is_file():
             raise BadInput("there are no document frequencies", where=str(path))
         try:
-            with np.load(path) as file:
+            with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
             n = sum(name.startswith("counts") for name in arrays)
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")

@@ -38,6 +38,10 @@ OPTIONS = (
     *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED),
 )
 SOURCE = "https://nlp.stanford.edu/software/stanford-corenlp-full-2015-12-09.zip"
+Judged = tuple[str, list[str]]
+"""A caption and its references, tokenised."""
+MOST_FAILURES = 40
+"""Of the program on one system's captions, in search of those over which it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,32 @@ class Spice(BuiltInMetric):
     def marks(self, material: Material) -> Marks:
         """The F-score of each caption; overall their mean."""
         self.check()
-        with tempfile.TemporaryDirectory(prefix="tellapart-spice-") as folder:
-            return Marks.averaged(self._scores(material, Path(folder)))
+        problems: list[TellapartError] = []
+        scores = self._scores(list(zip(*material.tokenised, strict=True)), problems)
+        if problems and all(score is None for score in scores):
+            raise problems[0]
+        failed = tuple(k for k, score in enumerate(scores) if score is None)
+        return Marks.averaged(np.array([score or 0.0 for score in scores]), failed)
 
-    def _scores(self, material: Material, folder: Path) -> Floats:
+    def _scores(self, rows: list[Judged], problems: list[TellapartError]) -> list[float | None]:
+        """Scores; where the program fails, of each half: so one caption spoils no other.
+
+        It may fail `MOST_FAILURES` times; `problems` has what it said.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="tellapart-spice-") as folder:
+                return list(self._run(rows, Path(folder)))
+        except TellapartError as problem:
+            problems.append(problem)
+            if len(problems) > MOST_FAILURES:
+                raise problems[0] from None
+            if len(rows) == 1:
+                return [None]
+            half = len(rows) // 2
+            return [*self._scores(rows[:half], problems), *self._scores(rows[half:], problems)]
+
+    def _run(self, rows: list[Judged], folder: Path) -> Floats:
         asked, answered = folder / "asked.json", folder / "answered.json"
-        rows = zip(*material.tokenised, strict=True)
         asked.write_text(
             json.dumps([{"image_id": k, "test": c, "refs": own} for k, (c, own) in enumerate(rows)])
         )
@@ -90,7 +114,7 @@ class Spice(BuiltInMetric):
                 "whether both CoreNLP files are whole",
             )
         scores = {row["image_id"]: row["scores"]["All"]["f"] for row in read_json(answered)}
-        return np.array([float(scores[k]) for k in range(len(material.candidates))])
+        return np.array([float(scores[k]) for k in range(len(rows))])
 
 
 Senses = dict[str, frozenset[str]]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput
 from tellapart.options import Help, Overwrite, Seed
-from tellapart.verbs import Verb
+from tellapart.verbs import Verb, open_corpus
 from tellapart.verbs.study import check_installed
 
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.corpus import Corpus
     from tellapart.study.plan import Stage, StudyPlan, StudyRecipe
 
 NUMBERS: dict[str, type] = {
@@ -60,6 +61,13 @@ class CreateStudyOptions:
     ] = ""
     training: Annotated[bool, Help("Begin with examples and explanations.")] = True
     name: Annotated[str, Help("The study's name, which people see.")] = ""
+    on: Annotated[
+        Corpus | Path | str, Help("Captions and queries: the corpus that has the pictures.")
+    ] = ""
+    images: Annotated[Path | None, Help("With --on: the folder that holds the pictures.")] = None
+    limit: Annotated[
+        int | None, Help("Captions and queries: only a random sample of this many.")
+    ] = None
     seed: Seed = 0
     overwrite: Overwrite = False
 
@@ -100,11 +108,17 @@ class CreatedStudy:
 
 
 def create_study(
-    source: Annotated[Benchmark | Path | str, Help("A benchmark, or a folder with pairs.parquet.")],
+    source: Annotated[
+        Benchmark | Path | str,
+        Help(
+            "A benchmark, a folder with pairs.parquet, a captioner's results file, or what "
+            "retrieve --per-query wrote."
+        ),
+    ],
     out: Annotated[Path | str, Help("Folder to write the study to.")],
     options: CreateStudyOptions = CreateStudyOptions(),  # noqa: B008 (frozen)
 ) -> CreatedStudy:
-    """Set up a study of a benchmark's items, or of pairs.
+    """Set up a study of a benchmark's items, of pairs, or of captions.
 
     Options of stages take one value, or one for each stage, separated by commas.
     """
@@ -114,6 +128,7 @@ def create_study(
     from tellapart.study.plan import find_recipe
 
     recipe = find_recipe(options.recipe) if options.recipe else None
+    source = _captions(source, options)
     setup = StudySetup(
         stages=_stages(recipe, options),
         name=options.name,
@@ -136,6 +151,28 @@ def _listed(options: CreateStudyOptions) -> tuple[str, ...]:
     from tellapart.study.participants import read_participant_ids
 
     return read_participant_ids(Path(options.participants)) if options.participants else ()
+
+
+def _captions(
+    source: Benchmark | Path | str, options: CreateStudyOptions
+) -> Benchmark | Path | str:
+    """Captions or queries as items; any other source as it is."""
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.corpus.reader import ReadOptions
+    from tellapart.study.caption_items import is_caption_file, load_captions
+    from tellapart.study.folder import PAIRS
+
+    if isinstance(source, Benchmark) or Path(source).name == PAIRS:
+        return source
+    if not is_caption_file(Path(source)):
+        if options.on or options.limit is not None:
+            raise BadInput(
+                "--on and --limit are for captions and queries",
+                todo="take part of a benchmark with: tellapart subset",
+            )
+        return source
+    corpus = open_corpus(options.on, ReadOptions(images=options.images)) if options.on else None
+    return load_captions(Path(source), corpus, options.limit, options.seed)
 
 
 def _stages(recipe: StudyRecipe | None, options: CreateStudyOptions) -> tuple[Stage, ...]:

@@ -15,6 +15,7 @@ export class ItemDialog {
     this.place = place;
     this.sheet = query.get("sheet");
     const found = await this.app.source.item(this.items.about.label, place);
+    if (this.place !== place) return;
     this.draw(found);
   }
 
@@ -46,11 +47,22 @@ export class ItemDialog {
     this.dialog.replaceChildren(
       element("header", {}, button("‹", () => this.step(-1), { "aria-label": "Previous item" }),
         button("›", () => this.step(1), { "aria-label": "Next item" }),
-        element("h2", {}, card.id), button("Close", () => this.close(), { class: "close" })),
+        element("h2", {}, card.id), this.items.star(card), button("Close", () => this.close(), { class: "close" })),
       element("div", { class: "card large" }, ...inside(large)),
-      heat(found), edits(found), replies(found), origin(found), this.neighbours(found));
+      this.note(card), heat(found), edits(found), replies(found), origin(found), this.neighbours(found));
     if (!this.dialog.open) this.dialog.showModal();
     this.dialog.scrollTop = 0;
+  }
+
+  note(card) {
+    const field = element("textarea", { rows: "2", maxlength: "4000", placeholder: "A note for yourself", "aria-label": "Note" });
+    field.value = this.items.mark(card).note ?? "";
+    field.addEventListener("change", async () => {
+      await this.app.setMark(this.items.about.label, card, Boolean(this.items.mark(card).star), field.value);
+      this.app.say("The note is kept.");
+      this.items.list?.redraw();
+    });
+    return element("section", { class: "note" }, field);
   }
 
   key(event) {

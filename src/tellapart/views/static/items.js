@@ -6,6 +6,7 @@ import { VirtualList } from "./list.js";
 import { Filters } from "./filters.js";
 import { ItemDialog } from "./item.js";
 import { count } from "./overview.js";
+import { useItems } from "./uses.js";
 
 const MOST_ROWS = 8;
 
@@ -16,8 +17,8 @@ export class Items {
   }
 
   async enter(main, query) {
-    this.filters = new Filters(this.app, this);
     this.number = element("output", { id: "count", "aria-live": "polite" });
+    this.filters = new Filters(this.app, this);
     this.nothing = element("p", { class: "calm", hidden: true }, "No item is like this. Choose another filter, or show all.");
     this.place = element("div", { class: "place" });
     main.append(element("h1", { class: "hidden" }, "Items"), this.filters.box, this.nothing, this.place);
@@ -61,12 +62,47 @@ export class Items {
     this.place.hidden = total === 0;
   }
 
+  // Something about the items has changed behind our back: another run, or more answers.
+  async refresh() {
+    this.filters.factsOf = null;
+    this.asked = null;
+    await this.change(this.query);
+  }
+
+  use() {
+    const wanted = asked(this.query);
+    wanted.set("sheet", this.about.label);
+    useItems(this.app, wanted, this.list?.total ?? 0);
+  }
+
+  mark(card) {
+    return this.app.marks(this.about.label)[card.id] ?? {};
+  }
+
+  star(card) {
+    const now = this.mark(card);
+    const one = button(now.star ? "★" : "☆", async () => {
+      const was = this.mark(card);
+      await this.app.setMark(this.about.label, card, !was.star, was.note ?? "");
+      draw();
+    }, { class: "star" });
+    const draw = () => {
+      const starred = Boolean(this.mark(card).star);
+      one.textContent = starred ? "★" : "☆";
+      one.setAttribute("aria-pressed", String(starred));
+      one.setAttribute("aria-label", `Star ${card.id}`);
+    };
+    draw();
+    return one;
+  }
+
   card(card, index) {
     const open = element("button", { type: "button", class: "open", "aria-label": `Open ${card.id}` }, card.id);
     open.addEventListener("click", () => this.open(card, index));
     const short = { ...card, rows: card.rows.slice(0, MOST_ROWS) };
     const one = element("article", { class: "card", role: "listitem", "aria-label": card.id, "data-index": index },
-      element("p", { class: "tags" }, element("span", {}, card.kind), open), ...grid(short), answers(short));
+      element("p", { class: "tags" }, this.star(card), element("span", {}, card.kind),
+        this.mark(card).note ? element("span", { class: "tag", title: this.mark(card).note }, "note") : "", open), ...grid(short), answers(short));
     one.addEventListener("click", (event) => {
       if (!event.target.closest("button, a, summary, .scroll")) this.open(card, index);
     });
@@ -87,8 +123,7 @@ function measure(about) {
   const images = Math.max(...about.shapes.map(([one]) => one), 1);
   const captions = Math.max(...about.shapes.map(([, one]) => one), 1);
   const rows = Math.min(about.runs.length, MOST_ROWS);
-  const body = images === 1 ? Math.max(176, captions * 62) : captions === 1 ? 232 : 186 + captions * 66;
-  return { width: images > 1 ? 440 : 420, height: 52 + body + (rows ? 34 + rows * 26 : 0) };
+  const line = innerWidth < 700 ? 20 : 0; // a phone breaks captions into more lines
+  const body = images === 1 ? Math.max(162, captions * (74 + line)) : captions === 1 ? 236 + line : 180 + captions * (70 + line);
+  return { width: images > 1 ? 440 : 420, height: 46 + body + (rows ? 30 + rows * 24 : 0) };
 }
-
-export { button };

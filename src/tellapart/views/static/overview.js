@@ -53,10 +53,10 @@ export class Overview {
     const rows = one.rows.map((row) => element("tr", { class: row.reference ? "reference" : false },
       element("th", { scope: "row" }, element("a", { href: link({ a: row.label }) }, row.label),
         row.live ? element("span", { class: "tag" }, "under way") : ""),
-      element("td", { class: "number" }, percent(row.value)),
-      element("td", { class: "number faint" }, row.value === null ? "" : `${percent(row.low)} – ${percent(row.high)}`),
+      element("td", { class: "num" }, percent(row.value)),
+      element("td", { class: "num faint" }, row.value === null ? "" : `${percent(row.low)} – ${percent(row.high)}`),
       element("td", { class: "strip" }, row.value === null ? "" : strip(row, one.lines)),
-      element("td", { class: "number faint" }, row.n ? notes(row) : ""),
+      element("td", { class: "num faint" }, row.n ? notes(row) : ""),
       element("td", {}, row.value === null ? "" : element("a", { href: link({ a: row.label, ao: "w", sort: "margin" }),
         "aria-label": `What ${row.label} got wrong on ${one.sheet}` }, "what it got wrong"))));
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Runs on ${one.sheet}` },
@@ -83,11 +83,12 @@ function lines(one) {
 
 // A value with its interval on a scale from 0 to 100%, lines through it.
 function strip(row, through) {
-  const svg = draw("svg", { viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" });
-  svg.append(draw("rect", { x: 0, y: 6, width: 100, height: 2, class: "rail" }),
-    draw("rect", { x: 100 * row.low, y: 4, width: Math.max(0.4, 100 * (row.high - row.low)), height: 6, class: "range" }),
-    draw("rect", { x: 100 * row.value - 0.5, y: 1, width: 1, height: 12, class: "dot" }),
-    ...through.map((line, k) => draw("rect", { x: 100 * line.value - 0.2, y: 0, width: 0.4, height: 14, class: `line-${Math.min(k, 1)}` })));
+  const at = (share) => `${(1 + 98 * share).toFixed(2)}%`;
+  const svg = draw("svg", { "aria-hidden": "true", height: 18 });
+  svg.append(draw("line", { x1: at(0), x2: at(1), y1: 9, y2: 9, class: "rail" }),
+    ...through.map((line, k) => draw("line", { x1: at(line.value), x2: at(line.value), y1: 1, y2: 17, class: `line-${Math.min(k, 1)}` })),
+    draw("line", { x1: at(row.low), x2: at(row.high), y1: 9, y2: 9, class: "range" }),
+    draw("circle", { cx: at(row.value), cy: 9, r: 4.5, class: "dot" }));
   return svg;
 }
 

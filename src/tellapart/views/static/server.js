@@ -26,15 +26,19 @@ export class ServerSource {
 
   item(sheet, place) { return call(`api/item/${place}?${new URLSearchParams({ sheet })}`); }
 
-  summary(query) { return call(`api/summary?${query}`); }
+  summary(query, by) { return call(`api/summary?${new URLSearchParams([...query, ["by", by]])}`); }
 
   compare(query) { return call(`api/compare?${query}`); }
 
-  mark(body) { return call("api/marks", body); }
+  mark(sheet, place, star, note) { return call("api/marks", { sheet, place, star, note }); }
 
-  act(what, query, body) { return call(`api/do/${what}?${query}`, body); }
+  make(what, query, name) { return call(`api/make/${what}?${query}`, { name }); }
+
+  csv(query) { return `api/items.csv?${query}`; }
+
+  figure(query) { return `api/figure.zip?${query}`; }
 
   live() { return call("api/live"); }
 
-  large(address) { return address.replace(/-\d+$/, "-1600"); }
+  large(address) { return address.replace(/-\d+\.webp$/, "-1600.webp"); }
 }

@@ -4,7 +4,9 @@ import * as address from "./address.js";
 import { ServerSource } from "./server.js";
 import { Overview } from "./overview.js";
 import { Items } from "./items.js";
+import { Compare } from "./compare.js";
 
+const LOOK_AGAIN = 2000;
 const NAMES = { overview: "Overview", items: "Items", compare: "Compare" };
 const main = document.getElementById("main");
 const said = document.getElementById("said");
@@ -13,7 +15,7 @@ const root = document.documentElement;
 export class App {
   constructor(source, about) {
     Object.assign(this, { source, about });
-    this.parts = { overview: new Overview(this), items: new Items(this) };
+    this.parts = { overview: new Overview(this), items: new Items(this), compare: new Compare(this) };
     this.tab = null;
   }
 
@@ -59,12 +61,40 @@ export class App {
     }, NAMES[tab])));
   }
 
+  marks(sheet) {
+    return this.about.marks[sheet] ?? {};
+  }
+
+  async setMark(sheet, card, star, note) {
+    const kept = await this.source.mark(sheet, card.place, star, note, card.id);
+    const own = (this.about.marks[sheet] ??= {});
+    if (kept.star || kept.note) own[card.id] = kept; else delete own[card.id];
+  }
+
+  // A run under way: how far it is stands in the head of the page; what is new is shown.
+  async watch() {
+    const found = await this.source.live();
+    const line = document.getElementById("live");
+    line.hidden = !found.jobs.length;
+    line.textContent = found.jobs.map((job) => `${job.model}: ${job.phase} ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}${left(job.seconds_left)}`).join("; ");
+    if (found.version !== this.about.version) {
+      this.about = await this.source.about();
+      await (this.parts[this.tab].refresh?.() ?? this.parts[this.tab].change(address.read().query));
+    }
+  }
+
   say(text) {
     said.hidden = !text;
     said.textContent = text;
     clearTimeout(this.saying);
     if (text) this.saying = setTimeout(() => { said.hidden = true; }, 6000);
   }
+}
+
+function left(seconds) {
+  if (seconds === null) return "";
+  const minutes = Math.round(seconds / 60);
+  return seconds < 90 ? `, about ${Math.ceil(seconds)} s left` : minutes < 90 ? `, about ${minutes} min left` : `, about ${(minutes / 60).toFixed(1)} h left`;
 }
 
 function themes() {
@@ -95,6 +125,7 @@ async function start() {
   addEventListener("unhandledrejection", (event) => failed(event.reason));
   document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
   await app.follow();
+  if (!source.bundle) setInterval(() => { if (!document.hidden) app.watch().catch(() => app.say("The view is no longer served.")); }, LOOK_AGAIN);
 }
 
 async function open() {

@@ -14,10 +14,14 @@ export function outcome(state) {
   return element("i", { class: style, role: "img", "aria-label": name }, mark);
 }
 
+// A number as C's %+.3g has it, which is what templates write.
 export function signed(value, digits = 3) {
   if (value === null || value === undefined) return "";
-  const text = Math.abs(value) >= 1e-4 && Math.abs(value) < 1e6
-    ? String(Number(Math.abs(value).toPrecision(digits))) : Math.abs(value).toPrecision(digits);
+  const size = Math.abs(value);
+  const [, power] = size.toExponential(digits - 1).split("e");
+  const long = size !== 0 && (Number(power) < -4 || Number(power) >= digits);
+  const text = long ? size.toExponential(digits - 1).replace(/\.?0*e/, "e").replace(/e([+-])(\d)$/, "e$10$2")
+    : String(Number(size.toPrecision(digits)));
   return (value < 0 ? "-" : "+") + text;
 }
 
@@ -39,7 +43,9 @@ export function lineText(line) {
   return [line.before, line.foil ? element("mark", {}, line.foil) : "", line.after];
 }
 
+// Where nothing is known of the truth (`fits` is null), nothing is said of it.
 function truth(yes, good, bad) {
+  if (yes === null) return "";
   return element("span", { class: `truth ${yes ? "yes" : "no"}` },
     element("span", { "aria-hidden": "true" }, yes ? "✓" : "✗"), ` ${yes ? good : bad}`);
 }
@@ -48,17 +54,17 @@ function truth(yes, good, bad) {
 export function grid(card) {
   const one = card.lines.length === 1;
   const columns = `n${Math.min(card.shots.length, 4)}`;
-  const shots = card.shots.map((shot) => element("figure", { class: one && shot.fits.length ? "fits" : false },
+  const shots = card.shots.map((shot) => element("figure", { class: one && shot.fits?.length ? "fits" : false },
     picture(shot), card.shots.length > 1 ? element("figcaption", {}, element("b", {}, shot.letter),
-      ...(one ? [" ", truth(shot.fits.includes(1), "fits", "does not fit")] : [])) : ""));
+      ...(one ? [" ", truth(shot.fits && shot.fits.includes(1), "fits", "does not fit")] : [])) : ""));
   const lines = card.lines.map((line) => {
     const said = element("span", { class: "quote" }, element("b", { class: "number" }, String(line.number)), " ", ...lineText(line));
     if (card.shots.length > 1) {
       return element("li", {}, said, element("span", { class: `grid ${columns}` }, ...card.shots.map(
-        (shot) => truth(shot.fits.includes(line.number), `fits ${shot.letter}`, `not ${shot.letter}`))));
+        (shot) => truth(shot.fits && shot.fits.includes(line.number), `fits ${shot.letter}`, `not ${shot.letter}`))));
     }
-    return element("li", { class: line.fits.length ? "fits" : false }, said,
-      truth(line.fits.length, card.target ? "true" : "fits", line.foil ? "foil" : "does not fit"),
+    return element("li", { class: line.fits?.length ? "fits" : false }, said,
+      truth(line.fits && line.fits.length, card.target ? "true" : "fits", line.foil ? "foil" : "does not fit"),
       line.foil ? element("span", { class: "mend" }, "should be ", element("em", {}, card.target)) : "");
   });
   return [

@@ -1,6 +1,7 @@
 // The owner's page: how far the study is, who takes part and how well, what agrees, what comes out.
 import { insist, takeToken, Refused } from "../shared/calls.js";
 import { element, button, openDialog, prose } from "../shared/page.js";
+import { grid } from "../shared/card.js";
 
 const LOOK_AGAIN = 10000;
 const FORMS = ["csv", "parquet", "json"];
@@ -131,10 +132,10 @@ function showLinks(links) {
 
 // An item as people see it: its pictures and captions, and below them its name.
 function look(one) {
-  const pictures = Array.from({ length: one.pictures }, (_, place) => element("img", {
-    src: `/api/owner/pictures/${one.task}-${place}`, alt: `Picture ${place + 1} of ${one.item}`, loading: "lazy" }));
-  return element("div", { class: "item" }, element("div", { class: "thumbnails" }, ...pictures),
-    element("div", {}, ...one.captions.map((text) => element("p", {}, text)), element("code", {}, one.item)));
+  const shots = Array.from({ length: one.pictures }, (_, place) => ({ letter: String.fromCharCode(65 + place), fits: null,
+    thumbnail: { place: `/api/owner/pictures/${one.task}-${place}`, width: 0, height: 0, problem: "" } }));
+  const lines = one.captions.map((text, k) => ({ number: k + 1, before: text, foil: "", after: "", fits: null }));
+  return element("div", { class: "card item" }, ...grid({ shots, lines, target: "" }).filter((part) => part !== ""), element("code", {}, one.item));
 }
 
 async function drawItems(stages) {

@@ -1,0 +1,183 @@
+"""How much of training is the model's own work, and how fast features are read and grids scored.
+
+On made-up features of 2,000 images (16 regions of 1,280 numbers) with five captions each, in the
+`small` recipes, with two threads. The last line is JSON:
+
+- share_of_model: the share of the steps' time that is forward and backward, over all systems;
+  share_of_model_by has each;
+- features_per_s: images a second whose regions are read from the store in batches of 128, random
+  and turned into float32;
+- grid_ratio: pairs a second of SCAN t2i in a grid of 200 images and 1,000 captions, over those of
+  a loop over the same pairs, 64 at a time, with both sides already encoded;
+- reward_share: of a step of self-critical training (UpDown, 16 images, five samples each), the
+  share that goes into the CIDEr-D of what was written.
+
+    python benchmarks/train.py
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import torch
+
+from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.image_features.store import (
+    HALF,
+    INDEX_COLUMNS,
+    REGIONS,
+    WHOLE,
+    FeatureCard,
+    FeatureSpace,
+    FeatureStore,
+    load_store,
+    write_store,
+)
+from tellapart.models.trained import load_system
+from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
+from tellapart.models.zoo.self_critical import SelfCritical
+from tellapart.models.zoo.system import ImageInputs, System, TextInputs
+from tellapart.seeds import rng
+from tellapart.training.captioning import SelfCriticalSettings, SelfCriticalTask
+from tellapart.training.data import TrainingSet, gather
+from tellapart.training.trainer import TrainingOrder, train_system
+
+IMAGES, CELLS, WIDTH, WORDS = 2_000, 16, 1_280, 4_000
+SYSTEMS = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i", "showtell",
+           "showatttell", "updown", "neuraltalk")  # fmt: skip
+QUICK_EPOCHS = 8
+"""Of ConvNet+BoW, whose epoch has few steps."""
+
+
+def made_up(folder: Path) -> tuple[Corpus, FeatureStore]:
+    """A corpus of random captions as long as COCO's, and random features."""
+    draw = rng(0, "benchmark", "train")
+    captions = [
+        {"id": f"{i}-{k}", "image": str(i), "text": " ".join(f"w{w % WORDS}" for w in words)}
+        for i in range(IMAGES)
+        for k in range(5)
+        for words in [draw.zipf(1.2, size=int(draw.integers(8, 16)))]
+    ]
+    images = [{"id": str(i), "uri": f"{i}.jpg"} for i in range(IMAGES)]
+    corpus = make_corpus("made-up", folder, images, captions)
+    store = folder / "features"
+    store.mkdir()
+    for name, rows in ((WHOLE, IMAGES), (REGIONS, IMAGES * CELLS)):
+        (store / name).write_bytes(draw.random((rows, WIDTH), np.float32).astype(HALF).tobytes())
+    index = [(str(i), f"{i:064x}", i, i * CELLS, CELLS, []) for i in range(IMAGES)]
+    space = FeatureSpace("none", "", "", "cells 4x4", WIDTH, WIDTH, CELLS)
+    table = pl.DataFrame(index, schema=INDEX_COLUMNS, orient="row")
+    write_store(store, FeatureCard("made-up", IMAGES, IMAGES * CELLS, space), table)
+    return corpus, load_store(store)
+
+
+def shares(corpus: Corpus, store: FeatureStore, folder: Path) -> tuple[float, dict[str, float]]:
+    """The share of the model in the steps of all systems, and of each."""
+    data = gather([corpus], [store])
+    train, validation = data.part(np.arange(100, IMAGES)), data.part(np.arange(100))
+    found, model, whole = {}, 0.0, 0.0
+    for name in SYSTEMS:
+        epochs = QUICK_EPOCHS if name == "convnet-bow" else 1
+        order = TrainingOrder(name, "small", (f"epochs={epochs}", "least=1"))
+        train_system(order, train, validation, folder / name)
+        seconds = json.loads((folder / name / "timings.json").read_text())
+        found[name] = round(seconds["model"] / seconds["all"], 3)
+        model, whole = model + seconds["model"] / epochs, whole + seconds["all"] / epochs
+        print(f"{name}: {seconds['all'] / epochs:.1f} s an epoch of {len(train.texts):,} captions,",
+              f"{100 * found[name]:.1f}% of it the model", flush=True)  # fmt: skip
+    return round(model / whole, 3), found
+
+
+def reading(store: FeatureStore) -> float:
+    """Images a second."""
+    draw = rng(0, "benchmark", "rows")
+    rows = [draw.choice(IMAGES, 128, replace=False) for _ in range(60)]
+    for some in rows[:10]:
+        ImageInputs.of(store.take(np.sort(some)))
+    begin = time.perf_counter()
+    for some in rows[10:]:
+        ImageInputs.of(store.take(np.sort(some)))
+    return 50 * 128 / (time.perf_counter() - begin)
+
+
+def grid_ratio(system: System, corpus: Corpus, store: FeatureStore) -> float:
+    """Pairs a second in a grid over those of a loop."""
+    data = TrainingSet.encoded(gather([corpus], [store]), system.vocabulary, None)
+    words = data.words[:1_000]
+
+    def take(places: np.ndarray) -> ImageInputs:
+        return ImageInputs.of(data.images.features(places, regions=True))
+
+    images, texts = image_blocks(system, 200, take), text_blocks(system, words)
+    begin = time.perf_counter()
+    scores = match_blocks(system, images, texts)
+    in_grid = scores.size / (time.perf_counter() - begin)
+    with torch.inference_mode():
+        seen = system.encode_images(take(np.arange(4)))
+        read = system.encode_texts(TextInputs.of(words))
+        begin = time.perf_counter()
+        for k in range(4):
+            for start in range(0, len(words), 64):
+                some = tuple(one[start : start + 64] for one in read)
+                own = tuple(one[k : k + 1].expand(len(some[0]), *one.shape[1:]) for one in seen)
+                looped = system.match_pairs(own, some)
+        in_loop = 4 * len(words) / (time.perf_counter() - begin)
+    assert np.allclose(looped.numpy()[-1], scores[3, len(words) - 1], atol=1e-4)
+    print(f"SCAN t2i: {in_grid:,.0f} pairs a second in a grid, {in_loop:,.0f} in a loop")
+    return in_grid / in_loop
+
+
+def reward_share(system: System, corpus: Corpus, store: FeatureStore) -> float:
+    """The share of a step of self-critical training that is the reward."""
+    encoded = TrainingSet.encoded(gather([corpus], [store]), system.vocabulary, 16)
+    task = SelfCriticalTask(system.train(), SelfCriticalSettings(), encoded)
+    batches = [encoded.minibatch(np.arange(80 * k, 80 * k + 80), regions=True) for k in range(12)]
+    spent = []
+    rewards = task.critical.rewards
+
+    def timed(*given: Any) -> Any:
+        begin = time.perf_counter()
+        found = rewards(*given)
+        spent.append(time.perf_counter() - begin)
+        return found
+
+    with mock.patch.object(SelfCritical, "rewards", lambda self, *given: timed(*given)):
+        task(batches[0], 0).backward()  # kernels are compiled
+        spent.clear()
+        begin = time.perf_counter()
+        for batch in batches:
+            task(batch, 0).backward()
+    step = (time.perf_counter() - begin) / len(batches)
+    share = sum(spent) / len(batches) / step
+    print(f"self-critical: {1e3 * step:.0f} ms a step, {100 * share:.1f}% of it the reward")
+    return share
+
+
+def main() -> None:
+    """Measure all and print it."""
+    torch.set_num_threads(2)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        corpus, store = made_up(folder)
+        share, by = shares(corpus, store, folder)
+        system, _ = load_system(folder / "scan-t2i")
+        captioner, _ = load_system(folder / "updown")
+        figures = {
+            "share_of_model": share,
+            "features_per_s": round(reading(store)),
+            "grid_ratio": round(grid_ratio(system, corpus, store), 2),
+            "reward_share": round(reward_share(captioner, corpus, store), 4),
+            "share_of_model_by": by,
+        }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

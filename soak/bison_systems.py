@@ -1,0 +1,161 @@
+"""BISON's systems on real photographs, from the data to Tables 2 and 3, with the package's verbs.
+
+Trained on Flickr8k's training images and on COCO images that no test uses; chosen on Flickr8k's dev
+images and 300 further ones of COCO; tested on the COCO-BISON examples both of whose images are
+there, and for recall on 500 COCO images. That is a ninth of the papers' training set. Needs the
+data at TELLAPART_REAL_DATA. What is there already is not made again, so a campaign that was stopped
+goes on; the last lines are the two tables.
+
+    python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--commands]
+                                        [--backbone efficientnet-lite0]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+RETRIEVAL = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i")
+CAPTIONERS = ("showtell", "showatttell", "updown")
+RECALL, DEV = 500, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the package, what it makes, and the file that keeps what it prints, if any."""
+
+    words: tuple[str, ...]
+    makes: Path
+    printed: bool = False
+
+    def run(self) -> None:
+        """Run it, unless what it makes is there."""
+        if self.makes.exists():
+            return
+        print(f"$ {self}", flush=True)
+        begin = time.perf_counter()
+        told = subprocess.run(
+            [sys.executable, "-m", "tellapart", *self.words],
+            check=True,
+            stdout=subprocess.PIPE if self.printed else None,
+        )
+        if self.printed:
+            self.makes.parent.mkdir(parents=True, exist_ok=True)
+            self.makes.write_bytes(told.stdout)
+        print(f"  {time.perf_counter() - begin:.0f} s", flush=True)
+
+    def __str__(self) -> str:
+        kept = f" > {self.makes}" if self.printed else ""
+        return f"tellapart {shlex.join(self.words)}{kept}"
+
+
+def data(source: Path, out: Path, backbone: str) -> Iterator[Command]:
+    """The test, the parts of the corpora, and the features of all images."""
+
+    def made(name: str, *words: object) -> Command:
+        return Command(tuple(map(str, words)), out / name)
+
+    def part(name: str, *words: object) -> Command:
+        return made(name, "corpus", out / name, *words)
+
+    bison = source / "bison" / "bison_annotations.cocoval2014.json.gz"
+    images = source / "coco" / "images"
+    flickr = [source / folder for folder in ("flickr8k", "flickr8k-more")]
+    tokens = [folder / "captions.token.txt" for folder in flickr]
+    yield made("bison-all", "get", "bison", out / "bison-all", "--from", bison, "--images", images)
+    yield made("bison", "subset", out / "bison-all", out / "bison", "--with-images",
+               "--name", "bison")  # fmt: skip
+    listed = [word for folder in flickr for word in ("--ids", folder / "train.txt")]
+    yield part("flickr-train", *tokens, *listed)
+    yield part("flickr-dev", tokens[0], "--ids", flickr[0] / "dev.txt")
+    captions = source / "coco" / "captions_val2017.json.gz"
+    yield part("coco", captions, "--images", images, "--with-images")
+    apart = ["--without", out / "bison"]
+    yield part("coco-recall", out / "coco", *apart, "--limit", RECALL)
+    apart += ["--without", out / "coco-recall"]
+    yield part("coco-dev", out / "coco", *apart, "--limit", DEV)
+    yield part("coco-train", out / "coco", *apart, "--without", out / "coco-dev")
+    yield part("train", out / "flickr-train", out / "coco-train")
+    yield part("dev", out / "flickr-dev", out / "coco-dev")
+    yield part("all", out / "flickr-train", out / "flickr-dev", out / "coco")
+    yield made("features", "features", out / "all", out / "features", "--backbone", backbone)
+
+
+def system(name: str, seed: int, out: Path) -> Iterator[Command]:
+    """Train a system, put it through BISON, and let it retrieve or write."""
+    folder = f"{name}-{seed}"
+    common = ("--on", out / "train", "--validation", out / "dev", "--never", out / "bison",
+              "--features", out / "features", "--seed", seed)  # fmt: skip
+
+    def trained(folder: str, *words: object) -> Command:
+        given = ("train", name, *common, *words, "--out", out / folder)
+        return Command(tuple(map(str, given)), out / folder)
+
+    yield trained(folder, "--recipe", "small")
+    folders = [folder]
+    if name in CAPTIONERS:
+        folders.append(f"{name}-scst-{seed}")
+        yield trained(folders[1], "--recipe", "scst-small", "--start", out / folder)
+    for one in folders:
+        model = f"trained:{out / one}"
+        runs = out / "runs" / one
+        yield Command(("evaluate", model, "--on", str(out / "bison"), "--out", str(runs)), runs)
+        if name in CAPTIONERS:
+            written = out / "captions" / f"{one}.json"
+            words = ("caption", model, "--on", out / "coco-recall", "--out", written)
+            yield Command(tuple(map(str, words)), written)
+        else:
+            words = ("retrieve", model, "--on", out / "coco-recall", "--json")
+            kept = out / "retrieval" / f"{one}.json"
+            yield Command(tuple(map(str, words)), kept, printed=True)
+
+
+def tables(names: tuple[str, ...], seeds: int, out: Path) -> Iterator[Command]:
+    """Both tables, from all that was made."""
+    words = ["table", "bison", "--runs", out / "runs", "--references", out / "coco-recall"]
+    for name in names:
+        for seed in range(seeds):
+            if name in CAPTIONERS:
+                for one in (f"{name}-{seed}", f"{name}-scst-{seed}"):
+                    words += ["--captions", out / "captions" / f"{one}.json"]
+            else:
+                words += ["--retrieval", out / "retrieval" / f"{name}-{seed}.json"]
+    yield Command(tuple(map(str, words)), out / "tables.txt", printed=True)
+
+
+def main() -> None:
+    """Read the command line and run, or print, every command."""
+    parser = argparse.ArgumentParser(description="BISON's systems on real photographs.")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--systems", default=",".join((*RETRIEVAL, *CAPTIONERS)))
+    parser.add_argument("--backbone", default="efficientnet-lite0")
+    parser.add_argument("--commands", action="store_true", help="print them and run none")
+    given = parser.parse_args()
+    source = os.environ.get("TELLAPART_REAL_DATA")
+    if not source:
+        sys.exit("TELLAPART_REAL_DATA does not name the data")
+    names = tuple(given.systems.split(","))
+    given.out.mkdir(parents=True, exist_ok=True)
+    commands = list(data(Path(source), given.out, given.backbone))
+    for seed in range(given.seeds):
+        commands += [one for name in names for one in system(name, seed, given.out)]
+    (given.out / "tables.txt").unlink(missing_ok=True)
+    for command in (*commands, *tables(names, given.seeds, given.out)):
+        if given.commands:
+            print(command)
+        else:
+            command.run()
+    if not given.commands:
+        print((given.out / "tables.txt").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Do systems that read in order see order? The built-in world, swapped captions, three seeds.
+
+Scenes of one half of the world are drawn and systems trained on them; the test is BiVLC items of
+the other half whose two captions have the same words in another order (swapped things, swapped
+attributes), and for comparison all other items. Asked is which of two captions fits an image.
+ConvNet+BoW ties by construction on the first; a system that reads in order should be above it.
+Figures are means over seeds, a tie counting half, with an interval over groups of items. The last
+line is JSON.
+
+    python -P soak/systems.py --scenes 6000 --items 1500 --seeds 3 [--backbone pixels]
+                              [--systems convnet-bow,convnet-bigru] [--set epochs=10] [--work DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import tellapart as ta
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.seeds import rng
+from tellapart.stats.intervals import mean_interval
+from tellapart.text.tokens import tokens
+
+SWAPPED, OTHER = "same words, other order", "other words"
+SYSTEMS = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i")
+
+
+@dataclass(frozen=True, slots=True)
+class WorldPlan:
+    """The size of the campaign."""
+
+    scenes: int = 6_000
+    items: int = 1_500
+    seeds: int = 3
+    systems: tuple[str, ...] = SYSTEMS
+    backbone: str = "pixels"
+    changes: tuple[str, ...] = ("least=1",)
+
+
+def same_words(benchmark: Benchmark) -> frozenset[str]:
+    """The items whose captions have the same words."""
+    return frozenset(
+        item.id
+        for item in benchmark.items
+        if len({tuple(sorted(tokens(text))) for text in item.captions}) == 1
+    )
+
+
+def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[Any]]]:
+    """Train every system with every seed, and put all through the test."""
+    drawn = ta.world(folder / "train", scenes=plan.scenes, seed=0, part="train", overwrite=True)
+    held = ta.world(folder / "test", scenes=plan.items, seed=0, part="test", overwrite=True)
+    options = ta.FeatureOptions(backbone=plan.backbone, overwrite=True)
+    store = ta.features(drawn, folder / "features", options)
+    bench = ta.build("bivlc", held, folder / "bivlc", ta.BivlcOptions(overwrite=True))
+    runs: dict[str, list[Any]] = {}
+    for system in plan.systems:
+        for seed in range(plan.seeds):
+            out = folder / f"{system}-{seed}"
+            how = ta.TrainOptions(
+                recipe="small", changes=plan.changes, features=(store.folder,), seed=seed
+            )
+            if not out.exists():
+                print(ta.train(system, drawn, out, never=[bench], options=how), flush=True)
+            where = folder / "runs" / f"{system}-{seed}"
+            (run,) = ta.evaluate(
+                f"trained:{out}", on=bench, out=where, options=ta.EvaluateOptions(use_cache=False)
+            )
+            runs.setdefault(system, []).append(run)
+    return bench, runs
+
+
+def figures(bench: Benchmark, runs: dict[str, Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """By system and sort of item: the mean over seeds, its interval, each seed, the ties."""
+    swapped = same_words(bench)
+    found: dict[str, dict[str, Any]] = {}
+    for system, own in runs.items():
+        tables = [ta.outcomes([run], measures=["I2T"]) for run in own]
+        table = pl.concat([t.with_columns(seed=pl.lit(k)) for k, t in enumerate(tables)])
+        sort = pl.when(pl.col("item").is_in(list(swapped))).then(pl.lit(SWAPPED))
+        table = table.with_columns(sort=sort.otherwise(pl.lit(OTHER)), share=100 * pl.col("share"))
+        for name in (SWAPPED, OTHER):
+            part = table.filter(pl.col("sort") == name)
+            by_question = part.group_by("item", "question", maintain_order=True).agg(
+                pl.col("share").mean(), pl.col("group").first()
+            )
+            groups = by_question["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
+            within = mean_interval(by_question["share"].to_numpy() / 100, groups, rng(0, name))
+            found.setdefault(system, {})[name] = {
+                "mean": by_question["share"].mean(),
+                "low": 100 * within.low,
+                "high": 100 * within.high,
+                "seeds": part.group_by("seed", maintain_order=True)
+                .agg(pl.col("share").mean())["share"]
+                .to_list(),
+                "ties": float(part["tied"].mean() or 0.0),
+                "questions": by_question.height,
+            }
+    return found
+
+
+def table_text(found: dict[str, dict[str, Any]]) -> str:
+    """The figures in lines."""
+    lines = [f"{'system':<15}{SWAPPED:>34}{'ties':>7}{OTHER:>30}"]
+    for system, sorts in found.items():
+        cells = []
+        for name in (SWAPPED, OTHER):
+            one = sorts[name]
+            cells.append(f"{one['mean']:.1f} ({one['low']:.1f} - {one['high']:.1f})")
+        ties = f"{100 * sorts[SWAPPED]['ties']:.0f}%"
+        lines.append(f"{system:<15}{cells[0]:>34}{ties:>7}{cells[1]:>30}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Read the command line, run the campaign, print the figures."""
+    parser = argparse.ArgumentParser(description="Order of words, on the world.")
+    parser.add_argument("--scenes", type=int, default=WorldPlan().scenes)
+    parser.add_argument("--items", type=int, default=WorldPlan().items)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--systems", default=",".join(SYSTEMS))
+    parser.add_argument("--backbone", default="pixels")
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--work", type=Path)
+    given = parser.parse_args()
+    plan = WorldPlan(
+        given.scenes, given.items, given.seeds, tuple(given.systems.split(",")), given.backbone,
+        ("least=1", *given.set),
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as temporary:
+        found = figures(*runs_of(plan, given.work or Path(temporary)))
+    print(table_text(found))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

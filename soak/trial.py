@@ -1,0 +1,197 @@
+"""Trials of mutants: which tests run a line, and what they say of a changed module.
+
+Children are forked from a process that has the libraries loaded; they import the toolkit anew, and
+a changed module in the place of its file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from math import ceil
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from soak.mutation import Mutant
+
+LIBRARIES = (
+    "pytest", "_pytest.assertion.rewrite", "numpy", "scipy.stats", "scipy.optimize", "polars",
+    "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx", "typer",
+)  # fmt: skip
+LEAST_SECONDS, TIMES = 60.0, 10.0
+"""Processor time for a mutant's tests: so much, or so many times what they took unchanged."""
+PATIENCE = 10
+"""How many times as long they may take by the clock, on a machine with other work."""
+MOST_TESTS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Covering:
+    """By module and line the tests that run it, and how many seconds each test takes."""
+
+    tests: dict[str, list[str]]
+    seconds: dict[str, float]
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """The tests of a mutant's line, quickest first.
+
+        Of a line that only an import runs: the tests of its whole module.
+        """
+        found = self.tests.get(f"{mutant.path}:{mutant.line}", [])
+        if not found and self.imported(mutant):
+            module = f"{mutant.path}:"
+            own = (some for line, some in self.tests.items() if line.startswith(module))
+            found = list(dict.fromkeys(name for some in own for name in some))
+        return sorted(found, key=lambda name: self.seconds.get(name, 0.0))[:MOST_TESTS]
+
+    def imported(self, mutant: Mutant) -> bool:
+        """Whether a line ran, if for no test: a statement of the module or of a class."""
+        return f"{mutant.path}:{mutant.line}" in self.tests
+
+
+class Contexts:
+    """A plugin of pytest: tells coverage which test runs, and how long it took."""
+
+    def __init__(self, coverage: Any) -> None:
+        self.coverage, self.seconds = coverage, dict[str, float]()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins, with what is set up for it."""
+        self.coverage.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """One of its phases has ended."""
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+
+def covering_tests(root: Path, modules: Sequence[Path], tests: Sequence[str]) -> Covering:
+    """Run tests once on the unchanged code, and see which run which line."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "covering"
+
+        def job() -> int:
+            from coverage import Coverage
+
+            coverage = Coverage(data_file=None, include=[str(one) for one in modules])
+            plugin = Contexts(coverage)
+            coverage.start()
+            code = _pytest(root, list(tests), [plugin])
+            coverage.stop()
+            data, lines = coverage.get_data(), dict[str, list[str]]()
+            for module in map(str, modules):
+                for line, contexts in data.contexts_by_lineno(module).items():
+                    lines[f"{module}:{line}"] = [one for one in contexts if one]
+            out.write_text(json.dumps((lines, plugin.seconds)), encoding="utf-8")
+            return code
+
+        code, said = forked(job, 3600.0)
+        if code != 0:
+            raise SystemExit(f"the tests fail on the unchanged code:\n{said[-3000:]}")
+        return Covering(*json.loads(out.read_text(encoding="utf-8")))
+
+
+def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
+    """What became of a mutant: killed, timeout, survived, or not covered by any test."""
+    tests = covering.of(mutant)
+    if not tests:
+        return "not covered"
+    source = mutant.source()
+
+    def job() -> int:
+        sys.meta_path.insert(0, Changed(mutant.path, source))
+        return _pytest(root, tests, [], "-x")
+
+    most = max(LEAST_SECONDS, TIMES * sum(covering.seconds.get(name, 0.0) for name in tests))
+    code, _ = forked(job, most)
+    ends = {0: "survived", None: "timeout", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}
+    return ends.get(code, "killed")
+
+
+def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int:
+    import pytest
+
+    os.chdir(root)
+    sys.path.insert(0, str(root))
+    loaded = "ignore::pytest.PytestAssertRewriteWarning"  # libraries are, in the parent
+    words = ["-q", "-W", loaded, "-p", "no:cacheprovider", "-p", "no:xdist", *more, *tests]
+    return int(pytest.main(words, plugins))
+
+
+class Changed:
+    """Finds one module and gives it other source; keeps the other modules as they are."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        parts = path.with_suffix("").parts
+        start = len(parts) - 1 - parts[::-1].index("tellapart")
+        self._name, self._path, self._source = ".".join(parts[start:]), path, source
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> Any:
+        """As the import system asks."""
+        if name != self._name:
+            return None
+        loader = _Loader(name, str(self._path))
+        loader.changed = self._source
+        spec: ModuleSpec | None = spec_from_file_location(name, self._path, loader=loader)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    changed = ""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self.changed, self.path, "exec", dont_inherit=True)
+
+
+def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
+    """Run a job in a child: its code, None where it took too long, and what it said."""
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if child == 0:
+            _run(job, said.fileno(), seconds)
+        end = time.monotonic() + PATIENCE * seconds
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                code: int | None = os.waitstatus_to_exitcode(status)
+                break
+            if time.monotonic() > end:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                code = None
+                break
+            time.sleep(0.02)
+        said.seek(0)
+        return code, said.read().decode(errors="replace")
+
+
+def _run(job: Callable[[], int], out: int, seconds: float) -> None:
+    """In the child: a group of its own, its words into a file, and no way back."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds)))
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    for name in [one for one in sys.modules if one.partition(".")[0] in ("tellapart", "tests")]:
+        del sys.modules[name]  # imported anew, the changed module among them
+    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tellapart-mutant-")
+    code = 70
+    try:
+        code = job()
+    except BaseException as error:  # nothing may leave the child
+        os.write(2, repr(error).encode())
+    finally:
+        os._exit(code)

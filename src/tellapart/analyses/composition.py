@@ -1,0 +1,184 @@
+"""`analyse composition`, `analyse dropped`: what benchmarks consist of, and what was left out.
+
+BISON's and FOIL's Tables 1; BiVLC keeps 39% of SugarCrepe's items (Miranda et al. 2024, section
+3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions, ResultTable, told_p
+from tellapart.analyses.figure import Figure, Panel, dot_rows
+from tellapart.analyses.sources import Benchmarks, benchmarks_of
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.errors import BadInput, UnknownName
+from tellapart.measures.item_columns import item_table
+from tellapart.options import Help
+from tellapart.stats.intervals import wilson
+from tellapart.types import Progress, silent
+
+COUNTED = ("items", "images", "captions", "groups", "pairs", "targets", "foils")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositionOptions(AnalysisOptions):
+    """Whether parts are counted, too."""
+
+    by: Annotated[str, Help("Also by a fact: kind, supercategory, split, ...")] = ""
+
+
+def analyse_composition(
+    benchmarks: Benchmarks,
+    options: CompositionOptions = CompositionOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Analysis:
+    """What benchmarks consist of: items, distinct images and captions, pairs of target and foil.
+
+    Captions are distinct once white space is collapsed.
+    """
+    every = benchmarks_of(benchmarks)
+    rows: list[dict[str, Any]] = []
+    for one in every:
+        table = _facts(one)
+        rows.append({"benchmark": one.name, "part": "all", **_counts(table)})
+        if options.by:
+            if options.by not in table.columns:
+                known = [c for c in table.columns if c not in ("item", "images", "captions")]
+                raise UnknownName("fact", options.by, known)
+            parts = table.group_by(options.by, maintain_order=True)
+            named = sorted(((str(key[0]), own) for key, own in parts), key=lambda part: part[0])
+            rows += [{"benchmark": one.name, "part": key, **_counts(own)} for key, own in named]
+    frame = pl.DataFrame(rows)
+    if not frame["items"].sum():
+        raise BadInput("these benchmarks have no items")
+    frame = frame.drop([name for name in ("pairs", "targets", "foils") if not frame[name].sum()])
+    sentences = tuple(
+        f"{row['benchmark']}: {row['items']:,} items, {row['images']:,} images, "
+        f"{row['captions']:,} captions"
+        + (f", {row['pairs']:,} pairs of target and foil." if row.get("pairs") else ".")
+        for row in frame.filter(pl.col("part") == "all").iter_rows(named=True)
+    )
+    shown = frame.filter(pl.col("part") != "all") if options.by else frame
+    bars = tuple(
+        {"label": row["part"] if options.by else row["benchmark"], "y": row["items"],
+         "series": row["benchmark"] if len(every) > 1 and options.by else ""}
+        for row in shown.iter_rows(named=True)
+    )  # fmt: skip
+    title = "What " + ", ".join(one.name for one in every) + " consist of"
+    figure = Figure(title, f"{title}. {' '.join(sentences)}",
+                    (Panel("bars", bars, options.by, "items"),))  # fmt: skip
+    made = ResultTable("composition", title, frame)
+    return Analysis("composition", title, sentences, (made,), figure)
+
+
+def _facts(benchmark: Benchmark) -> pl.DataFrame:
+    frame = benchmark.items.frame
+    return item_table(benchmark).with_columns(frame["images"], frame["captions"])
+
+
+def _counts(table: pl.DataFrame) -> dict[str, int]:
+    captions = table["captions"].explode().str.replace_all(r"\s+", " ").str.strip_chars()
+    return {
+        "items": table.height,
+        "images": table["images"].explode().n_unique(),
+        "captions": captions.n_unique(),
+        "groups": table["group"].n_unique(),
+        **{name: table[name.removesuffix("s")].drop_nulls().n_unique() for name in COUNTED[4:]},
+    }
+
+
+COMPOSITION = AnalysisKind(
+    analyse_composition, "tellapart analyse composition foil --by supercategory"
+)
+
+
+FORMS = {"dropped": "percent", "low": "percent"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedOptions(AnalysisOptions):
+    """By which fact."""
+
+    by: Annotated[str, Help("The fact: kind, family, supercategory, ...")] = "kind"
+
+
+def analyse_dropped(
+    benchmarks: Benchmarks,
+    options: DroppedOptions = DroppedOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> Analysis:
+    """Which share of items was dropped between two versions of a benchmark, by kind.
+
+    The first is the one before, the second the one after: such as what a study verified. Items are
+    counted, not matched, as a step may make new items of old ones.
+    """
+    every = benchmarks_of(benchmarks)
+    if len(every) != 2:
+        raise BadInput(f"{len(every)} benchmarks were given", allowed="two: before and after")
+    before, after = (_by_value(one, options.by) for one in every)
+    more = [name for name in after if after[name] > before.get(name, 0)]
+    if more:
+        raise BadInput(
+            f"{every[1].name} has more items of {more[0]} than {every[0].name}",
+            allowed="the benchmark before, then what was left of it",
+        )
+    names = ["all", *sorted(before)]
+    counts = [(sum(before.values()), sum(after.values()))]
+    counts += [(before[name], after.get(name, 0)) for name in names[1:]]
+    rows: list[dict[str, Any]] = []
+    for name, (first, last) in zip(names, counts, strict=True):
+        low, high = wilson((first - last) / first, first)
+        rows.append({options.by: name, "before": first, "after": last,
+                     "dropped": (first - last) / first, "low": low, "high": high})  # fmt: skip
+    frame = pl.DataFrame(rows)
+    parts = frame[1:].sort("dropped", descending=True)
+    p = _chi_square(np.array(counts[1:], float))
+    whole = frame.row(0, named=True)
+    sentence = (
+        f"Of {whole['before']:,} items {100 * whole['dropped']:.1f}% "
+        f"({100 * whole['low']:.1f} to {100 * whole['high']:.1f}) were dropped"
+    )
+    if parts.height > 1:
+        worst, best = parts.row(0, named=True), parts.row(-1, named=True)
+        told = "differ" if p < 0.05 else "are not shown to differ"
+        sentence += (
+            f"; most of {worst[options.by]} ({100 * worst['dropped']:.1f}%), fewest of "
+            f"{best[options.by]} ({100 * best['dropped']:.1f}%); groups {told} ({told_p(p)})"
+        )
+    title = f"Dropped between {every[0].name} and {every[1].name}, by {options.by}"
+    value, low_, high_ = ((100 * frame[c]).to_list() for c in ("dropped", "low", "high"))
+    panel = Panel("dots", tuple(dot_rows(names, value, low_, high_)),
+                  "% dropped (bar: 95% interval)", domain=(0, 100))  # fmt: skip
+    figure = Figure(title, f"{title}. {sentence}.", (panel,))
+    methods = ("interval: Wilson, items as independent; test: chi-square over groups",)
+    table = ResultTable("dropped", title, frame, FORMS)
+    return Analysis("dropped", title, (f"{sentence}.",), (table,), figure, methods)
+
+
+def _by_value(benchmark: Any, by: str) -> dict[str, int]:
+    table = item_table(benchmark)
+    if by not in table.columns:
+        raise UnknownName("fact", by, [c for c in table.columns if c != "item"])
+    counts = table.group_by(pl.col(by).cast(pl.String).fill_null("(none)")).len()
+    return dict(counts.iter_rows())
+
+
+def _chi_square(counts: Any) -> float:
+    """Pearson's test that all groups have the same share dropped (Pearson 1900)."""
+    from scipy.stats import chi2
+
+    first, last = counts.T
+    gone = first - last
+    share = gone.sum() / first.sum()
+    if len(first) < 2 or share in (0.0, 1.0):
+        return 1.0
+    statistic = ((gone - share * first) ** 2 / (first * share * (1 - share))).sum()
+    return float(chi2.sf(statistic, len(first) - 1))
+
+
+DROPPED = AnalysisKind(analyse_dropped, "tellapart analyse dropped sugarcrepe bivlc --by kind")

@@ -1,0 +1,48 @@
+// What the items that are filtered now can become: a table, a figure, a subset, a study, a view to send.
+import { element, button, openDialog } from "../shared/page.js";
+import { count } from "./overview.js";
+
+const WHAT = {
+  subset: ["A benchmark of these items", "Make the subset"],
+  study: ["A study: let people judge them", "Make the study"],
+};
+
+export function useItems(app, query, total) {
+  const said = element("p", { class: "outcome", role: "status" });
+  const made = (what) => {
+    const name = element("input", { type: "text", value: `${what}-${new Date().toISOString().slice(0, 10)}`, pattern: "[A-Za-z0-9][A-Za-z0-9._\\-]*",
+      "aria-label": `Name of the ${what}`, maxlength: "80" });
+    const go = button(WHAT[what][1], async () => {
+      said.textContent = "…";
+      said.className = "outcome";
+      try {
+        said.textContent = (await app.source.make(what, query, name.value)).said;
+      } catch (problem) {
+        said.textContent = `${problem.message} ${problem.todo ?? ""}`;
+        said.className = "outcome bad";
+      }
+    });
+    return element("section", {}, element("h3", {}, WHAT[what][0]), element("p", { class: "inline" }, name, go));
+  };
+  const dialog = openDialog("Use these items", element("h2", {}, `Use these ${count(total)} items`),
+    element("section", {}, element("h3", {}, "Take them along"), element("p", { class: "inline" },
+      link("CSV table", app.source.csv(query), "items.csv"),
+      app.source.bundle ? "" : link("Figure (PNG, PDF, LaTeX)", app.source.figure(query), "figure.zip"),
+      button("Copy the address of this view", async (event) => {
+        await navigator.clipboard?.writeText(app.source.bundle ? location.href : `--at '${location.hash.slice(1)}'`);
+        event.target.textContent = "Copied";
+      })),
+    app.source.bundle ? "" : element("p", { class: "faint" }, "A figure takes at most 24 items: star those that it shall show, then filter by stars.")),
+    ...(app.about.make ?? []).map(made),
+    app.about.make?.length ? element("p", { class: "faint" }, `Folders are made in ${app.about.out}.`) : "", said);
+  dialog.classList.add("uses");
+}
+
+function link(label, target, name) {
+  if (typeof target === "string") return element("a", { class: "button", href: target, download: name }, label);
+  return button(label, async () => {
+    const href = URL.createObjectURL(await target.make());
+    element("a", { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  });
+}

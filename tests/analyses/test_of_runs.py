@@ -1,0 +1,161 @@
+"""Position, agreement, rankings and learning: planted truth is found, none is not claimed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from soak.analyses import ranked_runs
+
+import tellapart as ta
+from tellapart.analyses.rankings import tau_b
+from tellapart.errors import BadInput
+from tests.analyses.foils import answered, foil_bench, foil_item
+from tests.conftest import benchmark_of
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return foil_bench(400)
+
+
+def place(item):
+    return len(item.captions[1][: item.slot.start].split())
+
+
+def test_a_place_that_matters_is_found_and_one_that_does_not_is_not_claimed(bench):
+    runs = [answered(bench, lambda item: 1.5 - 0.5 * place(item), "drawn"),
+            answered(bench, lambda item: 0.4, "flat")]  # fmt: skip
+    found = ta.analyse("position", runs, ta.PositionOptions(resamples=50))
+    drawn, flat = found.table("correlations").iter_rows(named=True)
+    assert drawn["tau_high"] < 0 and flat["tau_low"] < 0 < flat["tau_high"]
+    assert "drawn: accuracy falls with foil_position" in found.sentences[0]
+    assert "no correlation" in found.sentences[1]
+    assert found.table("places").filter(pl.col("model") == "flat")["n"].sum() == 400
+
+
+def test_a_fact_in_words_or_without_two_values_has_no_rank_correlation(bench):
+    run = answered(bench, lambda item: 0.0, "m")
+    with pytest.raises(BadInput, match="pair is no number"):
+        ta.analyse("position", run, ta.PositionOptions(fact="pair"))
+    with pytest.raises(BadInput, match="1 values of options"):
+        ta.analyse("position", run, ta.PositionOptions(fact="options"))
+
+
+def test_models_that_err_alike_and_models_that_do_not(bench):
+    hard = {item.id: float(np.random.default_rng(k).normal()) for k, item in enumerate(bench.items)}
+    runs = [answered(bench, lambda item: 4 * hard[item.id], "a", 1),
+            answered(bench, lambda item: 4 * hard[item.id], "b", 2),
+            answered(bench, lambda item: 0.0, "apart", 3)]  # fmt: skip
+    found = ta.analyse("agreement", runs, ta.AgreementOptions(resamples=200))
+    alike, *others = found.table("pairs").iter_rows(named=True)
+    assert alike["low"] > 0.3 and all(one["low"] < 0 < one["high"] for one in others)
+    assert "a and b agree more than" in found.sentences[0]
+    assert found.table("items")["models"].max() == 0, "listed are items that all get wrong"
+
+
+def test_items_that_people_find_hard_and_models_easy_are_listed(bench):
+    strange = {item.id for item in list(bench.items)[:3]}
+    people = answered(bench, lambda item: -99.0 if item.id in strange else 99.0, "people")
+    model = answered(bench, lambda item: 99.0 if item.id in strange else 0.0, "model")
+    items = ta.analyse("agreement", [people, model], ta.AgreementOptions(resamples=50))
+    listed = items.table("items").filter(pl.col("sort") == "hard for people, easy for models")
+    assert set(listed["item"]) == strange and listed["models"].min() == 1
+
+
+def test_agreement_needs_two_and_says_where_nothing_can_be_said(bench):
+    one = answered(bench, lambda item: 0.0, "m")
+    with pytest.raises(BadInput, match="m is alone"):
+        ta.analyse("agreement", one)
+    always = answered(bench, lambda item: 99.0, "always")
+    found = ta.analyse("agreement", [one, always], ta.AgreementOptions(resamples=20))
+    assert "nothing can be said" in found.sentences[0] and found.figure is None
+
+
+def test_orders_of_systems_that_agree_with_their_interval():
+    first, second, truth = ranked_runs(0, items=200)
+    found = ta.analyse("rankings", [*first, *second], ta.RankingOptions(resamples=200))
+    (row,) = found.table("rankings").iter_rows(named=True)
+    assert row["systems"] == 6 and row["low"] <= truth <= row["high"]
+
+
+def test_published_scores_are_ranked_from_a_table(tmp_path):
+    """BiVLC, Table 3: SugarCrepe does not say how systems fare on BiVLC."""
+    path = tmp_path / "published.csv"
+    path.write_text(
+        "system,SugarCrepe,Group\nCLIP,76.56,49.06\nCOCO,84.66,60.96\nNegCLIP,85.64,58.75\n"
+        "GNM,81.83,57.96\nText,93.40,57.48\nImg,89.40,69.25\n"
+    )
+    found = ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+    (row,) = found.table("rankings").iter_rows(named=True)
+    assert row["tau"] == pytest.approx(1 / 3) and row["p"] == pytest.approx(338 / 720)
+    assert "not shown to rank alike" in found.sentences[0]
+    path.write_text("system,one\nA,1\nB,2\nC,3\n")
+    with pytest.raises(BadInput, match="there is 1 ranking"):
+        ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+    path.write_text("system,one,two\nA,1,2\nB,2,1\n")
+    with pytest.raises(BadInput, match="3 systems in common"):
+        ta.analyse("rankings", (), ta.RankingOptions(scores=path))
+
+
+def test_tau_is_scipys():
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x, y = rng.integers(0, 5, size=(2, 7)).astype(float)
+        if len(set(x)) > 1 and len(set(y)) > 1:
+            assert float(tau_b(x, y)) == pytest.approx(kendalltau(x, y).statistic)
+
+
+def curve(bench, slope):
+    runs = []
+    for k, size in enumerate((10, 20, 40, 80)):
+        run = answered(bench, lambda item, k=k: slope * k, f"net?images={size}", k)
+        runs.append(run)
+    return runs
+
+
+def test_more_training_that_helps_is_said_with_its_gain(bench, tmp_path):
+    table = tmp_path / "more.csv"
+    rows = "".join(f"net?images={n},{n / 100}\n" for n in (10, 20, 40, 80))
+    table.write_text("model,CIDEr\n" + rows)
+    options = ta.LearningOptions(setting="images", settings=table, resamples=200)
+    found = ta.analyse("learning", curve(bench, 0.7), options)
+    assert "rises between images 10 and 80" in found.sentences[0]
+    assert found.table("learning")["images"].to_list() == [10, 20, 40, 80]
+    assert found.table("learning")["CIDEr"].to_list() == [0.1, 0.2, 0.4, 0.8]
+    assert len(found.figure.panels) == 2
+    flat = ta.analyse("learning", curve(bench, 0.0), replace(options, settings=None))
+    assert "is not shown to change" in flat.sentences[0]
+
+
+def test_a_setting_that_runs_do_not_have_is_named(bench):
+    run = answered(bench, lambda item: 0.0, "m")
+    with pytest.raises(BadInput, match="which setting"):
+        ta.analyse("learning", run)
+    with pytest.raises(BadInput, match="m has no number images"):
+        ta.analyse("learning", run, ta.LearningOptions(setting="images"))
+    alone = [answered(bench, lambda item: 0.0, f"m{k}?images=5") for k in range(2)]
+    with pytest.raises(BadInput, match="all runs have the same images: 5"):
+        ta.analyse("learning", alone, ta.LearningOptions(setting="images"))
+
+
+def test_what_benchmarks_consist_of_and_what_was_dropped():
+    before = benchmark_of([foil_item(f"{k:03}", k % 10, 6) for k in range(200)])
+    kept = [item for k, item in enumerate(before.items) if item.kind != "animal" or k % 4 == 0]
+    after = replace(benchmark_of(kept), card=replace(before.card, name="after"))
+    found = ta.analyse("composition", before, ta.CompositionOptions(by="kind"))
+    whole, *parts = found.table("composition").iter_rows(named=True)
+    assert (whole["items"], whole["images"], whole["pairs"]) == (200, 200, 10)
+    assert sum(one["items"] for one in parts) == 200
+    gone = ta.analyse("dropped", [before, after])
+    rows = {row["kind"]: row for row in gone.table("dropped").iter_rows(named=True)}
+    assert rows["vehicle"]["dropped"] == 0 and rows["animal"]["low"] > 0.5
+    assert "most of animal" in gone.sentences[0] and "groups differ" in gone.sentences[0]
+    with pytest.raises(BadInput, match="more items of animal"):
+        ta.analyse("dropped", [after, before])
+    with pytest.raises(BadInput, match="1 benchmarks were given"):
+        ta.analyse("dropped", before)

