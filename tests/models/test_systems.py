@@ -137,7 +137,7 @@ def stops(after):
 
     def show(phase, done, total):
         nonlocal count
-        count += phase.startswith("epoch")
+        count += phase == "training"
         if count == after:
             raise Stopped
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -226,3 +227,28 @@ def test_a_report_of_lines_alone_says_so(made, tmp_path):
     (run,) = ta.evaluate("chance", made.on("bison")[0].benchmark, tmp_path / "runs")
     text = report(run, tmp_path / "p.html", ReportOptions(gallery=2)).read_text("utf-8")
     assert "No model was run that looks" in text and "highest accuracy" not in text
+
+
+def test_a_trained_system_brings_its_curves(tmp_path, benchmarks, monkeypatch):
+    from tellapart.reports.curves import training_curves
+
+    rows = [
+        {"epoch": 1, "step": 5, "loss": 2.0, "rate": 0.1},
+        {"epoch": 1, "step": 5, "rsum": 20.0},
+        {"epoch": 2, "step": 5, "loss": 1.0, "rate": 0.1},
+        {"epoch": 2, "step": 5, "rsum": 30.0},
+    ]
+    folder = tmp_path / "scan <b>"
+    folder.mkdir()
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "system.json").write_text(json.dumps({"trained": {"measure": "rsum"}}))
+    (run,) = ta.evaluate("chance", on=benchmarks["bison"], out=tmp_path / "runs")
+    named = replace(run, card=replace(run.card, model=f"trained:{folder}"))
+    (curves,) = training_curves([named, named])
+    assert curves.losses == ((1.0, 2.0), (2.0, 1.0)) and curves.measured[-1] == (2.0, 30.0)
+    assert "from 2 to 1" in curves.words and "after epoch 2: 30" in curves.words
+    page = ta.report([named], tmp_path / "page.html").read_text()
+    assert "<h3>Training</h3>" in page and "scan &lt;b&gt;" in page and "scan <b>" not in page
+    (folder / "metrics.jsonl").write_text("damaged")
+    assert training_curves([named]) == ()
+    assert "<h3>Training</h3>" not in ta.report([run], tmp_path / "page.html").read_text()

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from tellapart.measures.overview import Overview
 from tellapart.reports.card import STATE_NAMES
 from tellapart.reports.charts import Chart, svg_for_page
+from tellapart.reports.curves import TrainingCurves
 from tellapart.reports.gallery import Gallery
 from tellapart.reports.provenance import Provenance
 from tellapart.reports.results import BenchmarkResults
@@ -58,6 +59,7 @@ class Page:
     judged_by: tuple[tuple[str, str], ...]
     ties: str
     provenance: Provenance
+    curves: tuple[TrainingCurves, ...] = ()
 
 
 def safe_json(value: Any) -> str:
@@ -116,6 +118,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    environment.filters["curves"] = lambda one: Markup(one.svg())
     environment.filters["svg"] = lambda chart: Markup(svg_for_page(chart))
     environment.filters["names"] = _names
     return environment

@@ -16,6 +16,7 @@ from tellapart.reports.charts import (
     overview_chart,
     write_charts,
 )
+from tellapart.reports.curves import training_curves
 from tellapart.reports.gallery import chosen_items, make_gallery
 from tellapart.reports.options import ReportOptions
 from tellapart.reports.page import Page, Section, render
@@ -72,6 +73,7 @@ def write_report(
         ),
         ties=ties,
         provenance=provenance(benchmarks, ties, left_out),
+        curves=training_curves(readable),
     )
     if options.charts is not None:
         own = (one for s in sections for one in (s.chart, s.kinds_chart))

@@ -101,7 +101,8 @@ class _Loop:
                     batch = next(waiting).to(self.accelerator.device)
                 self._step(batch, len(batches))
                 state.step += 1
-                self.progress(f"epoch {state.epoch + 1}", state.step, len(batches))
+                done = state.epoch * len(batches) + state.step
+                self.progress("training", done, settings.epochs * len(batches))
                 if state.step % settings.log_steps == 0:
                     self._note(len(batches))
                 due = state.step % settings.checkpoint_steps < 1 and state.step < len(batches)

@@ -163,6 +163,7 @@ def _finish(
         "captions": len(data.texts),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
+        "measure": registry.tasks.get(order.task or system.task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
     }

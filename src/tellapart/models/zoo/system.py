@@ -122,7 +122,8 @@ class System(nn.Module):
         """How well each text fits each image, (n, m); higher is better."""
         if not self.dual:
             raise NotImplementedError
-        return images[0] @ texts[0].T
+        with torch.autocast(images[0].device.type, enabled=False):  # cosines in full precision
+            return images[0].float() @ texts[0].float().T
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
         """How well text k fits image k, (n,)."""
