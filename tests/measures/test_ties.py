@@ -11,6 +11,7 @@ import pytest
 from tellapart.errors import UnknownName
 from tellapart.measures.ties import (
     MAX_CELLS,
+    TIE_VALUES,
     OptionCells,
     all_right,
     chance_for_chooser,
@@ -65,6 +66,7 @@ def test_half_is_the_share_of_orders_of_tied_cells_that_are_right(choices):
 def test_a_tie_is_worth_what_its_rule_says(rule, values):
     scores = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     value, tied = all_right(scores, PAIR, rule)
+    assert TIE_VALUES[rule] == values[1]
     assert value.tolist() == values and tied.tolist() == [False, True, False]
 
 
