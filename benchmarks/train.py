@@ -3,8 +3,8 @@
 On made-up features of 2,000 images (16 regions of 1,280 numbers) with five captions each, in the
 `small` recipes, with two threads. The last line is JSON:
 
-- share_of_model: the share of a step's time that is forward and backward, of the system with
-  the smallest one; share_of_model_by has each;
+- share_of_model: the share of the steps' time that is forward and backward, over all systems;
+  share_of_model_by has each;
 - features_per_s: images a second whose regions are read from the store in batches of 128, random
   and turned into float32;
 - grid_ratio: pairs a second of SCAN t2i in a grid of 200 images and 1,000 captions, over those of
@@ -52,6 +52,8 @@ from tellapart.training.trainer import TrainingOrder, train_system
 IMAGES, CELLS, WIDTH, WORDS = 2_000, 16, 1_280, 4_000
 SYSTEMS = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i", "showtell",
            "showatttell", "updown", "neuraltalk")  # fmt: skip
+QUICK_EPOCHS = 8
+"""Of ConvNet+BoW, whose epoch has few steps."""
 
 
 def made_up(folder: Path) -> tuple[Corpus, FeatureStore]:
@@ -76,19 +78,21 @@ def made_up(folder: Path) -> tuple[Corpus, FeatureStore]:
     return corpus, load_store(store)
 
 
-def shares(corpus: Corpus, store: FeatureStore, folder: Path) -> dict[str, float]:
-    """The share of the model in an epoch of each system."""
+def shares(corpus: Corpus, store: FeatureStore, folder: Path) -> tuple[float, dict[str, float]]:
+    """The share of the model in the steps of all systems, and of each."""
     data = gather([corpus], [store])
     train, validation = data.part(np.arange(100, IMAGES)), data.part(np.arange(100))
-    found = {}
+    found, model, whole = {}, 0.0, 0.0
     for name in SYSTEMS:
-        order = TrainingOrder(name, "small", ("epochs=1", "least=1"))
+        epochs = QUICK_EPOCHS if name == "convnet-bow" else 1
+        order = TrainingOrder(name, "small", (f"epochs={epochs}", "least=1"))
         train_system(order, train, validation, folder / name)
         seconds = json.loads((folder / name / "timings.json").read_text())
         found[name] = round(seconds["model"] / seconds["all"], 3)
-        print(f"{name}: {seconds['all']:.1f} s an epoch of {len(train.texts):,} captions,",
+        model, whole = model + seconds["model"] / epochs, whole + seconds["all"] / epochs
+        print(f"{name}: {seconds['all'] / epochs:.1f} s an epoch of {len(train.texts):,} captions,",
               f"{100 * found[name]:.1f}% of it the model", flush=True)  # fmt: skip
-    return found
+    return round(model / whole, 3), found
 
 
 def reading(store: FeatureStore) -> float:
@@ -162,11 +166,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         corpus, store = made_up(folder)
-        by = shares(corpus, store, folder)
+        share, by = shares(corpus, store, folder)
         system, _ = load_system(folder / "scan-t2i")
         captioner, _ = load_system(folder / "updown")
         figures = {
-            "share_of_model": min(by.values()),
+            "share_of_model": share,
             "features_per_s": round(reading(store)),
             "grid_ratio": round(grid_ratio(system, corpus, store), 2),
             "reward_share": round(reward_share(captioner, corpus, store), 4),

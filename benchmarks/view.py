@@ -6,7 +6,8 @@ until it was ready. Percentiles are over queries that were not asked before.
 
 The last line is JSON: ready_s (from the start of the process until the first cards are there),
 first_page_ms (all that a page of items asks for, after that), filter_p95_ms and search_p95_ms,
-thumbs_per_s (one request at a time: a core), peak_mb.
+thumbs_per_s (one request at a time: a core), peak_mb; and, for machines that are not idle, what a
+query and a thumbnail took of a processor (filter_cpu_ms, search_cpu_ms, thumb_cpu_ms).
 
     python benchmarks/view.py [--items 100000] [--runs 8]
 """
@@ -113,14 +114,18 @@ def measure(folder: Path) -> dict[str, float]:
         figures["first_page_ms"] = sum(page.took(path) for path in first)
         time.sleep(5)  # what is worked out beside the server
         for name, queries in (("filter", filters()), ("search", searches())):
+            before = cpu_seconds(process)
             times = [page.took(f"/api/items?limit=24&{query}") for query in queries]
+            spent = 1000 * (cpu_seconds(process) - before) / len(queries)
+            figures[f"{name}_cpu_ms"] = spent
             figures[f"{name}_p95_ms"] = float(np.percentile(times, 95))
             figures[f"{name}_median_ms"] = float(np.median(times))
         short = page.get("/api/view")["sheets"][0]["sha256"][:12]
-        began = time.perf_counter()
+        began, before = time.perf_counter(), cpu_seconds(process)
         for place in range(200):
             page.client.get(f"/pictures/{short}-{place}-480.webp").raise_for_status()
         figures["thumbs_per_s"] = 200 / (time.perf_counter() - began)
+        figures["thumb_cpu_ms"] = 1000 * (cpu_seconds(process) - before) / 200
         figures["peak_mb"] = peak_mb(process)
     finally:
         process.terminate()

@@ -13,10 +13,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import httpx
-from soak.victim import Victim, memory_of, patiently
+from soak.victim import Victim, memory_of, open_files, patiently
 from tests.study.server.load import SlowCrowd, Stubborn
 
 STUDY_ID = "64a1b2c3d4e5f60718293a4b"
@@ -25,7 +26,7 @@ HOUR = 3_600_000
 HEAD_SECONDS = 20.0
 """A request whose head takes longer than this must have been given up."""
 MOST_HELD = 400
-"""Connections of one address that send nothing."""
+"""Files that the server may have open: connections, the database, pictures."""
 OPENED = httpx.codes.OK
 
 
@@ -267,13 +268,12 @@ def crowd(scene: Scene) -> str:
     tokens = scene.house.invite(scene.people)
     people = [Stubborn(one, random.Random(k)) for k, one in enumerate(tokens)]
     slow = SlowCrowd(scene.house.port, scene.slow, pause=5.0)
-    most = 0
+    held: list[int] = []
 
     def answered() -> int:
         return sum(len(one.acknowledged) for one in people)
 
     async def everyone() -> None:
-        nonlocal most
         done, end = asyncio.Event(), time.monotonic() + 240
         holding = asyncio.create_task(slow.hold(done))
         await asyncio.sleep(min(5.0, scene.slow / 100))
@@ -283,7 +283,7 @@ def crowd(scene: Scene) -> str:
 
         working = asyncio.gather(*(one.work(scene.house.port, enough) for one in people))
         while not working.done():
-            most = max(most, slow.held)
+            held.append(open_files(scene.process))
             await asyncio.sleep(0.2)
         await working
         done.set()
@@ -292,7 +292,8 @@ def crowd(scene: Scene) -> str:
     asyncio.run(everyone())
     if answered() < free:
         return f"{scene.people} people gave {answered()} of {free} answers in time"
-    return f"{most:,} connections that send nothing are held" if most > MOST_HELD else ""
+    usual = median(held)  # for a moment there may be more: those that are about to be let go
+    return f"{usual:,.0f} connections are held" if usual > MOST_HELD else ""
 
 
 # As an annotator

@@ -51,8 +51,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "ties": (
         ("measures/ties.py",),
-        ("tests/measures/test_choice.py", "tests/measures/test_foil.py",
-         "tests/score/test_forms.py"),
+        ("tests/measures/test_ties.py", "tests/measures/test_choice.py"),
     ),
     "questions": (
         ("questions.py", "study/questions/question.py", "study/questions/page.py",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tellapart as ta
-from tellapart.measures.caption_scores import CaptionPair
+from tellapart.measures.captions.metric_scores import CaptionPair
 
 
 @dataclass(frozen=True)

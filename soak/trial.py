@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
+from math import ceil
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -29,7 +31,9 @@ LIBRARIES = (
     "PIL.Image", "numba", "sqlalchemy", "fastapi", "uvicorn", "httpx", "typer",
 )  # fmt: skip
 LEAST_SECONDS, TIMES = 60.0, 10.0
-"""How long a mutant's tests may take: so long, or so many times what they took unchanged."""
+"""Processor time for a mutant's tests: so much, or so many times what they took unchanged."""
+PATIENCE = 10
+"""How many times as long they may take by the clock, on a machine with other work."""
 MOST_TESTS = 60
 
 
@@ -111,7 +115,8 @@ def tried(mutant: Mutant, covering: Covering, root: Path) -> str:
 
     most = max(LEAST_SECONDS, TIMES * sum(covering.seconds.get(name, 0.0) for name in tests))
     code, _ = forked(job, most)
-    return {0: "survived", None: "timeout"}.get(code, "killed")
+    ends = {0: "survived", None: "timeout", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}
+    return ends.get(code, "killed")
 
 
 def _pytest(root: Path, tests: list[str], plugins: list[Any], *more: str) -> int:
@@ -156,8 +161,8 @@ def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:
-            _run(job, said.fileno())
-        end = time.monotonic() + seconds
+            _run(job, said.fileno(), seconds)
+        end = time.monotonic() + PATIENCE * seconds
         while True:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
@@ -174,9 +179,10 @@ def forked(job: Callable[[], int], seconds: float) -> tuple[int | None, str]:
         return code, said.read().decode(errors="replace")
 
 
-def _run(job: Callable[[], int], out: int) -> None:
+def _run(job: Callable[[], int], out: int, seconds: float) -> None:
     """In the child: a group of its own, its words into a file, and no way back."""
     os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds)))
     os.dup2(out, 1)
     os.dup2(out, 2)
     for name in [one for one in sys.modules if one.partition(".")[0] in ("tellapart", "tests")]:

@@ -145,3 +145,8 @@ def memory_of(process: int) -> float:
     status = Path(f"/proc/{process}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+)", status)
     return int(found[1]) / 1024 if found else 0.0
+
+
+def open_files(process: int) -> int:
+    """How many files and connections a process has open."""
+    return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())

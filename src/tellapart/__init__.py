@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tellapart.analyses.by import ByOptions
     from tellapart.analyses.collection_size import CollectionOptions
     from tellapart.analyses.composition import CompositionOptions, DroppedOptions
+    from tellapart.analyses.exhibits.exhibit import PaperSources
     from tellapart.analyses.learning import LearningOptions
     from tellapart.analyses.lengths import LengthOptions
     from tellapart.analyses.position import PositionOptions
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.list_ import list_all
     from tellapart.verbs.measure import measure, outcomes
     from tellapart.verbs.merge import merge
+    from tellapart.verbs.paper import paper
     from tellapart.verbs.refine import RefineOptions, refine
     from tellapart.verbs.report import report
     from tellapart.verbs.retrieve import retrieve
@@ -121,6 +123,7 @@ _WHERE = {
     "LengthOptions": "analyses.lengths",
     "McicOptions": "verbs.build.mcic",
     "NegativesOptions": "verbs.build.negatives",
+    "PaperSources": "analyses.exhibits.exhibit",
     "PositionOptions": "analyses.position",
     "RankingOptions": "analyses.rankings",
     "RaterOptions": "analyses.raters",
@@ -169,6 +172,7 @@ _WHERE = {
     "merge": "verbs.merge",
     "outcomes": "verbs.measure",
     "owner_link": "verbs.study.owner",
+    "paper": "verbs.paper",
     "plan_study": "verbs.study.plan",
     "read_corpus": "corpus.reader",
     "refine": "verbs.refine",
@@ -216,6 +220,7 @@ __all__ = [
     "LengthOptions",
     "McicOptions",
     "NegativesOptions",
+    "PaperSources",
     "PositionOptions",
     "RankingOptions",
     "RaterOptions",
@@ -265,6 +270,7 @@ __all__ = [
     "merge",
     "outcomes",
     "owner_link",
+    "paper",
     "plan_study",
     "read_corpus",
     "refine",

@@ -53,9 +53,13 @@ def test_the_defaults_of_foils_are_those_of_the_paper(bench, tmp_path):
     words = sorted({word for item in bench.items for word in (item.slot.target, item.slot.foil)})
     lines = [f"{word} {k % 7} {k % 3} 1" for k, word in enumerate(words)]
     vectors.write_text("\n".join(lines) + "\n")
+    corpus = tmp_path / "captions.csv"
+    rows = [f"{k}.jpg,a {word}" for k, word in enumerate(words) for _ in range(1 + k * k % 7)]
+    corpus.write_text("image,caption\n" + "\n".join(rows) + "\n")
     few = benchmark_of(list(bench.items)[:400])
     run = answered(few, lambda item: 0.3, "m")
-    found = ta.analyse("regression", run, ta.RegressionOptions(vectors=vectors))
+    options = ta.RegressionOptions(vectors=vectors, frequencies_from=corpus)
+    found = ta.analyse("regression", run, options)
     assert list(effects(found)) == [
         "similarity", "target_frequency", "foil_frequency", "caption_length",
     ]  # fmt: skip

@@ -305,9 +305,8 @@ def test_by_keyboard_alone(page: Any, seen: Seen) -> None:
 
 
 @pytest.mark.parametrize(
-    "at", ["", "items?sheet=bivlc", "items?sheet=bivlc&item=0", "compare?sheet=bivlc"]
+    ("at", "scheme"), [*((at, "light") for at in PARTS), (PARTS[2], "dark"), (PARTS[3], "dark")]
 )
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(page: Any, seen: Seen, at: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto(seen.address(at))
@@ -320,9 +319,7 @@ def test_axe_finds_nothing_serious(page: Any, seen: Seen, at: str, scheme: str) 
     assert told == []
 
 
-@pytest.mark.parametrize(
-    "at", ["", "items?sheet=bivlc", "items?sheet=bivlc&item=0", "compare?sheet=bivlc"]
-)
+@pytest.mark.parametrize("at", PARTS)
 def test_a_phone_shows_all_without_scrolling_sideways(page: Any, seen: Seen, at: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(seen.address(at))

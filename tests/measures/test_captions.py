@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from tellapart.cli.main import app
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput, TellapartError
-from tellapart.measures.caption_judge import drawn_references
-from tellapart.measures.caption_systems import SystemCaptions, read_system
+from tellapart.measures.captions.judge import drawn_references
+from tellapart.measures.captions.systems import SystemCaptions, read_system
 from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.bleu import bleu
 from tellapart.text.caption_metrics.cider import cider_d

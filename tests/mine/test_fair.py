@@ -10,7 +10,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import seeds
-from tellapart.attack.fairness import FairRecipe
+from tellapart.attack.choices import paired_choices
+from tellapart.attack.fairness import Candidates, FairPart, FairRecipe, matched
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.mine.fair import PairCandidate, as_candidates, fair_pairs
@@ -48,7 +49,7 @@ def chosen(corpus: Corpus, candidates: list[PairCandidate], **more: object):  # 
 
 def test_what_text_tells_apart_is_left_out_and_the_rest_is_kept_both_ways() -> None:
     corpus, candidates = animals(600)
-    fair = chosen(corpus, candidates)
+    fair = chosen(corpus, candidates, calipers=(0.4,), lean=0.0)
     kept = [candidates[place] for place in fair.places.tolist()]
     assert len(kept) > 100
     assert not [one for one in kept if "sofa" in one.true or "field" in one.true]
@@ -96,3 +97,25 @@ def test_foils_by_a_model_are_the_papers_way(tmp_path: Path) -> None:
             tmp_path / "foil",
             FoilOptions(hardest="blind", absence="captions", mentions=1, parser="none"),
         )
+
+
+def test_twins_lean_against_the_truth_as_far_as_they_are_told() -> None:
+    way = np.tile([True, False], 200)
+    rng = seeds.rng(0, "margins")
+    scores = rng.normal(0.5, 1.0, (400, 1))
+    choices = paired_choices([("a", "b")] * 400, ["k"] * 400, [f"i{k}" for k in range(400)])
+    table = Candidates(choices, np.arange(400), np.zeros(400, np.int64), way)
+    for lean in (0.0, 0.3):
+        twin = matched(table, scores, 0.1, FairRecipe(lean=lean))
+        pairs = FairPart(twin, 0.0, 0.1).pairs()
+        sums = scores[pairs[:, 0], 0] + scores[pairs[:, 1], 0]
+        assert len(pairs) > 40 and (np.abs(sums + 2 * lean) < 0.1).all()
+
+
+def test_a_wider_caliper_is_taken_only_where_the_first_keeps_too_little() -> None:
+    corpus, candidates = animals(300)
+    enough = chosen(corpus, candidates, calipers=(0.4, 5.0), lean=0.0)
+    assert enough.card()["fair"]["caliper"] == 0.4
+    wider = chosen(corpus, candidates, calipers=(1e-9, 0.4), lean=0.0)
+    assert wider.card()["fair"]["caliper"] == 0.4
+    assert wider.places.tolist() == enough.places.tolist()

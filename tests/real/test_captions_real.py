@@ -10,7 +10,7 @@ from tests.text.coco_scripts import needs_java
 
 import tellapart as ta
 from tellapart.corpus.reader import read_corpus
-from tellapart.measures.caption_judgements import read_judgements
+from tellapart.measures.captions.judgements import read_judgements
 from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material, metric_of

@@ -62,8 +62,11 @@ class Figure:
     def drawing(self, colours: Colours) -> dict[str, Any]:
         """The specification in some colours."""
         panels = [_panel(panel, colours, self.columns) for panel in self.panels]
+        # Names stand left of the view; a page's font may be wider than the one that measures them.
+        names = [name for panel in self.panels if panel.form == "dots" for name in panel.labels]
+        left = 12 + max(map(len, names), default=0)
         return {
-            "padding": {"left": 12, "right": 14, "top": 4, "bottom": 4},
+            "padding": {"left": left, "right": 14, "top": 4, "bottom": 4},
             "background": colours.background,
             "columns": self.columns,
             "concat": panels,

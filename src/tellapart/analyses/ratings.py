@@ -17,8 +17,8 @@ from tellapart.analyses.sources import Files, cluster_error, paths_of
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import name_of, read_corpus
 from tellapart.errors import BadInput
-from tellapart.measures.caption_judge import choose_metrics
-from tellapart.measures.caption_judgements import Judgements, read_judgements
+from tellapart.measures.captions.judge import choose_metrics
+from tellapart.measures.captions.judgements import Judgements, read_judgements
 from tellapart.options import Help
 from tellapart.stats.rank_correlation import Correlation, rank_correlations
 from tellapart.store.cache import default_folder

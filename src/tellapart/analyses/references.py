@@ -12,7 +12,7 @@ from tellapart.analyses.analysis import Analysis, AnalysisKind, AnalysisOptions,
 from tellapart.analyses.figure import Figure, Panel
 from tellapart.analyses.sources import Files, paths_of
 from tellapart.errors import BadInput
-from tellapart.measures.caption_judge import judge_captions
+from tellapart.measures.captions.judge import judge_captions
 from tellapart.measures.options import CaptionOptions
 from tellapart.options import Help
 from tellapart.types import Progress, silent

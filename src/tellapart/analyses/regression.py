@@ -16,6 +16,7 @@ from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.analyses.word_facts import SIMILARITY, WORD_FACTS, with_word_facts
 from tellapart.errors import BadInput, UnknownName
 from tellapart.options import Help
+from tellapart.stats.differences import holm
 from tellapart.stats.mixed_logit import MixedLogit, fit_mixed_logit
 from tellapart.types import Floats, Ints, Progress, silent
 
@@ -32,6 +33,7 @@ FORMS = {
     "odds_ratio": ".2f",
     "low": ".2f",
     "p": ".2g",
+    "p_holm": ".2g",
     "sd": ".2f",
     "median_odds_ratio": ".2f",
     "per": ".3g",
@@ -91,7 +93,8 @@ def analyse_regression(
     methods = (
         "mixed-effects logistic regression, Laplace's approximation (as glmer of lme4); intervals: "
         "Student's t, with levels as degrees of freedom for facts that are constant within them; "
-        "of random effects: profile likelihood",
+        "of random effects: profile likelihood; an effect is shown where p is below 5% with Holm's "
+        "correction over the facts",
         *dict.fromkeys(note for one in fits for note in one.notes),
     )
     return Analysis(
@@ -155,7 +158,10 @@ class _Fitted:
             }
             for name, scale, t in zip(self.columns, self.scales, self.fit.terms[1:], strict=True)
         ]  # fmt: skip
-        return pl.DataFrame(rows).with_columns(pl.lit(self.fit.rows).alias("n"))
+        p = np.array([row["p"] for row in rows])
+        return pl.DataFrame(rows).with_columns(
+            pl.Series("p_holm", holm(p)), pl.lit(self.fit.rows).alias("n")
+        )
 
     def spreads(self) -> pl.DataFrame:
         """One row a random effect; the median odds ratio is of Larsen & Merlo 2005."""
@@ -175,7 +181,7 @@ class _Fitted:
         """The reliable facts, the others, and how much levels differ."""
         for row in self.effects().iter_rows(named=True):
             ends = f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
-            if row["low"] <= 1 <= row["high"]:
+            if row["p_holm"] >= 0.05:
                 yield f"{self.model}: no effect of {row['fact']} is shown, odds ratio {ends}."
                 continue
             way = "harder" if row["odds_ratio"] < 1 else "easier"

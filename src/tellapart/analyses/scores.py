@@ -15,7 +15,7 @@ from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.corpus.coco import coco_id
 from tellapart.errors import BadInput
 from tellapart.files import read_table, require_columns
-from tellapart.measures.caption_judge import judge_captions
+from tellapart.measures.captions.judge import judge_captions
 from tellapart.measures.options import CaptionOptions
 from tellapart.options import Help
 from tellapart.stats.roc import auc

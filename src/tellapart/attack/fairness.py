@@ -23,20 +23,23 @@ from tellapart.attack.trees import fit_trees, tree_input, trees_installed
 from tellapart.types import Bools, Floats, Ints, Progress, silent
 
 ROUNDS = 2
-CALIPER = 0.4
-"""How far apart the log-odds of twins may be, by each attacker."""
+CALIPERS = (0.2, 0.3, 0.4)
+"""How far apart the log-odds of twins may be, by each attacker: the first that keeps enough."""
+ENOUGH = 0.155
+"""The share of captions with candidates of which one should be kept, if that is possible."""
+LEAN = 0.25
+"""How far below even the truth's log-odds are in twins, by each attacker, on average.
+
+Log-odds are estimates, and the truth is likelier than what is false: where an estimate finds both
+as likely, it errs against the truth more often than for it (regression to the mean). Attackers who
+know other captions err elsewhere, and would see that; those who know the same captions would see
+the reverse of a larger number.
+"""
 MOST_FITTED = 30_000
 """Candidates that attackers are fitted on: more would take longer and teach little."""
 NEIGHBOURS = 24
 PASSES = 4
 FOLDS = 5
-BETWEEN_PAIRS = (
-    "log-frequency, sum",
-    "characters",
-    "words",
-    "after two words: log-probability, sum",
-)
-"""What else must be opposite where twins are of different words: by these a pair can be known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +64,13 @@ class Candidates:
 class FairPart:
     """For each candidate its twin's place, -1 where it is not kept.
 
-    `before` is the share that attackers get right of one candidate of each source at random.
+    `before` is the share that attackers get right of one candidate of each source at random,
+    `caliper` how far apart the log-odds of twins may be.
     """
 
     twin: Ints
     before: float
+    caliper: float
 
     @property
     def kept(self) -> Bools:
@@ -80,12 +85,12 @@ class FairPart:
 
 @dataclass(frozen=True, slots=True)
 class FairRecipe:
-    """How a fair part is chosen; `between_edits` also matches pairs of different words."""
+    """How a fair part is chosen."""
 
     rounds: int = ROUNDS
-    caliper: float = CALIPER
+    calipers: tuple[float, ...] = CALIPERS
+    lean: float = LEAN
     seed: int = 0
-    between_edits: bool = True
 
 
 def fair_part(
@@ -96,7 +101,12 @@ def fair_part(
 ) -> FairPart:
     """Choose candidates that attackers cannot tell."""
     scores, before = mean_margins(candidates, features, recipe, progress)
-    return FairPart(matched(candidates, scores, features, recipe), before)
+    wanted = ENOUGH * len(np.unique(candidates.source))
+    for caliper in recipe.calipers:
+        twin = matched(candidates, scores, caliper, recipe)
+        if (twin >= 0).sum() >= wanted:
+            break
+    return FairPart(twin, before, caliper)
 
 
 def mean_margins(
@@ -151,52 +161,18 @@ def attackers_margins(choices: Choices, features: Features, use: Bools, seed: in
     return margins
 
 
-def matched(candidates: Candidates, scores: Floats, features: Features, recipe: FairRecipe) -> Ints:
-    """Twins: of one edit, with the opposite true, and log-odds that nobody can tell apart.
-
-    What has no twin of its own edit is matched within its kind: with a candidate whose log-odds,
-    frequencies and lengths are the opposite, so that what speaks for the truth in one speaks
-    against it in the other.
-    """
+def matched(candidates: Candidates, scores: Floats, caliper: float, recipe: FairRecipe) -> Ints:
+    """Twins: of one edit, with the opposite true, and log-odds that nobody can tell apart."""
     way = np.where(candidates.forward, 1.0, -1.0)
     twin = np.full(len(candidates), -1, np.int64)
     used = np.zeros(int(candidates.source.max(initial=-1)) + 1, bool)
-    scaled = scores / recipe.caliper
+    places = (scores + recipe.lean) / caliper * way[:, None]
     lots = seeds.rng(recipe.seed, "fair", "lots").random(len(candidates))
-    _match(candidates, candidates.edit, way, scaled * way[:, None], lots, twin, used)
-    if recipe.between_edits:
-        coin = np.where(lots < 0.5, 1.0, -1.0)
-        form = _form(candidates.choices, features)
-        both = np.concatenate([scaled, form], axis=1) * coin[:, None]
-        _match(candidates, candidates.choices.kind, coin, both, lots, twin, used)
-    return twin
-
-
-def _form(choices: Choices, features: Features) -> Floats:
-    """Differences that pairs can be known by, in units of half their spread."""
-    columns = [features.names.index(name) for name in BETWEEN_PAIRS]
-    values = features.dense[:, columns]
-    gaps = values[::2] - values[1::2]
-    spread = gaps.std(axis=0)
-    scaled: Floats = gaps / np.where(spread > 0, spread, 1.0) * 2
-    return scaled
-
-
-def _match(
-    candidates: Candidates,
-    within: Ints,
-    side: Floats,
-    places: Floats,
-    lots: Floats,
-    twin: Ints,
-    used: Bools,
-) -> None:
-    """Mark twins: pairs of both sides whose places differ by less than 1, the nearest first."""
     for _ in range(PASSES):
         free = ~used[candidates.source]
-        edges = _edges(within, side, places, free)
+        edges = _edges(candidates.edit, way, places, free)
         if not len(edges[0]):
-            return
+            break
         distance, first, second = edges
         order = np.lexsort((lots[second], lots[first], distance))
         found = 0
@@ -207,7 +183,8 @@ def _match(
                 twin[a], twin[b] = b, a
                 found += 1
         if not found:
-            return
+            break
+    return twin
 
 
 def _edges(within: Ints, side: Floats, places: Floats, free: Bools) -> tuple[Floats, Ints, Ints]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from tellapart.attack.choices import Choices
-from tellapart.attack.statistics import LONGEST, NEARBY, PairCounts, WordCodes, WordStatistics
+from tellapart.attack.statistics import LONGEST, NEARBY, WordCodes, WordPairCounts, WordStatistics
 from tellapart.text.tfidf import tfidf
 from tellapart.types import AnyInts, Floats, Ints
 
@@ -135,7 +135,7 @@ def _paired(
     name: str,
     family: str,
     codes: WordCodes,
-    counts: PairCounts,
+    counts: WordPairCounts,
     gaps: Sequence[int],
     fold: int,
     *,

@@ -172,7 +172,7 @@ class CaptionSource:
         return own[self.image]
 
 
-class PairCounts:
+class WordPairCounts:
     """How often two words stand together, in all captions and in those of each fold."""
 
     def __init__(
@@ -236,19 +236,19 @@ class WordStatistics:
         self.in_image = self._of_images()
         self._models: dict[int, tuple[Trigrams, Trigrams]] = {}
 
-    def _ordered(self, gaps: Iterable[int]) -> PairCounts:
+    def _ordered(self, gaps: Iterable[int]) -> WordPairCounts:
         text, first, second = _joined(self.source.codes.pairs(gaps))
         words = len(self.source.vocabulary)
-        return PairCounts(first, second, self.fold[text], words, self.folds, ordered=True)
+        return WordPairCounts(first, second, self.fold[text], words, self.folds, ordered=True)
 
-    def _unordered(self, codes: WordCodes, fold: Ints) -> PairCounts:
+    def _unordered(self, codes: WordCodes, fold: Ints) -> WordPairCounts:
         text, first, second = _joined(codes.pairs(range(1, LONGEST)))
         apart = first != second
         low, high = np.minimum(first, second)[apart], np.maximum(first, second)[apart]
         words = len(self.source.vocabulary)
-        return PairCounts(low, high, fold[text[apart]], words, self.folds, ordered=False)
+        return WordPairCounts(low, high, fold[text[apart]], words, self.folds, ordered=False)
 
-    def _of_images(self) -> PairCounts:
+    def _of_images(self) -> WordPairCounts:
         """Words of different captions of one image: what is in a picture beside a thing."""
         source = self.source
         often = self.counts[:, -1]

@@ -59,6 +59,7 @@ class FairPairs:
                 "kept": kept,
                 "share_of_captions": round(kept / max(self.sources, 1), 4),
                 "attackers_before": round(100 * self.part.before, 2),
+                "caliper": self.part.caliper,
                 **self.about,
             },
             "text_alone": self.attack.to_card() if self.attack else None,

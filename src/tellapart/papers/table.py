@@ -10,7 +10,7 @@ from typing import Any
 
 from tellapart.errors import BadInput
 from tellapart.files import read_json
-from tellapart.measures.caption_scores import CaptionScore
+from tellapart.measures.captions.metric_scores import CaptionScore
 from tellapart.measures.scores import Estimate
 from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card

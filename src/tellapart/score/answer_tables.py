@@ -315,7 +315,7 @@ def number(value: Any, item: Item) -> float:
     return found
 
 
-class Choices(AnswerTable):
+class LongChoices(AnswerTable):
     """item, question, choice: a row for each question, named as `tellapart show` prints it.
 
     A question that was asked several times has a row for each `trial` (0, 1, ...), and `order` has

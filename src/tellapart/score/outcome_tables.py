@@ -22,7 +22,7 @@ from tellapart.questions import Ask, Question
 from tellapart.score.answer_tables import (
     AnswerTable,
     BisonPredictions,
-    Choices,
+    LongChoices,
     LongScores,
     NamedAnswer,
     WideScores,
@@ -174,6 +174,6 @@ def _truth(value: Any, name: str, item: Item) -> bool:
 
 
 FORMS: tuple[type[AnswerTable], ...] = (
-    LongScores, Choices, BisonPredictions, WideScores, OutcomeColumns,
+    LongScores, LongChoices, BisonPredictions, WideScores, OutcomeColumns,
 )  # fmt: skip
 """All forms, in the order in which they are tried on a table's columns."""

@@ -21,7 +21,7 @@ from tellapart.corpus.reader import name_of
 from tellapart.errors import BadInput
 from tellapart.files import TABLE_KINDS, read_table, suffix
 from tellapart.items import Image, Item, Origin
-from tellapart.measures.caption_systems import known_images, read_system
+from tellapart.measures.captions.systems import known_images, read_system
 from tellapart.measures.retrieval_queries import COLUMNS, read_queries
 from tellapart.study.questions.yes_no import UNKNOWN
 

@@ -120,7 +120,7 @@ def funnel(record: StudyRecord) -> list[FunnelStep]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class StudyFigure:
     """A share of tasks (or of single answers) with its interval at 95%."""
 
     stage: str
@@ -132,7 +132,7 @@ class Figure:
     n: int
 
 
-def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
+def figures(record: StudyRecord, seed: int = 0) -> list[StudyFigure]:
     """Every figure of every stage, as its question counts them."""
     every = []
     for stage in record.plan.stages:
@@ -145,7 +145,7 @@ def figures(record: StudyRecord, seed: int = 0) -> list[Figure]:
             clusters = record.clusters([task for task, _ in share.rows])
             interval = mean_interval(values, clusters, seeds.rng(seed, "figures", *name))
             mean = float(values.mean())
-            every.append(Figure(*name, mean, interval.low, interval.high, len(values)))
+            every.append(StudyFigure(*name, mean, interval.low, interval.high, len(values)))
     return every
 
 
@@ -166,7 +166,7 @@ class StudyResults:
 
     name: str
     funnel: tuple[FunnelStep, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[StudyFigure, ...]
     agreement: tuple[AgreementRow, ...]
     left_out: tuple[str, ...] = ()
     ratings: tuple[MeanRating, ...] = ()
@@ -252,7 +252,7 @@ def _funnel_table(steps: tuple[FunnelStep, ...]) -> str:
     return aligned(rows, {0, 1})
 
 
-def _figure_table(figures: tuple[Figure, ...]) -> str:
+def _figure_table(figures: tuple[StudyFigure, ...]) -> str:
     rows = [("stage", "of", "right", "%", "95% interval", "n")]
     for one in figures:
         interval = f"{percent(one.low)} - {percent(one.high)}"

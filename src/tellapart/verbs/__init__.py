@@ -56,6 +56,7 @@ VERBS = {
     "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
     "interval.",
     "view": "See what models got wrong: items with their pictures and answers, in the browser.",
+    "paper": "Write a page with every table and figure of a paper: ours beside the published ones.",
     "report": "Write a report: one HTML file that needs nothing else.",
     "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",

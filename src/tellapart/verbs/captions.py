@@ -14,8 +14,8 @@ from tellapart.verbs import TableFlags, Verb, table_text
 
 if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
-    from tellapart.measures.caption_judge import Results
-    from tellapart.measures.caption_scores import CaptionScores
+    from tellapart.measures.captions.judge import Results
+    from tellapart.measures.captions.metric_scores import CaptionScores
 
 
 def captions(
@@ -42,8 +42,8 @@ def captions(
     references; what is left out is among the remarks.
     """
     from tellapart.files import check_table_name
-    from tellapart.measures.caption_judge import judge_captions
-    from tellapart.measures.caption_scores import write_per_image
+    from tellapart.measures.captions.judge import judge_captions
+    from tellapart.measures.captions.metric_scores import write_per_image
 
     if references == "":
         raise BadInput("no references were given", todo="name a corpus with --references")

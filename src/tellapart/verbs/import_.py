@@ -129,14 +129,14 @@ def _rows(path: Path) -> pl.DataFrame:
 
 def _form(rows: pl.DataFrame, path: Path) -> type[AnswerTable]:
     from tellapart.files import require_columns
-    from tellapart.score.answer_tables import Choices, LongScores
+    from tellapart.score.answer_tables import LongChoices, LongScores
     from tellapart.score.outcome_tables import FORMS
 
     for form in FORMS:
         if form.fits(rows.columns):
             return form
     if {"question", "choice"} & set(rows.columns):
-        require_columns(rows, Choices.columns, path)
+        require_columns(rows, LongChoices.columns, path)
     require_columns(rows, LongScores.columns, path)
     raise AssertionError("unreachable")
 

@@ -13,7 +13,7 @@ from tellapart.verbs import TableFlags, Verb, table_text
 
 if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
-    from tellapart.measures.caption_scores import CaptionScore
+    from tellapart.measures.captions.metric_scores import CaptionScore
     from tellapart.papers.figures import PublishedTable
     from tellapart.papers.table import PaperTables
     from tellapart.score.run import Run
@@ -106,7 +106,7 @@ def _judged(
     metrics: Sequence[str],
     progress: Progress,
 ) -> tuple[CaptionScore, ...]:
-    from tellapart.measures.caption_judge import judge_captions
+    from tellapart.measures.captions.judge import judge_captions
     from tellapart.measures.options import CaptionOptions
     from tellapart.text.caption_metrics.metric import metric_of
 

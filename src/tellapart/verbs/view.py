@@ -176,14 +176,14 @@ def address_of(url: str, key: str, at: str) -> str:
 def make_viewer(paths: Any, options: ViewOptions, progress: Progress = silent) -> Viewer:
     """Read what is there, and put together what the page works with."""
     from tellapart.views.library import Loader
-    from tellapart.views.marks import NAME, Marks
+    from tellapart.views.marks import NAME, ItemMarks
     from tellapart.views.viewer import Doings, Viewer
 
     single = isinstance(paths, (str, Path)) or not isinstance(paths, Sequence)
     given = [paths] if single else list(paths)
     folders = [Path(one) for one in given if isinstance(one, (str, Path))]
     beside = next((one for one in folders if one.is_dir()), Path())
-    marks = Marks.read(options.marks or beside / NAME)
+    marks = ItemMarks.read(options.marks or beside / NAME)
     doings = Doings({"subset": make_subset, "study": make_study}, options.out)
     viewer = Viewer(Loader(given, options.on, options.images, progress), marks, doings)
     viewer.check()

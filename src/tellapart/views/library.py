@@ -244,6 +244,8 @@ def sheets_of(runs: Sequence[Run], benchmarks: Sequence[Benchmark]) -> list[Shee
         facts: dict[str, pl.Series] = {}
         for other in versions:
             places, fact = in_version(benchmark, every[other])
+            if not (places >= 0).any():
+                continue  # another benchmark of the same name
             facts[f"in {called[other]}"] = fact
             contestants += [
                 Contestant(f"{names[id(run)]} @ {other[:8]}", run, places=places)

@@ -21,7 +21,7 @@ LONGEST = 4_000
 
 
 @dataclass(slots=True)
-class Marks:
+class ItemMarks:
     """The marks of all benchmarks of a view; `changes` counts up with every change."""
 
     path: Path
@@ -30,7 +30,7 @@ class Marks:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def read(cls, path: Path) -> Marks:
+    def read(cls, path: Path) -> ItemMarks:
         """The marks in a file; none where there is no file yet."""
         if not path.exists():
             return cls(path)

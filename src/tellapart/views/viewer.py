@@ -14,7 +14,7 @@ from typing import Any
 from tellapart.errors import BadImage, BadInput, UnknownName
 from tellapart.types import Ints
 from tellapart.views.library import Library, Loader
-from tellapart.views.marks import Marks
+from tellapart.views.marks import ItemMarks
 from tellapart.views.overview import Overviews
 from tellapart.views.query import Query, ids_of, selected
 from tellapart.views.sheet import Sheet
@@ -51,7 +51,7 @@ class Doings:
 class Viewer:
     """Everything behind the page; safe to use from several threads."""
 
-    def __init__(self, loader: Loader, marks: Marks, doings: Doings | None = None) -> None:
+    def __init__(self, loader: Loader, marks: ItemMarks, doings: Doings | None = None) -> None:
         self.loader, self.marks = loader, marks
         self.doings = doings or Doings({}, Path())
         self.key = secrets.token_urlsafe(24)

@@ -134,7 +134,6 @@ class SlowCrowd:
     number: int
     pause: float = 0.05
     seen: int = 0
-    held: int = 0
 
     async def hold(self, until: asyncio.Event) -> None:
         """Hold them until told to stop."""
@@ -148,11 +147,9 @@ class SlowCrowd:
                 self.seen += 1
                 await asyncio.sleep(self.pause)
                 continue
-            self.held += 1
             writer.write(start)
             gone, told = asyncio.ensure_future(reader.read()), asyncio.ensure_future(until.wait())
             await asyncio.wait((gone, told), return_when=asyncio.FIRST_COMPLETED)
-            self.held -= 1
             self.seen += gone.done()
             for task in (gone, told):
                 task.cancel()

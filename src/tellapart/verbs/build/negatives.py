@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 CANDIDATES = 8
 """Negatives of each kind that are made of a caption, for a fair part of them to be chosen."""
-
-
+CALIPERS, LEAN = (0.25, 0.4), 0.1
+"""As for foils (`attack/fairness.py`); negatives by rules are drawn by how likely they are, so that
+the truth is less ahead of them to begin with."""
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
     "both": "a true one against a false one: people wrote neither caption of the add kinds",
@@ -132,10 +133,11 @@ def _fair(
     ]  # fmt: skip
     if not candidates:
         return [], {}
+    recipe = FairRecipe(calipers=CALIPERS, lean=LEAN, seed=options.seed)
     fair = fair_pairs(
         candidates, corpus, options.captions_known(),
         lambda one: verifier.may_differ(one.image, one.true, one.false),
-        items=options.items, recipe=FairRecipe(seed=options.seed), progress=progress,
+        items=options.items, recipe=recipe, progress=progress,
     )  # fmt: skip
     if not len(fair.places):
         raise nothing_fair(len(candidates))

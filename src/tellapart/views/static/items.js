@@ -123,6 +123,7 @@ function measure(about) {
   const images = Math.max(...about.shapes.map(([one]) => one), 1);
   const captions = Math.max(...about.shapes.map(([, one]) => one), 1);
   const rows = Math.min(about.runs.length, MOST_ROWS);
-  const body = images === 1 ? Math.max(162, captions * 74) : captions === 1 ? 242 : 176 + captions * 62;
+  const line = innerWidth < 700 ? 20 : 0; // a phone breaks captions into more lines
+  const body = images === 1 ? Math.max(162, captions * (74 + line)) : captions === 1 ? 236 + line : 180 + captions * (70 + line);
   return { width: images > 1 ? 440 : 420, height: 46 + body + (rows ? 30 + rows * 24 : 0) };
 }

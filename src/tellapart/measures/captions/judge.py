@@ -14,14 +14,14 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
 from tellapart.errors import BadInput
-from tellapart.measures.caption_judgements import correlate, read_judgements
-from tellapart.measures.caption_scores import (
+from tellapart.measures.captions.judgements import correlate, read_judgements
+from tellapart.measures.captions.metric_scores import (
     CaptionPair,
     CaptionScore,
     CaptionScores,
     FewerReferences,
 )
-from tellapart.measures.caption_systems import (
+from tellapart.measures.captions.systems import (
     JudgedImages,
     SystemCaptions,
     bring_together,

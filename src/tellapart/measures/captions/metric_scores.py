@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tellapart.files import write_table
-from tellapart.measures.caption_judgements import MetricJudgement
+from tellapart.measures.captions.judgements import MetricJudgement
 from tellapart.measures.comparison import MARKS, NOISE
 from tellapart.text.table_text import aligned, escape
 

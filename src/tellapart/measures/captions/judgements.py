@@ -19,7 +19,7 @@ import numpy as np
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput, Problems
 from tellapart.files import read_table, read_text, require_columns, suffix
-from tellapart.measures.caption_systems import IMAGE_COLUMNS, known_images
+from tellapart.measures.captions.systems import IMAGE_COLUMNS, known_images
 from tellapart.stats.rank_correlation import Correlation, rank_correlations
 from tellapart.text.caption_metrics.metric import CaptionMetric, Material
 from tellapart.types import Progress

@@ -1,0 +1,82 @@
+"""A paper's page: its tables and exhibits, published and ours; one HTML file, nothing fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from tellapart.analyses.analysis import Analysis, ResultTable
+from tellapart.analyses.exhibits.exhibit import ShownExhibit
+from tellapart.reports.drawing import page_svg
+from tellapart.web import shared_text
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+  background: var(--paper); color: var(--ink); }
+section { border-top: 1px solid var(--line); margin-top: 2rem; }
+dt { color: var(--faint); } dd { margin: 0 0 .6rem; }
+table { border-collapse: collapse; font-size: .875rem; display: block; overflow-x: auto; }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--line); }
+th.left, td.left { text-align: left; }
+figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
+figcaption, .notes { font-size: .8125rem; color: var(--faint); }
+pre { overflow-x: auto; font-size: .8125rem; }
+"""
+MOST_ROWS = 20
+
+
+def paper_page(paper: str, tables: Sequence[str], exhibits: Sequence[ShownExhibit]) -> str:
+    """The page; `tables` are those of scores, as they are printed."""
+    made = sum(one.found is not None for one in exhibits)
+    parts = [
+        f"<h1>{escape(paper)}: published and ours</h1>",
+        f"<p>{made} of {len(exhibits)} figures and analyses are made of what was given; the others "
+        "say what they need.</p>",
+        *(f"<section><pre>{escape(text)}</pre></section>" for text in tables),
+        *(_section(one) for one in exhibits),
+    ]
+    style = shared_text("static", "palette.css") + STYLE
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{escape(paper)}</title>'
+        f"<style>{style}</style></head>\n<body><main>\n{chr(10).join(parts)}\n</main></body></html>\n"
+    )
+
+
+def _section(one: ShownExhibit) -> str:
+    exhibit = one.exhibit
+    lines = [
+        f"<section><h2>{escape(exhibit.place)}: {escape(exhibit.title)}</h2><dl>",
+        f"<dt>Published</dt><dd>{escape(exhibit.published)}</dd>",
+    ]
+    if one.found is None:
+        lines.append(f"<dt>Ours</dt><dd>Not made: {escape(one.why_not)}</dd></dl></section>")
+        return "".join(lines)
+    sentences = "".join(f"<p>{escape(text)}</p>" for text in one.found.sentences)
+    lines.append(f"<dt>Ours</dt><dd>{sentences}</dd>")
+    lines.append(f"<dt>What ours departs in</dt><dd>{escape(exhibit.departs)}</dd></dl>")
+    return "".join([*lines, *_parts(one.found), "</section>"])
+
+
+def _parts(found: Analysis) -> Iterator[str]:
+    if found.figure is not None:
+        words = escape(found.figure.words)
+        yield f'<figure role="img" aria-label="{words}">{page_svg(found.figure.drawing)}</figure>'
+    for table in found.tables:
+        yield _table(table)
+    yield "".join(f'<p class="notes">{escape(text)}</p>' for text in found.methods)
+
+
+def _table(table: ResultTable) -> str:
+    heads, *rows = table.shown()
+    left = table.numeric()
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        marks = (' class="left"' if k in left else "" for k in range(len(row)))
+        return "".join(f"<{tag}{m}>{escape(c)}</{tag}>" for m, c in zip(marks, row, strict=True))
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows[:MOST_ROWS])
+    more = len(rows) - MOST_ROWS
+    note = f'<p class="notes">... and {more:,} more rows</p>' if more > 0 else ""
+    title = escape(table.title)
+    return f"<h3>{title}</h3><table><tr>{cells(heads, 'th')}</tr>{body}</table>{note}"

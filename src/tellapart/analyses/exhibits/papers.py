@@ -1,0 +1,171 @@
+"""The four papers and their exhibits; tables of scores are those of `tellapart table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tellapart.analyses.analysis import Analysis
+from tellapart.analyses.by import ByOptions, analyse_by
+from tellapart.analyses.collection_size import analyse_collection_size
+from tellapart.analyses.composition import (
+    CompositionOptions,
+    analyse_composition,
+    analyse_dropped,
+)
+from tellapart.analyses.exhibits.exhibit import Exhibit, PaperSources
+from tellapart.analyses.learning import LearningOptions, analyse_learning
+from tellapart.analyses.lengths import LengthOptions, analyse_lengths
+from tellapart.analyses.position import analyse_position
+from tellapart.analyses.raters import analyse_raters
+from tellapart.analyses.ratings import RatingOptions, analyse_ratings
+from tellapart.analyses.recall_errors import RecallErrorOptions, analyse_recall_errors
+from tellapart.analyses.references import ReferenceOptions, analyse_references
+from tellapart.analyses.regression import RegressionOptions, analyse_regression
+from tellapart.analyses.scores import ScoreOptions, analyse_scores
+from tellapart.errors import UnknownName
+from tellapart.types import Progress
+
+OTHER_DATA = "the benchmark and the systems are those given"
+Make = Callable[[PaperSources, Progress], Analysis]
+
+
+def _of(function: Callable[..., Analysis], field: str, **fixed: Any) -> Make:
+    """An analysis of one field of the sources, with options made for them."""
+
+    def make(sources: PaperSources, progress: Progress) -> Analysis:
+        options = {
+            name: value(sources) if callable(value) else value for name, value in fixed.items()
+        }
+        given = getattr(sources, field)
+        return function(
+            given if isinstance(given, str) else list(given), progress=progress, **options
+        )
+
+    return make
+
+
+def _references(sources: PaperSources) -> Path:
+    return Path(sources.references)
+
+
+BISON = (
+    Exhibit(
+        "Table 1", "What the benchmark consists of",
+        "54,253 examples, 38,680 images, 45,218 captions", "none, if it is the whole of it",
+        ("benchmark",), _of(analyse_composition, "benchmark"),
+    ),
+    Exhibit(
+        "Figure 4", "Captioning scores by the number of references",
+        "UpDown: BLEU-4 34.58 with five references, 10.69 with one; SPICE falls with more",
+        "the captioner is the one given; ROUGE-L stands for METEOR and SPICE",
+        ("captions", "references"),
+        _of(analyse_references, "captions",
+            options=lambda s: ReferenceOptions(references=_references(s))),
+    ),
+    Exhibit(
+        "Figures 3 and 5", "Correctness and detailedness by captioning score",
+        "means 3.266 and 2.203; captioning scores predict correctness little",
+        "the ratings are those given; ROUGE-L stands for METEOR and SPICE",
+        ("ratings", "references"),
+        _of(analyse_ratings, "ratings", options=lambda s: RatingOptions(references=_references(s))),
+    ),
+    Exhibit(
+        "Figure 6", "Lengths and parts of speech of captions", "a figure; no numbers",
+        "parts of speech by spaCy, of a sample", ("benchmark", "references"),
+        _of(analyse_lengths, "benchmark", options=lambda s: LengthOptions(beside=_references(s))),
+    ),
+    Exhibit(
+        "Figure 7", "Captioning scores of right and wrong answers",
+        "the distributions are nearly identical", OTHER_DATA, ("runs", "captions", "references"),
+        _of(analyse_scores, "runs",
+            options=lambda s: ScoreOptions(
+                captions=Path(s.captions[0]), references=_references(s))),
+    ),
+    Exhibit(
+        "Figure 9", "Recall by the size of the collection", "a figure; recall falls with the size",
+        "the system and the collection are those given", ("queries",),
+        _of(analyse_collection_size, "queries"),
+    ),
+    Exhibit(
+        "short paper, Table 1", "Errors of recall@1 that are none", "211 of 376 (56.1%)",
+        "the system, the collection and the people are those given", ("queries", "judgements"),
+        _of(analyse_recall_errors, "queries",
+            options=lambda s: RecallErrorOptions(judgements=Path(s.judgements))),
+    ),
+)  # fmt: skip
+
+FOIL = (
+    Exhibit(
+        "Table 1", "What the benchmark consists of",
+        "197,788 and 99,480 pairs of captions; 256 and 216 pairs of target and foil",
+        OTHER_DATA, ("benchmark",),
+        _of(analyse_composition, "benchmark", options=CompositionOptions(by="supercategory")),
+    ),
+    Exhibit(
+        "section 5", "What makes a foil hard",
+        "similarity, both frequencies and length make it harder; pairs vary much",
+        f"{OTHER_DATA}; similarity only with vectors", ("runs",),
+        _of(analyse_regression, "runs",
+            options=lambda s: RegressionOptions(vectors=s.path("vectors"))),
+    ),
+    Exhibit(
+        "Table 3", "Foils by supercategory", "outdoor 2.80 to accessory 49.53 (LSTM + norm I)",
+        OTHER_DATA, ("runs",),
+        _of(analyse_by, "runs", options=ByOptions(by="supercategory", measure="T1-foil")),
+    ),
+    Exhibit(
+        "Table 4", "The easiest and hardest pairs", "100 for racket/glove, 0 for drier/scissors",
+        f"{OTHER_DATA}; pairs are ordered by shrunk shares", ("runs",),
+        _of(analyse_by, "runs", options=ByOptions(by="pair", measure="T1-foil")),
+    ),
+    Exhibit(
+        "section 5", "The place of the foil", "no correlation", OTHER_DATA, ("runs",),
+        _of(analyse_position, "runs"),
+    ),
+)  # fmt: skip
+
+MCIC = (
+    Exhibit(
+        "Tables 4 and 5", "Accuracy by the weight of generation",
+        "50.7 at 0, 61.3 at 2, 59.6 at 16", OTHER_DATA, ("runs", "settings"),
+        _of(analyse_learning, "runs",
+            options=lambda s: LearningOptions(setting="lambda_gen", settings=Path(s.settings))),
+    ),
+    Exhibit(
+        "section 3", "What the benchmark consists of", "574,315 instances of 114,800 images",
+        OTHER_DATA, ("benchmark",), _of(analyse_composition, "benchmark"),
+    ),
+)  # fmt: skip
+
+
+def _dropped(sources: PaperSources, progress: Progress) -> Analysis:
+    return analyse_dropped([sources.before, *sources.benchmark], progress=progress)
+
+
+BIVLC = (
+    Exhibit(
+        "section 3.1", "What people dropped", "61% of SugarCrepe's items", "none",
+        ("before", "benchmark"), _dropped,
+    ),
+    Exhibit(
+        "Table 6", "Group by what was edited",
+        "CLIP 57.27 replace, 13.65 swap, 39.58 add; CLIP-COCO 69.94, 20.89, 51.58",
+        OTHER_DATA, ("runs",),
+        _of(analyse_by, "runs", options=ByOptions(by="family", measure="Group")),
+    ),
+    Exhibit(
+        "Table 7", "Agreement of annotators", "Cohen's kappa 0.38 to 0.66, mean 0.49",
+        "the people are those given", ("study",), _of(analyse_raters, "study"),
+    ),
+)  # fmt: skip
+
+PAPERS = {"bison": BISON, "foil": FOIL, "mcic": MCIC, "bivlc": BIVLC}
+
+
+def exhibits_of(paper: str) -> tuple[Exhibit, ...]:
+    """A paper's exhibits, by its name."""
+    if paper not in PAPERS:
+        raise UnknownName("paper", paper, PAPERS)
+    return PAPERS[paper]

@@ -1,0 +1,1 @@
+"""How well captioners write: metrics over systems, beside people's judgements."""

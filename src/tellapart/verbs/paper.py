@@ -1,0 +1,89 @@
+"""The verb `paper`: a page with every table and figure of a paper, published and ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.analyses.exhibits.exhibit import PaperSources
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs import Verb
+from tellapart.verbs.table import table
+
+if TYPE_CHECKING:
+    from tellapart.analyses.exhibits.exhibit import ShownExhibit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperPage:
+    """What was made of a paper: its tables as text, its exhibits, and the page."""
+
+    paper: str
+    page: Path
+    tables: tuple[str, ...]
+    exhibits: tuple[ShownExhibit, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "paper": self.paper,
+            "page": str(self.page),
+            "exhibits": [
+                {
+                    "place": one.exhibit.place,
+                    "title": one.exhibit.title,
+                    "published": one.exhibit.published,
+                    "departs": one.exhibit.departs,
+                    "not_made": one.why_not,
+                    "ours": one.found.to_json() if one.found else None,
+                }
+                for one in self.exhibits
+            ],
+        }
+
+    def __str__(self) -> str:
+        blocks = [*self.tables, *map(str, self.exhibits), f"page  ->  {self.page}"]
+        return "\n\n".join(blocks)
+
+
+def paper(
+    name: Annotated[str, Help("bison, foil, mcic or bivlc.")],
+    out: Annotated[Path | str, Help("The HTML file to write.", flag="--out")],
+    options: PaperSources = PaperSources(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> PaperPage:
+    """Write a page with every table and figure of a paper: ours beside the published ones.
+
+    Each is made of the runs, captions, judgements and benchmarks that are given; one that lacks
+    what it needs says so. What ours departs in stands beside it.
+    """
+    from tellapart.analyses.exhibits.exhibit import shown
+    from tellapart.analyses.exhibits.page import paper_page
+    from tellapart.analyses.exhibits.papers import exhibits_of
+    from tellapart.files import write_text
+
+    every = exhibits_of(name)
+    tables = _tables(name, options, progress)
+    made = tuple(shown(one, options, progress) for one in every)
+    write_text(Path(out), paper_page(name, tables, made))
+    return PaperPage(name, Path(out), tables, made)
+
+
+def _tables(name: str, sources: PaperSources, progress: Progress) -> tuple[str, ...]:
+    """The paper's tables of scores as text, or why they cannot be made."""
+    from tellapart.errors import TellapartError
+
+    captions = sources.captions if sources.references and name == "bison" else ()
+    try:
+        found = table(
+            name, progress, runs=sources.runs, captions=captions,
+            references=sources.references if captions else "", retrieval=sources.retrieval,
+        )  # fmt: skip
+    except TellapartError as error:
+        return (f"tables of scores: {error.what}",)
+    return tuple(map(str, found.tables))
+
+
+VERB = Verb(paper, example="tellapart paper foil --out foil.html --runs runs/foil --benchmark foil")
