@@ -48,7 +48,7 @@ def foil(
 
     options.check()
     source = source_corpus(corpus, out, options)
-    world = bool(source.about.get("world"))  # its words are all as likely: nothing to filter
+    world = bool(source.about.get("world"))  # its words are about as likely: not filtered
     filtered = not options.unfiltered and not world
     method = options.resolved(world=world, filtered=filtered)
     foils = make_foils(source, method, options.seed, progress)
