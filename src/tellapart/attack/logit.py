@@ -136,8 +136,12 @@ def fit(design: Design, choices: Choices, use: Bools) -> Weights:
         return float(-likelihood + 0.5 * (penalty @ weights)), penalty - gradient
 
     options = {"maxiter": STEPS}
-    with threadpool_limits(limits=1):  # matrices are small: threads would wait for one another
+    # Matrices are small, so threads would wait for one another. BLAS may raise the flag of an
+    # invalid operation for lanes of a vector that it does not use: what comes out is looked at.
+    with threadpool_limits(limits=1), np.errstate(invalid="ignore"):
         found = minimize(loss, np.zeros(len(ridge)), jac=True, method="L-BFGS-B", options=options)
+    if not (np.isfinite(found.fun) and np.isfinite(found.x).all()):
+        raise FloatingPointError("features of options are not all numbers, so no weights fit them")
     best = found.x.astype(np.float32)
     return Weights(_by_kind(best[: kinds * columns].reshape(shape)), best[kinds * columns :])
 

@@ -6,7 +6,7 @@ import asyncio
 import random
 import socket
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from tests.study.server.load import SlowCrowd, Stubborn
@@ -77,9 +77,11 @@ def test_who_does_not_read_is_given_up(serve):
 
 def test_requests_that_nobody_waits_for_do_not_pile_up(serve):
     here = serve()
-    with slow(here) as client, pytest.raises((ConnectionResetError, BrokenPipeError)):
-        for _ in range(2_000):
-            client.sendall(SCRIPT * 20)
+    with slow(here) as client:
+        with suppress(ConnectionResetError, BrokenPipeError):  # at once, or when it reads on
+            for _ in range(2_000):
+                client.sendall(SCRIPT * 20)
+        assert is_closed(client)
 
 
 def test_a_request_in_time_is_answered_however_it_is_cut(serve):
