@@ -63,6 +63,8 @@ def test_the_mean_of_the_table_is_the_measured_score(benchmarks, tmp_path):
     for row in ta.measure(runs).rows:
         own = table.filter(table["model"] == row.model)
         assert (own["right"].mean(), own.height) == (pytest.approx(row.value), row.n)
+    groups = {item.id: item.group for item in benchmarks["bison"]}
+    assert table["group"].to_list() == [groups[item] for item in table["item"]]
 
 
 def test_facts_of_a_foil():
