@@ -29,6 +29,8 @@ from tellapart.text.vocabulary import Vocabulary
 
 CLIP = 0.1
 """The slope of the LeakyReLU."""
+LOT, LOTS = 16, 6
+"""Texts are matched in at most so many lots of like length, of at least so many each."""
 ROOM = 1 << 20
 """How many similarities are worked on at a time where no gradients are kept: what fits caches."""
 
@@ -80,7 +82,25 @@ class _Scan(System):
         return items, items @ items.transpose(1, 2), mask
 
     def match(self, images: Codes, texts: Codes) -> Tensor:
-        """The score of every image with every text, (n, m)."""
+        """The score of every image with every text, (n, m).
+
+        Texts of like length go together: filled up to the longest of a batch they would be more
+        filling than words.
+        """
+        lengths = texts[2].sum(dim=1)
+        order = lengths.argsort(stable=True)
+        size = max(LOT, -(-len(order) // LOTS))
+        lots = []
+        for begin in range(0, len(order), size):
+            rows = order[begin : begin + size]
+            most = int(lengths[rows[-1]])
+            items, products, real = (one[rows] for one in texts)
+            lots.append(
+                self._grid(images, (items[:, :most], products[:, :most, :most], real[:, :most]))
+            )
+        return torch.cat(lots, dim=1)[:, order.argsort()]
+
+    def _grid(self, images: Codes, texts: Codes) -> Tensor:
         queries, contexts = (texts, images) if self.words_ask else (images, texts)
         step = len(contexts[0])
         if not torch.is_grad_enabled():
