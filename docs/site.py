@@ -154,19 +154,23 @@ def python_page() -> str:
     return "\n".join(lines)
 
 
-def front_page() -> str:
-    """The README with links that lead within the site."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.sub(r"\]\(docs/", "](", text)
+TOP = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "SECURITY.md": "SECURITY.md"}
+"""Pages that stand at the top of the project, and where they stand on the site."""
+
+
+def from_top(name: str) -> str:
+    """A page of the project's top folder, with links that lead within the site."""
+    return re.sub(r"\]\(docs/", "](", (ROOT / name).read_text(encoding="utf-8"))
 
 
 def write_pages(folder: Path) -> None:
     """All pages and pictures, as Zensical reads them."""
     (folder / "reference").mkdir(parents=True)
-    (folder / "index.md").write_text(front_page(), encoding="utf-8")
+    for name, place in TOP.items():
+        (folder / place).write_text(from_top(name), encoding="utf-8")
     for page in sorted(DOCS.glob("*.md")):
         shutil.copy(page, folder / page.name)
-    for extra in (*DOCS.glob("*.csv"), DOCS / "images"):
+    for extra in (*DOCS.glob("*.csv"), DOCS / "images", ROOT / "CITATION.cff"):
         (shutil.copytree if extra.is_dir() else shutil.copy)(extra, folder / extra.name)
     for name, make in (("verbs", verbs_page), ("names", names_page), ("python", python_page)):
         (folder / "reference" / f"{name}.md").write_text(make(), encoding="utf-8")
