@@ -1,4 +1,4 @@
-"""Training on items: the true caption of an image is chosen among others (MCIC, Ding et al. 2016)."""
+"""Training on items: a true caption is chosen among others (MCIC, Ding et al. 2016)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -125,9 +124,9 @@ class MarginSettings:
 class WorstDecoyTask(ParagraphTask):
     """The true caption has to beat the decoy that scores highest: a hinge.
 
-    Ding et al. (2016), equation 2, which is printed without a margin. There a matrix of zeros, which
-    tells nothing apart, has no loss and no slope; with a margin it has both. Ours: the margin, and
-    the mean over the questions of a batch.
+    Ding et al. (2016), equation 2, which is printed without a margin. There a matrix of zeros,
+    which tells nothing apart, has no loss and no slope; with a margin it has both. Ours: the
+    margin, and the mean over the questions of a batch.
     """
 
     Settings: ClassVar[type[Any]] = MarginSettings
@@ -135,7 +134,8 @@ class WorstDecoyTask(ParagraphTask):
     def loss(self, batch: ItemBatch) -> Tensor:
         """By how much the margin is missed."""
         gaps = margins(scores_of(self.system, batch), batch)
-        return (self.settings.margin - gaps).clamp(min=0).mean()
+        missed: Tensor = (self.settings.margin - gaps).clamp(min=0)
+        return missed.mean()
 
 
 class YesNoTask(ChoosingTask):
@@ -183,7 +183,9 @@ class JointTask(ChoosingTask):
         seen = rows_of(system.encode_images(batch.images), batch.owner)
         (captions,) = system.encode_texts(batch.texts)
         outputs, there = system.read(captions, seen)
-        choosing = yes_no_loss(system.judge(outputs, there, seen), batch)
+        choosing = yes_no_loss(system.judge(outputs, seen), batch)
         right = batch.right
         writing = system.writing_loss(outputs[right], there[right], captions[right])
-        return choosing + self.settings.lambda_gen * writing / (batch.question[-1] + 1)
+        weight: float = self.settings.lambda_gen
+        joint: Tensor = choosing + weight * writing / (batch.question[-1] + 1)
+        return joint

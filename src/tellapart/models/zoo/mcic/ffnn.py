@@ -1,4 +1,4 @@
-"""FFNN: is this caption one of this image? A feedforward network says yes or no (Ding et al. 2016)."""
+"""FFNN: a feedforward network says whether a caption is one of an image (Ding et al. 2016)."""
 
 from __future__ import annotations
 
@@ -108,5 +108,5 @@ class FFNN(System):
         """The log-odds of every caption with every image, some rows at a time."""
         (seen,), (said,) = images, texts
         high = max(1, BLOCK // max(1, said.numel()))
-        rows = [self.head.odds(some[:, None], said[None]) for some in seen.split(high)]
+        rows = [self.head.odds(some[:, None], said[None]) for some in torch.split(seen, high)]
         return torch.cat(rows)
