@@ -103,8 +103,18 @@ class RegressionTask(ParagraphTask):
     """The squared error of what is predicted of true captions; decoys are not looked at.
 
     Ding et al. (2016), section 4.1. The paper does not say how the regression is solved. Here it is
-    trained like everything else; least squares has one minimum, which Adam comes close to.
+    trained like everything else; least squares has one minimum, which Adam comes close to. The best
+    weights are those with the smallest error on validation, whatever they choose there.
     """
+
+    measure = "fit"
+
+    def validate(self, data: TrainingSet) -> dict[str, float]:
+        """Accuracy in percent, and minus the mean squared error."""
+        batch = data.minibatch(np.arange(len(data)), regions=False)
+        device = next(self.system.parameters()).device
+        error = self.loss(cast(ItemBatch, batch.to(device)))
+        return {"fit": -error.item(), **super().validate(data)}
 
     def loss(self, batch: ItemBatch) -> Tensor:
         """The mean squared error."""
@@ -134,8 +144,7 @@ class WorstDecoyTask(ParagraphTask):
     def loss(self, batch: ItemBatch) -> Tensor:
         """By how much the margin is missed."""
         gaps = margins(scores_of(self.system, batch), batch)
-        missed: Tensor = (self.settings.margin - gaps).clamp(min=0)
-        return missed.mean()
+        return functional.relu(self.settings.margin - gaps).mean()
 
 
 class YesNoTask(ChoosingTask):

@@ -34,7 +34,7 @@ class FFNNConfig:
     blind: bool = False
 
 
-class YesNo(nn.Module):
+class YesNoHead(nn.Module):
     """Two hidden ReLU layers and a softmax over no and yes, for an image beside a caption.
 
     The first layer is a sum of what the image and what the caption bring to it, so that in a grid
@@ -82,7 +82,7 @@ class FFNN(System):
         self.image = linear(space.whole_width, width)
         self.words = word_vectors(len(vocabulary), width)
         self.dropout = nn.Dropout(config.dropout)
-        self.head = YesNo(width, WORDS * width, config.hidden, config.hidden2, config.dropout)
+        self.head = YesNoHead(width, WORDS * width, config.hidden, config.hidden2, config.dropout)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """What images bring to the first layer, (n, hidden)."""

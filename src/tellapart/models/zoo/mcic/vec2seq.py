@@ -14,7 +14,7 @@ from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
 from tellapart.models.zoo.layers import linear
-from tellapart.models.zoo.mcic.ffnn import WORDS, YesNo
+from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
@@ -73,7 +73,7 @@ class Vec2seqFFNN(RecurrentCaptioner):
         self.output_state, self.output_image = unbiased(width), linear(width, width)
         self.out = linear(width, self.classes)
         read = (WORDS + 1) * width
-        self.head = YesNo(width, read, config.hidden, config.hidden2, config.dropout)
+        self.head = YesNoHead(width, read, config.hidden, config.hidden2, config.dropout)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """The states of the encoder's layers behind its one cell; the last is its output."""
