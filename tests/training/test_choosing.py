@@ -15,8 +15,9 @@ pytest.importorskip("accelerate", reason="accelerate is not installed")
 from tests.models.small import one_thread  # noqa: E402
 from tests.models.small_systems import captioned, choices, features  # noqa: E402
 
+import tellapart as ta  # noqa: E402
 from tellapart import registry  # noqa: E402
-from tellapart.errors import BadInput  # noqa: E402
+from tellapart.errors import BadInput, UnknownName  # noqa: E402
 from tellapart.models.trained import read_card  # noqa: E402
 from tellapart.models.zoo.system import TextInputs, system_class  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
@@ -224,3 +225,30 @@ def test_a_blind_system_scores_captions_alike_whatever_the_image(small):
                     system.encode_images(batch.images), system.encode_texts(batch.texts)
                 )
             assert bool((grid - grid[:1]).abs().max() < 1e-6) == blind, name
+
+
+def test_from_items_to_a_run_captions_and_a_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "cache"))
+    parts = {
+        part: ta.world(tmp_path / part, scenes=40, seed=1, part=part) for part in ("train", "test")
+    }
+    how = ta.McicOptions(way="paper", verifier="oracle", doubt=1.0)
+    learn, test = (ta.build("mcic", parts[part], tmp_path / f"{part}-items", how) for part in parts)
+    small = ("width=8", "epochs=2", "least=1", "hidden=8", "hidden2=4", "precision=no", "batch=20")
+    quick = TrainOptions(recipe="small", backbone="pixels", changes=small)
+    train("vec2seq-ffnn", learn, tmp_path / "own", never=[test], options=quick)
+    model = f"trained:{tmp_path / 'own'}"
+    runs = ta.evaluate([model, f"{model}?images=zeroed"], test, tmp_path / "runs")
+    assert runs[0].scores.equals(runs[1].scores) is False
+    ta.caption(model, parts["test"], tmp_path / "own.json", ta.WriteCaptionsOptions(longest=8))
+    tables = ta.table(
+        "mcic", runs=[tmp_path / "runs"], captions=[tmp_path / "own.json"], references=parts["test"]
+    )
+    last = {(row.name, row.whose): row.values for row in tables.tables[2].rows}
+    accuracy, fair, rouge, cider = last["lambda_gen 1", "ours, width 8"]
+    assert 0 <= accuracy <= 100 and fair is None and rouge >= 0 and cider >= 0
+    assert last["lambda_gen 1", "ours, width 8, images zeroed"][0] is not None
+    with pytest.raises(UnknownName, match="images"):
+        ta.evaluate(f"{model}?images=none", test, tmp_path / "no")
+    other = ta.evaluate(f"{model}?images=shuffled", test, tmp_path / "other")
+    assert not other[0].scores.equals(runs[0].scores)
