@@ -154,7 +154,15 @@ class TrainedScorer(_Trained):
     """A trained system that looks at image and text together."""
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats32:
-        """One score a pair; each distinct picture and text is encoded once."""
+        """One score a pair; each distinct picture is encoded once."""
+        import torch
+
+        with torch.inference_mode():
+            scores = self.system.match_pairs(*self._codes(pictures, self._words(texts)))
+        return np.asarray(scores.float().cpu().numpy(), np.float32)
+
+    def _codes(self, pictures: Sequence[Picture], words: Sequence[Sequence[int]]) -> Any:
+        """The codes of picture k and text k; each distinct picture is encoded once."""
         import torch
 
         from tellapart.models.zoo.system import TextInputs
@@ -162,11 +170,9 @@ class TrainedScorer(_Trained):
         seen = {(picture.image, picture.root): picture for picture in pictures}
         place = {which: k for k, which in enumerate(seen)}
         rows = torch.tensor([place[one.image, one.root] for one in pictures], device=self.device)
-        with torch.inference_mode():
-            images = self.system.encode_images(self._images(list(seen.values())))
-            words = self.system.encode_texts(TextInputs.of(self._words(texts), self.device))
-            scores = self.system.match_pairs(tuple(one[rows] for one in images), words)
-        return np.asarray(scores.float().cpu().numpy(), np.float32)
+        images = self.system.encode_images(self._images(list(seen.values())))
+        texts = self.system.encode_texts(TextInputs.of(words, self.device))
+        return tuple(one[rows] for one in images), texts
 
     def score_grid(
         self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress = silent
@@ -215,10 +221,21 @@ def trained(
     source = FeatureSource(card.space, tuple(one for one in stores if one is not None))
     options = {"features": features, "device": device}
     name = canonical("trained", options, folder)
-    kind: type[TrainedEncoder | TrainedScorer] = TrainedEncoder if system.dual else TrainedScorer
+    return _model_class(system, card)(place, name, system, source, device_of(device))
+
+
+def _model_class(system: Any, card: TrainedCard) -> type[TrainedEncoder | TrainedScorer]:
+    """What sort of model a system is."""
+    from tellapart.models import foil_answers
+
+    if hasattr(system, "threshold"):
+        mends = "mending" in card.trained
+        return foil_answers.MendingClassifier if mends else foil_answers.TrainedClassifier
+    if hasattr(system, "proposals"):
+        return foil_answers.TrainedProposer
     if hasattr(system, "write"):
-        kind = TrainedCaptioner
-    return kind(place, name, system, source, device_of(device))
+        return TrainedCaptioner
+    return TrainedEncoder if system.dual else TrainedScorer
 
 
 def _store(path: Path, space: FeatureSpace, *, asked: bool = False) -> FeatureStore | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -40,19 +41,27 @@ class CaptionedImages:
         """What the features mean."""
         return self.stores[0].space
 
-    def part(self, images: Ints) -> CaptionedImages:
+    def part(self, images: Ints) -> Self:
         """Some of the images, with their captions."""
         number = np.full(len(self.ids), -1)
         number[images] = np.arange(len(images))
         kept = np.flatnonzero(number[self.owner] >= 0)
         kept = kept[np.argsort(number[self.owner[kept]], kind="stable")]
-        return CaptionedImages(
-            self.stores,
-            tuple(self.ids[k] for k in images.tolist()),
-            self.place[images],
-            tuple(self.texts[k] for k in kept.tolist()),
-            number[self.owner[kept]],
+        return replace(
+            self,
+            ids=tuple(self.ids[k] for k in images.tolist()),
+            place=self.place[images],
+            owner=number[self.owner[kept]],
+            **self.caption_part(kept),
         )
+
+    def caption_part(self, kept: Ints) -> dict[str, Any]:
+        """The fields that have a value for each caption, of some captions."""
+        return {"texts": tuple(self.texts[k] for k in kept.tolist())}
+
+    def content(self) -> str:
+        """The hash of what the captions say."""
+        return seeds.digest(self.texts)
 
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
@@ -87,7 +96,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     owner: list[int] = []
     for number, corpus in enumerate(corpora):
         at = min(number, len(stores) - 1)
-        rows = _rows(corpus, stores[at])
+        rows = store_rows(corpus, stores[at])
         for image, captions in corpus.texts_by_image.items():
             texts += captions
             owner += [len(ids)] * len(captions)
@@ -98,7 +107,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     )
 
 
-def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
+def store_rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     """The rows of a corpus's images in a store; raises where it is another corpus's."""
     known = corpus.images.select("id", "sha256").iter_rows()
     hashes = store.index["sha256"]
@@ -149,6 +158,7 @@ class TrainingSet:
             TextInputs.of([self.words[k] for k in captions.tolist()]),
             torch.from_numpy(owner),
             torch.from_numpy(numbers),
+            torch.from_numpy(captions),
         )
 
 

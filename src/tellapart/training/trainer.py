@@ -30,6 +30,7 @@ from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
+from tellapart.training.task import Task
 from tellapart.types import Progress, silent
 
 
@@ -69,6 +70,13 @@ class TrainedSystem:
         )
 
 
+def ordered_task(order: TrainingOrder) -> tuple[str, type[Task]]:
+    """The task of a training by its name, and its class."""
+    own = task_of(order.system, order.recipe) or system_class(order.system).task
+    found: type[Task] = registry.tasks.get(order.task or own)
+    return order.task or own, found
+
+
 def train_system(
     order: TrainingOrder,
     data: CaptionedImages,
@@ -80,8 +88,7 @@ def train_system(
 ) -> TrainedSystem:
     """Train and write a folder; a training that was stopped goes on where it was."""
     kind = system_class(order.system)
-    task_name = order.task or task_of(order.system, order.recipe) or kind.task
-    task_kind = registry.tasks.get(task_name)
+    task_name, task_kind = ordered_task(order)
     begun = read_card(order.start).settings if order.start else {}
     defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
     recipe = recipe_of(order.system, order.recipe, defaults, order.changes)
@@ -101,14 +108,14 @@ def train_system(
             TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
         )
         if is_first():
-            _finish(folder, out, order, recipe, system, state, data)
+            _finish(folder, out, order, recipe, task, state, sets[0])
     wait_for_all()
     return TrainedSystem(out, read_card(out))
 
 
 def _content(data: CaptionedImages) -> list[Any]:
     """What a training depends on of its data."""
-    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts)]
+    return [data.space.key, seeds.digest(data.column("sha256")), data.content()]
 
 
 def _built(
@@ -147,11 +154,12 @@ def _finish(
     out: Path,
     order: TrainingOrder,
     recipe: Recipe,
-    system: System,
+    task: Task,
     state: TrainingState,
-    data: CaptionedImages,
+    encoded: TrainingSet,
 ) -> None:
     """Put the best weights and all that is known of them into the folder."""
+    system, data = task.system.eval(), encoded.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())
     measured = [row for row in state.rows if "loss" not in row]
@@ -163,9 +171,10 @@ def _finish(
         "captions": len(data.texts),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
-        "measure": registry.tasks.get(order.task or system.task).measure,
+        "measure": type(task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
+        **task.conclude(encoded, folder),
     }
     stores = tuple(Path(os.path.relpath(one.folder, out)).as_posix() for one in data.stores)
     card = TrainedCard(

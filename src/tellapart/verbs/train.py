@@ -1,4 +1,4 @@
-"""The verb `train`: a system is trained on a corpus, and is then a model like any other."""
+"""The verb `train`: a system learns from a corpus or a benchmark, and is then a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tellapart.errors import need
+from tellapart.errors import BadInput, need
 from tellapart.options import Help, Overwrite, Seed
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_benchmark, open_corpus
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tellapart.image_features.store import FeatureStore
     from tellapart.training.trainer import TrainedSystem
 
-CorpusSources = Sequence["Corpus | Path | str"]
+Sources = Sequence["Corpus | Benchmark | Path | str"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +54,18 @@ class TrainOptions:
 def train(
     system: Annotated[str, Help("A system; see: tellapart list systems")],
     on: Annotated[
-        Corpus | Path | str | CorpusSources,
-        Help("A corpus to train on; may be repeated.", flag="--on", repeat=True),
+        Corpus | Benchmark | Path | str | Sources,
+        Help(
+            "A corpus to train on, or for FOIL's classifiers a benchmark; may be repeated.",
+            flag="--on",
+            repeat=True,
+        ),
     ],
     out: Annotated[Path | str, Help("Folder to write the trained system to.", flag="--out")],
     *,
     validation: Annotated[
-        CorpusSources, Help("A corpus to choose the best weights by; may be repeated.", repeat=True)
+        Sources,
+        Help("What to choose the best weights by, of the same sort; may be repeated.", repeat=True),
     ] = (),
     never: Annotated[
         Sequence[Benchmark | Path | str],
@@ -75,19 +80,21 @@ def train(
     """
     need("torch", "train", "training")
     from tellapart.files import check_free
-    from tellapart.training.data import gather
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
-    from tellapart.training.trainer import TrainingOrder, train_system
+    from tellapart.training.trainer import TrainingOrder, ordered_task, train_system
 
     check_free(Path(out), overwrite=options.overwrite)
+    order = TrainingOrder(
+        system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
+    )
+    task = ordered_task(order)[1]
     sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
-    corpora = [open_corpus(one) for one in sources]
-    others = [open_corpus(one) for one in validation]
-    stores = _stores([*corpora, *others], options, progress)
-    own = stores if len(stores) == 1 else stores[: len(corpora)]
-    data = gather(corpora, own)
+    opened = [_opened(one, task.learns_from) for one in sources]
+    others = [_opened(one, task.learns_from) for one in validation]
+    stores = _stores([*opened, *others], options, progress)
+    data = task.gather(opened, stores if len(stores) == 1 else stores[: len(opened)])
     if others:
-        held = gather(others, stores if len(stores) == 1 else stores[len(corpora) :])
+        held = task.gather(others, stores if len(stores) == 1 else stores[len(opened) :])
     else:
         kept, apart = hold_out(data, options.held_out, options.seed)
         data, held = data.part(kept), data.part(apart)
@@ -96,29 +103,48 @@ def train(
         tests = test_images([benchmark])
         notes += refuse(data, tests, benchmark.name)
         refuse(held, tests, benchmark.name)
-    order = TrainingOrder(
-        system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
-    )
+        task.refuse(data, benchmark)
     done = train_system(
         order, data, held, Path(out), overwrite=options.overwrite, progress=progress
     )
     return type(done)(done.folder, done.card, notes)
 
 
-def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:
-    """The features of the corpora: those named, or computed and kept in the cache."""
+def _opened(source: Corpus | Benchmark | Path | str, learns_from: str) -> Corpus | Benchmark:
+    """What a task learns from: a corpus, or a benchmark."""
+    from tellapart.benchmark.benchmark import Benchmark
+
+    if learns_from == "benchmarks":
+        if isinstance(source, Path | str | Benchmark):
+            return open_benchmark(source)
+        raise BadInput(
+            f"{source.name} is a corpus, all of whose captions are true",
+            allowed="a benchmark to learn from, which says what is true and what is not",
+            todo="build one: tellapart build foil CORPUS OUT --part train",
+        )
+    assert not isinstance(source, Benchmark)
+    return open_corpus(source)
+
+
+def _stores(
+    sources: list[Corpus | Benchmark], options: TrainOptions, progress: Progress
+) -> list[FeatureStore]:
+    """The features of what is learned from: those named, or computed and kept in the cache."""
     from tellapart import seeds
+    from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.backbones import backbone_of
     from tellapart.image_features.extract import extract
     from tellapart.image_features.store import load_store
     from tellapart.store.cache import default_folder
+    from tellapart.training.judging import corpus_of
     from tellapart.training.processes import is_first, wait_for_all
 
     if options.features:
         return [load_store(one) for one in options.features]
     backbone = backbone_of(options.backbone)
     stores = []
-    for corpus in corpora:
+    for source in sources:
+        corpus = source if isinstance(source, Corpus) else corpus_of(source)
         rows = corpus.images.select("id", "uri", "sha256").rows()
         key = seeds.digest(backbone.facts.name, backbone.facts.weights, str(corpus.root), rows)
         folder = default_folder() / "features" / key[:32]
