@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -41,23 +40,32 @@ class CaptionedImages:
         """What the features mean."""
         return self.stores[0].space
 
-    def part(self, images: Ints) -> Self:
+    def part(self, images: Ints) -> CaptionedImages:
         """Some of the images, with their captions."""
         number = np.full(len(self.ids), -1)
         number[images] = np.arange(len(images))
         kept = np.flatnonzero(number[self.owner] >= 0)
         kept = kept[np.argsort(number[self.owner[kept]], kind="stable")]
-        return replace(
-            self,
-            ids=tuple(self.ids[k] for k in images.tolist()),
-            place=self.place[images],
-            owner=number[self.owner[kept]],
-            **self.caption_part(kept),
+        return CaptionedImages(
+            self.stores,
+            tuple(self.ids[k] for k in images.tolist()),
+            self.place[images],
+            tuple(self.texts[k] for k in kept.tolist()),
+            number[self.owner[kept]],
         )
 
-    def caption_part(self, kept: Ints) -> dict[str, Any]:
-        """The fields that have a value for each caption, of some captions."""
-        return {"texts": tuple(self.texts[k] for k in kept.tolist())}
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """The captions that people gave to the images: what words are counted in."""
+        return self.texts
+
+    def counts(self) -> dict[str, int]:
+        """How much there is, for a trained system's card."""
+        return {"images": len(self), "captions": len(self.own_texts)}
+
+    def encoded(self, vocabulary: Vocabulary, longest: int | None) -> TrainingSet:
+        """The captions in the numbers of a vocabulary, cut at `longest` words."""
+        return TrainingSet.encoded(self, vocabulary, longest)
 
     def content(self) -> str:
         """The hash of what the captions say."""
@@ -96,7 +104,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     owner: list[int] = []
     for number, corpus in enumerate(corpora):
         at = min(number, len(stores) - 1)
-        rows = store_rows(corpus, stores[at])
+        rows = rows_in(corpus, stores[at])
         for image, captions in corpus.texts_by_image.items():
             texts += captions
             owner += [len(ids)] * len(captions)
@@ -107,7 +115,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     )
 
 
-def store_rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
+def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     """The rows of a corpus's images in a store; raises where it is another corpus's."""
     known = corpus.images.select("id", "sha256").iter_rows()
     hashes = store.index["sha256"]
@@ -150,6 +158,11 @@ class TrainingSet:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def owner(self) -> Ints:
+        """The image of each caption, or of whatever else batches are made of."""
+        return self.images.owner
+
     def minibatch(self, captions: Ints, *, regions: bool) -> Minibatch:
         """Some captions with their images, each image once."""
         numbers, owner = np.unique(self.images.owner[captions], return_inverse=True)
@@ -158,7 +171,6 @@ class TrainingSet:
             TextInputs.of([self.words[k] for k in captions.tolist()]),
             torch.from_numpy(owner),
             torch.from_numpy(numbers),
-            torch.from_numpy(captions),
         )
 
 
@@ -189,7 +201,7 @@ class BatchPlan:
 
     def _by_image(self, data: TrainingSet, rng: np.random.Generator) -> Ints:
         """All captions in lots of `together` of one image; a short lot is filled by repeating."""
-        owner = data.images.owner
+        owner = data.owner
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(data.images) + 1))
         lots = []

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import UnknownName
-from tellapart.image_features.store import FeatureStore
 from tellapart.measures.retrieval import KS, Collection, rank_both
 from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System
-from tellapart.training.data import CaptionedImages, TrainingSet, gather
+from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.losses import info_nce, max_margin
 
 LOSSES = ("hardest", "sum", "info-nce")
@@ -30,26 +29,26 @@ class Task(nn.Module):
     """The base of all tasks.
 
     `Settings` is a frozen dataclass; `measure` names the figure of `validate` by which the best
-    weights are chosen, higher being better. `learns_from` is what it is trained on: corpora, or
-    benchmarks, whose captions are not all true.
+    weights are chosen, higher being better; `items` says that it learns from a benchmark's items
+    instead of a corpus's captions.
     """
 
     Settings: ClassVar[type[Any]]
     measure: ClassVar[str]
-    learns_from: ClassVar[Literal["corpora", "benchmarks"]] = "corpora"
+    items: ClassVar[bool] = False
 
     def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
         super().__init__()
         self.system, self.settings = system, settings
 
     @classmethod
-    def gather(cls, sources: Sequence[Any], stores: Sequence[FeatureStore]) -> CaptionedImages:
-        """What is trained on, with features: store k is of source k, or one is of all."""
-        return gather(sources, stores)
-
-    @classmethod
     def refuse(cls, data: CaptionedImages, test: Benchmark) -> None:
         """Raise where training on the data would give a test away, its images apart."""
+
+    @classmethod
+    def texts_to_count(cls, data: CaptionedImages) -> Sequence[str]:
+        """The texts whose words make up the vocabulary."""
+        return data.own_texts
 
     def forward(self, batch: Minibatch, epoch: int) -> Tensor:
         """The loss of a batch, a number."""

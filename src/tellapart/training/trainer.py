@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ class TrainingOrder:
     task: str = ""
     start: Path | None = None
 
+    @property
+    def task_name(self) -> str:
+        """The task: the one asked for, the recipe's, or the system's own."""
+        return self.task or task_of(self.system, self.recipe) or system_class(self.system).task
+
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
@@ -64,17 +70,15 @@ class TrainedSystem:
     def __str__(self) -> str:
         trained = self.card.trained
         figures = ", ".join(f"{key} {value:.2f}" for key, value in trained["validation"].items())
+        counts = ", ".join(
+            f"{trained[noun]:,} {noun}"
+            for noun in ("images", "captions", "items")
+            if noun in trained
+        )
         return (
-            f"{self.card.system}: {trained['images']:,} images, {trained['captions']:,} captions, "
+            f"{self.card.system}: {counts}, "
             f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
         )
-
-
-def ordered_task(order: TrainingOrder) -> tuple[str, type[Task]]:
-    """The task of a training by its name, and its class."""
-    own = task_of(order.system, order.recipe) or system_class(order.system).task
-    found: type[Task] = registry.tasks.get(order.task or own)
-    return order.task or own, found
 
 
 def train_system(
@@ -88,7 +92,8 @@ def train_system(
 ) -> TrainedSystem:
     """Train and write a folder; a training that was stopped goes on where it was."""
     kind = system_class(order.system)
-    task_name, task_kind = ordered_task(order)
+    task_name = order.task_name
+    task_kind = registry.tasks.get(task_name)
     begun = read_card(order.start).settings if order.start else {}
     defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
     recipe = recipe_of(order.system, order.recipe, defaults, order.changes)
@@ -98,10 +103,9 @@ def train_system(
     )  # fmt: skip
     with resumable_folder(out, job, overwrite=overwrite, finish=is_first()) as folder:
         torch.manual_seed(seeds.number(order.seed, "weights"))
-        system = _built(order, kind, recipe, data)
+        system = _built(order, kind, recipe, data, task_kind.texts_to_count(data))
         sets = [
-            TrainingSet.encoded(part, system.vocabulary, recipe.training.longest)
-            for part in (data, validation)
+            part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
         state = fit(
@@ -119,11 +123,15 @@ def _content(data: CaptionedImages) -> list[Any]:
 
 
 def _built(
-    order: TrainingOrder, kind: type[System], recipe: Recipe, data: CaptionedImages
+    order: TrainingOrder,
+    kind: type[System],
+    recipe: Recipe,
+    data: CaptionedImages,
+    texts: Sequence[str],
 ) -> System:
     """A new system, or one with the weights and words of another training."""
     if order.start is None:
-        vocabulary = Vocabulary.counted(data.texts, recipe.training.least)
+        vocabulary = Vocabulary.counted(texts, recipe.training.least)
         if not vocabulary.words:
             raise BadInput(
                 f"no word occurs {recipe.training.least} times in the captions",
@@ -167,8 +175,7 @@ def _finish(
     trained = {
         "recipe": order.recipe,
         "seed": order.seed,
-        "images": len(data),
-        "captions": len(data.texts),
+        **data.counts(),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
         "measure": type(task).measure,

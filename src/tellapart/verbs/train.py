@@ -1,11 +1,11 @@
-"""The verb `train`: a system learns from a corpus or a benchmark, and is then a model."""
+"""The verb `train`: a system learns from captions or from items, and is a model like any other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput, need
 from tellapart.options import Help, Overwrite, Seed
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
-    from tellapart.training.trainer import TrainedSystem
+    from tellapart.training.data import CaptionedImages
+    from tellapart.training.trainer import TrainedSystem, TrainingOrder
 
-Sources = Sequence["Corpus | Benchmark | Path | str"]
+Sources = Sequence["Benchmark | Corpus | Path | str"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +55,10 @@ class TrainOptions:
 def train(
     system: Annotated[str, Help("A system; see: tellapart list systems")],
     on: Annotated[
-        Corpus | Benchmark | Path | str | Sources,
+        Benchmark | Corpus | Path | str | Sources,
         Help(
-            "A corpus to train on, or for FOIL's classifiers a benchmark; may be repeated.",
+            "A corpus to train on, or a benchmark for systems that learn from items; may be "
+            "repeated.",
             flag="--on",
             repeat=True,
         ),
@@ -65,7 +67,9 @@ def train(
     *,
     validation: Annotated[
         Sources,
-        Help("What to choose the best weights by, of the same sort; may be repeated.", repeat=True),
+        Help(
+            "A corpus (or benchmark) to choose the best weights by; may be repeated.", repeat=True
+        ),
     ] = (),
     never: Annotated[
         Sequence[Benchmark | Path | str],
@@ -79,72 +83,90 @@ def train(
     In Python: `on`, `validation` and `never` take objects as well as paths.
     """
     need("torch", "train", "training")
+    from tellapart import registry
     from tellapart.files import check_free
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
-    from tellapart.training.trainer import TrainingOrder, ordered_task, train_system
+    from tellapart.training.trainer import TrainingOrder, train_system
 
     check_free(Path(out), overwrite=options.overwrite)
     order = TrainingOrder(
         system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
     )
-    task = ordered_task(order)[1]
-    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
-    opened = [_opened(one, task.learns_from) for one in sources]
-    others = [_opened(one, task.learns_from) for one in validation]
-    stores = _stores([*opened, *others], options, progress)
-    data = task.gather(opened, stores if len(stores) == 1 else stores[: len(opened)])
-    if others:
-        held = task.gather(others, stores if len(stores) == 1 else stores[len(opened) :])
-    else:
+    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else list(on)
+    data, others = _gathered(order, sources, list(validation), options, progress)
+    if others is None:
         kept, apart = hold_out(data, options.held_out, options.seed)
         data, held = data.part(kept), data.part(apart)
+    else:
+        held = others
     notes = refuse(data, images_of(held), "the validation set")
     for benchmark in map(open_benchmark, never):
         tests = test_images([benchmark])
         notes += refuse(data, tests, benchmark.name)
         refuse(held, tests, benchmark.name)
-        task.refuse(data, benchmark)
+        registry.tasks.get(order.task_name).refuse(data, benchmark)
     done = train_system(
         order, data, held, Path(out), overwrite=options.overwrite, progress=progress
     )
     return type(done)(done.folder, done.card, notes)
 
 
-def _opened(source: Corpus | Benchmark | Path | str, learns_from: str) -> Corpus | Benchmark:
-    """What a task learns from: a corpus, or a benchmark."""
-    from tellapart.benchmark.benchmark import Benchmark
+def _gathered(
+    order: TrainingOrder,
+    on: Sequence[Any],
+    validation: Sequence[Any],
+    options: TrainOptions,
+    progress: Progress,
+) -> tuple[CaptionedImages, CaptionedImages | None]:
+    """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
+    from tellapart import registry
+    from tellapart.training.data import gather
+    from tellapart.training.items_data import corpus_of, gather_items
 
-    if learns_from == "benchmarks":
-        if isinstance(source, Path | str | Benchmark):
-            return open_benchmark(source)
-        raise BadInput(
-            f"{source.name} is a corpus, all of whose captions are true",
-            allowed="a benchmark to learn from, which says what is true and what is not",
-            todo="build one: tellapart build foil CORPUS OUT --part train",
-        )
-    assert not isinstance(source, Benchmark)
-    return open_corpus(source)
+    sources = [*on, *validation]
+    stores: list[FeatureStore]
+    read: Callable[[Any, Any], CaptionedImages]
+    if registry.tasks.get(order.task_name).items:
+        opened: list[Any] = [_items(one, order.system) for one in sources]
+        corpora, read = list(map(corpus_of, opened)), gather_items
+    else:
+        opened = corpora = [open_corpus(one) for one in sources]
+        read = gather
+    stores = _stores(corpora, options, progress)
+    first = stores if len(stores) == 1 else stores[: len(on)]
+    rest = stores if len(stores) == 1 else stores[len(on) :]
+    data = read(opened[: len(on)], first)
+    return data, read(opened[len(on) :], rest) if validation else None
 
 
-def _stores(
-    sources: list[Corpus | Benchmark], options: TrainOptions, progress: Progress
-) -> list[FeatureStore]:
-    """The features of what is learned from: those named, or computed and kept in the cache."""
-    from tellapart import seeds
+def _items(source: Any, system: str) -> Benchmark:
+    """A benchmark to learn from; raises where it is a corpus."""
     from tellapart.corpus.corpus import Corpus
+
+    if isinstance(source, Corpus) or (Path(str(source)) / "corpus.json").is_file():
+        raise BadInput(
+            f"{system} learns from items, true captions beside false ones, and this is a corpus",
+            where=source.name if isinstance(source, Corpus) else str(source),
+            allowed="a benchmark of training images",
+            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
+        )
+    return open_benchmark(source)
+
+
+def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:
+    """The features of the corpora: those named, or computed and kept in the cache."""
+    from tellapart import seeds
     from tellapart.image_features.backbones import backbone_of
     from tellapart.image_features.extract import extract
     from tellapart.image_features.store import load_store
     from tellapart.store.cache import default_folder
-    from tellapart.training.judging import corpus_of
     from tellapart.training.processes import is_first, wait_for_all
 
     if options.features:
         return [load_store(one) for one in options.features]
     backbone = backbone_of(options.backbone)
     stores = []
-    for source in sources:
-        corpus = source if isinstance(source, Corpus) else corpus_of(source)
+    for corpus in corpora:
         rows = corpus.images.select("id", "uri", "sha256").rows()
         key = seeds.digest(backbone.facts.name, backbone.facts.weights, str(corpus.root), rows)
         folder = default_folder() / "features" / key[:32]

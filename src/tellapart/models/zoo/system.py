@@ -9,7 +9,7 @@ task, which the system names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,15 +73,13 @@ class TextInputs:
 class Minibatch:
     """Distinct images and captions of them; `owner` is each caption's row among the images.
 
-    `numbers` are the images' numbers in the training set, `captions` the captions', for tasks that
-    look something up.
+    `numbers` are the images' numbers in the training set, for tasks that look something up.
     """
 
     images: ImageInputs
     texts: TextInputs
     owner: Tensor
     numbers: Tensor
-    captions: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
 
     def to(self, device: torch.device) -> Minibatch:
         """The batch on another device."""
@@ -93,7 +91,6 @@ class Minibatch:
             TextInputs(texts.words.to(device), texts.lengths.to(device)),
             self.owner.to(device),
             self.numbers,
-            self.captions,
         )
 
 
