@@ -22,6 +22,7 @@ from tellapart.models.caption_writer import Decoding
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture
+from tellapart.text.tokens import tokens
 from tellapart.text.vocabulary import Vocabulary, load_vocabulary
 from tellapart.torch_tools import device_of, fingerprint
 from tellapart.types import Floats32, Progress, silent
@@ -190,6 +191,11 @@ class TrainedScorer(_Trained):
 
 class TrainedCaptioner(TrainedScorer):
     """A trained system that also writes."""
+
+    def unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text that the system does not know."""
+        known = self.system.vocabulary.numbers
+        return [[word for word in tokens(text) if word not in known] for text in texts]
 
     def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
         """One caption a picture; what is drawn for one depends on its id and the seed alone."""

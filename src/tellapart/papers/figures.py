@@ -18,6 +18,7 @@ from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import UnknownName
 
 GOT = "tellapart get "
+BUILT = "tellapart build "
 Who = Literal["system", "people", "chance"]
 
 
@@ -25,7 +26,7 @@ Who = Literal["system", "people", "chance"]
 class FigureColumn:
     """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
 
-    `recall` is a direction, `at` its k.
+    `recall` is a direction, `at` its k; `kind` restricts a measure to items of one kind.
     """
 
     head: str
@@ -33,6 +34,7 @@ class FigureColumn:
     metric: str = ""
     recall: str = ""
     at: int = 1
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,10 @@ class PublishedRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table of a paper; `facts` are those that departures are said from."""
+    """A table of a paper; `facts` are those that departures are said from.
+
+    `builds`: runs of benchmarks that the toolkit built as the paper did stand in it, too.
+    """
 
     name: str
     title: str
@@ -58,6 +63,7 @@ class PublishedTable:
     columns: tuple[FigureColumn, ...]
     rows: tuple[PublishedRow, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    builds: bool = False
 
     @property
     def cites(self) -> str:
@@ -90,6 +96,12 @@ def tables_named(name: str) -> tuple[PublishedTable, ...]:
         papers = dict.fromkeys(one.split("-")[0] for one in known)
         raise UnknownName("published table", name, [*papers, *known])
     return tuple(found)
+
+
+def maker_of(benchmark: Benchmark) -> str:
+    """The importer or the builder that a benchmark came by, such as `foil`."""
+    by = str(benchmark.card.made.get("by", ""))
+    return by.removeprefix(BUILT) if by.startswith(BUILT) else importer_of(benchmark)
 
 
 def importer_of(benchmark: Benchmark) -> str:
@@ -126,4 +138,5 @@ def _tables(text: str) -> Iterator[PublishedTable]:
         yield PublishedTable(
             name, table["title"], paper["paper"], table["source"],
             table.get("benchmark", paper["benchmark"]), columns, rows, paper.get("facts", {}),
+            bool(paper.get("builds")),
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tellapart.errors import BadInput
 from tellapart.files import read_json
@@ -16,6 +16,9 @@ from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card
 from tellapart.papers.figures import FigureColumn, PublishedTable
 from tellapart.text.table_text import aligned, escape
+
+if TYPE_CHECKING:
+    from tellapart.papers.pairs import PairsTable
 
 PUBLISHED, OURS = "published", "ours"
 
@@ -77,7 +80,7 @@ class PaperTable:
 class PaperTables:
     """One table of a paper or several."""
 
-    tables: tuple[PaperTable, ...]
+    tables: tuple[PaperTable | PairsTable, ...]
 
     def to_json(self) -> list[dict[str, Any]]:
         """For `--json`."""
@@ -107,18 +110,56 @@ class OwnFigure:
     size: int
     margin: float | None = None
     """Half of the interval at 95%, where there is one."""
+    benchmark: str = ""
+    way: str = ""
+    """By which procedure the answers came about, where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkFacts:
+    """What is known of a benchmark without any system: chance and what text alone gets.
+
+    `chance` is in percent by measure, `text_alone` in percent by kind (all: the empty one).
+    """
+
+    name: str
+    about: str
+    chance: Mapping[str, float]
+    text_alone: Mapping[str, float]
+
+    def chance_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
+        """How often a guess is right here."""
+        values = tuple(self.chance.get(column.measure) for column in table.columns)
+        return FigureRow("chance", f"{OURS}, {self.name}" if several else OURS, values)
+
+    def text_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
+        """What an attacker gets that reads both captions and never looks.
+
+        Whoever guesses which of two captions is true is right on both of them or on none, so the
+        figure is one for T1 and for both of its sides.
+        """
+        values = tuple(
+            self.text_alone.get(column.kind) if column.measure in PAIRED else None
+            for column in table.columns
+        )
+        return FigureRow("text alone", f"{OURS}, {self.name}" if several else OURS, values)
+
+
+PAIRED = ("T1", "T1-correct", "T1-foil")
+"""Measures that a guess between two captions decides."""
 
 
 def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[OwnFigure]:
     """What runs give for a table's columns."""
-    every = [row for row in estimates if row.kind == "micro" and row.n]
+    every = [row for row in estimates if row.n]
     return [
         OwnFigure(
-            row.model, column, 100 * row.value, row.n, margin=50 * (row.high - row.low)
+            row.model, column, 100 * row.value, row.n, 50 * (row.high - row.low), row.benchmark,
+            row.decided_by,
         )
         for column in table.columns
         for row in every
-        if column.measure == row.measure
+        if column.measure == row.measure and row.kind == (column.kind or "micro")
     ]  # fmt: skip
 
 
@@ -155,11 +196,15 @@ def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnF
 
 
 def join_table(
-    table: PublishedTable, figures: Sequence[OwnFigure], elsewhere: Collection[str] = ()
+    table: PublishedTable,
+    figures: Sequence[OwnFigure],
+    elsewhere: Collection[str] = (),
+    beside: Sequence[BenchmarkFacts] = (),
 ) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table.
+    Systems that are named `elsewhere` have their row in another table. Where ours are of several
+    benchmarks, each has its own row; `beside` has what is known of these without any system.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
@@ -178,9 +223,13 @@ def join_table(
         whose = PUBLISHED if row.who == "system" else row.who
         rows.append(FigureRow(row.name, whose, row.values))
         if row.system in of:
-            rows.append(_ours(row.name, table, of.pop(row.system)))
-    rows += [_ours(name, table, own) for name, own in of.items()]
-    notes = (*_sources(table), *_departures(table, figures, cards))
+            rows += _ours(row.name, table, of.pop(row.system), len(beside) > 1)
+        if row.who == "chance":
+            rows += [one.chance_row(table, several=len(beside) > 1) for one in beside]
+    rows += [row for name, own in of.items() for row in _ours(name, table, own, len(beside) > 1)]
+    rows += [one.text_row(table, several=len(beside) > 1) for one in beside if one.text_alone]
+    notes = (*_sources(table), *_departures(table, figures, cards), *_ways(figures),
+             *(f"{one.name}: {one.about}" for one in beside))  # fmt: skip
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -198,6 +247,14 @@ def _cards(figures: Iterable[OwnFigure]) -> dict[str, TrainedCard]:
     return found
 
 
+def system_of(model: str) -> str:
+    """The system that a model is a training of; empty where it is none, or its folder is gone."""
+    name = ModelName.parse(model)
+    folder = Path(name.rest).expanduser()
+    trained = name.scheme == "trained" and (folder / CARD).is_file()
+    return _system(read_card(folder)) if trained else ""
+
+
 def _system(card: TrainedCard) -> str:
     """What was trained and how: `updown`, or `updown-scst` after the second stage."""
     return f"{card.system}-scst" if "samples" in card.trained.get("task", {}) else card.system
@@ -210,7 +267,20 @@ def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, st
     return named.get(source, source)
 
 
-def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
+def _ours(
+    name: str, table: PublishedTable, own: Sequence[OwnFigure], several: bool
+) -> list[FigureRow]:
+    """Our rows of a system: one, or one for each of several benchmarks."""
+    if not several:
+        return [_row(name, OURS, table, own)]
+    places = dict.fromkeys(figure.benchmark for figure in own)
+    return [
+        _row(name, f"{OURS}, {place}", table, [one for one in own if one.benchmark == place])
+        for place in places
+    ]
+
+
+def _row(name: str, whose: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
     for column in table.columns:
@@ -218,7 +288,20 @@ def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureR
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
     runs = len({figure.source for figure in own if not figure.column.metric}) or 1
-    return FigureRow(name, OURS, tuple(values), tuple(deviations), runs)
+    return FigureRow(name, whose, tuple(values), tuple(deviations), runs)
+
+
+def _ways(figures: Sequence[OwnFigure]) -> list[str]:
+    """By which procedure each sort of figure of ours came about."""
+    lines = []
+    for measure in dict.fromkeys(one.column.measure for one in figures if one.way):
+        ways: dict[str, dict[str, None]] = {}
+        for one in figures:
+            if one.column.measure == measure and one.way:
+                ways.setdefault(one.way, {})[one.source] = None
+        told = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
+        lines.append(f"ours: {measure} by {told}")
+    return lines
 
 
 def _sources(table: PublishedTable) -> list[str]:

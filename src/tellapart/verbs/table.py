@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.measures.captions.metric_scores import CaptionScore
     from tellapart.papers.figures import PublishedTable
-    from tellapart.papers.table import PaperTables
+    from tellapart.papers.pairs import PairsTable, PublishedPairs
+    from tellapart.papers.table import PaperTable, PaperTables
     from tellapart.score.run import Run
 
 
@@ -49,6 +50,7 @@ def table(
     """
     from tellapart.measures.scores import measure_runs
     from tellapart.papers.figures import tables_named
+    from tellapart.papers.pairs import facts_of, pairs_named, pairs_table
     from tellapart.papers.table import (
         PaperTables,
         caption_figures,
@@ -57,35 +59,41 @@ def table(
         run_figures,
     )
 
-    wanted = tables_named(name)
-    of_runs = _fitting(runs, wanted) if runs else {}
+    pairs = pairs_named(name)
+    wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
+    of_runs = _fitting(runs, [*wanted, *pairs]) if runs else {}
     judged = _judged(wanted, captions, references, metrics, progress) if captions else ()
     every = {row.system for one in wanted for row in one.rows if row.system}
-    made = []
+    made: list[PaperTable | PairsTable] = []
     for published in wanted:
         measures = [column.measure for column in published.columns if column.measure]
         own = of_runs.get(published.benchmark, [])
-        measured = measure_runs(own, measures=measures).rows if own else ()
+        by = "kind" if any(column.kind for column in published.columns) else ""
+        measured = measure_runs(own, measures=list(dict.fromkeys(measures)), by=by) if own else ()
         figures = [
             *run_figures(published, measured),
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
-        made.append(join_table(published, figures, every))
+        beside = facts_of(own, progress) if published.builds else ()
+        made.append(join_table(published, figures, every, beside))
+    made += [pairs_table(one, of_runs.get(one.benchmark, [])) for one in pairs]
     return PaperTables(tuple(made))
 
 
 def _fitting(
-    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable]
+    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
 ) -> dict[str, list[Run]]:
     """The runs of the tables' own benchmarks."""
     from tellapart.measures.scores import read_runs
-    from tellapart.papers.figures import importer_of
+    from tellapart.papers.figures import importer_of, maker_of
 
     read = read_runs(list(runs), None)
     of: dict[str, list[Run]] = {}
+    builds = {table.benchmark for table in wanted if table.builds}
     for run in read:
-        of.setdefault(importer_of(run.benchmark), []).append(run)
+        maker = maker_of(run.benchmark)
+        of.setdefault(maker if maker in builds else importer_of(run.benchmark), []).append(run)
     benchmarks = sorted({table.benchmark for table in wanted})
     if not set(benchmarks) & set(of):
         raise BadInput(
@@ -93,6 +101,7 @@ def _fitting(
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
                 f"runs of what `tellapart get {one}` gives, or of a part of it"
+                + (f"; or of what `tellapart build {one}` gives" if one in builds else "")
                 for one in benchmarks
             ),
         )
