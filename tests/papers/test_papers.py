@@ -41,7 +41,7 @@ def test_columns_lead_to_measures_metrics_or_recalls_that_exist(name):
 
 SYSTEMS = {
     "showtell", "showatttell", "updown", "convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t",
-    "scan-t2i",
+    "scan-t2i", "blind-lstm", "cnn-lstm", "ic-wang", "lstm-norm-i", "hiecoatt",
 }  # fmt: skip
 
 

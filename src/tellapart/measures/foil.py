@@ -106,8 +106,7 @@ class WordMeasure(Measure):
         """What the run answered about each foil caption; nothing where it cannot in this way."""
         if self.way is None:
             return Outcomes.of_answers(answered(run, self.asks), ties)
-        asked = self.ask in run.card.asks and run.card.kind == "scorer"
-        if not asked or not has_way(run, self.way):
+        if run.card.kind == "chooser" or not has_way(run, self.way):
             return Outcomes.joined([])
         return Outcomes.of_answers(found_words(run, self.ask, self.way), ties)
 
