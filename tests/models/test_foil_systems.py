@@ -105,10 +105,9 @@ def test_one_that_calls_everything_correct_gets_all_true_captions_and_no_foil(dr
 
 
 def test_pairs_and_images_of_a_test_are_not_trained_on(drawn, tmp_path):
-    _, training, test, given = drawn
-    data = gather_items(
-        [foils(captioned(tmp_path))], [features(captioned(tmp_path), tmp_path / "f")]
-    )
+    _, training, _, given = drawn
+    small = captioned(tmp_path)
+    data = gather_items([foils(small)], [features(small, tmp_path / "features")])
     with pytest.raises(BadInput, match=r"pairs of target and foil to be trained on are pairs of"):
         JudgingTask.refuse(data, foils(captioned(tmp_path, 4, "other")))
     with pytest.raises(BadInput, match="images to be trained on are images of train"):
