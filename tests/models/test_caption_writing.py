@@ -20,6 +20,7 @@ import tellapart as ta
 from tellapart.cli.main import app
 from tellapart.errors import BadImage, BadInput
 from tellapart.models.names import load
+from tellapart.models.trained import read_card
 
 SMALL = ("width=12", "attention=8", "epochs=2", "least=1", "rate=0.01", "batch=40", "together=5")
 
@@ -159,6 +160,8 @@ def test_the_second_stage_starts_from_the_first(world, features, trained, tmp_pa
     assert first.facts.weights != second.facts.weights
     assert first.system.vocabulary == second.system.vocabulary
     assert "cider_d" in done.card.trained["validation"]
+    chosen_by = [read_card(one).trained["measure"] for one in (trained, done.folder)]
+    assert chosen_by == ["log_likelihood", "cider_d"]
 
 
 def test_a_system_that_does_not_write_cannot_be_trained_to(world, features, tmp_path):

@@ -97,11 +97,10 @@ def train_system(
             for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
-        state = fit(
-            TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
-        )
+        fitted = TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder)
+        state = fit(fitted, progress)
         if is_first():
-            _finish(folder, out, order, recipe, system, state, data)
+            _finish(fitted, state, order, recipe, out)
     wait_for_all()
     return TrainedSystem(out, read_card(out))
 
@@ -143,15 +142,10 @@ def _built(
 
 
 def _finish(
-    folder: Path,
-    out: Path,
-    order: TrainingOrder,
-    recipe: Recipe,
-    system: System,
-    state: TrainingState,
-    data: CaptionedImages,
+    fitted: TrainingJob, state: TrainingState, order: TrainingOrder, recipe: Recipe, out: Path
 ) -> None:
-    """Put the best weights and all that is known of them into the folder."""
+    """Put the best weights and all that is known of them into the folder, which becomes `out`."""
+    folder, system, data = fitted.folder, fitted.task.system, fitted.data.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())
     measured = [row for row in state.rows if "loss" not in row]
@@ -163,7 +157,7 @@ def _finish(
         "captions": len(data.texts),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
-        "measure": registry.tasks.get(order.task or system.task).measure,
+        "measure": type(fitted.task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
     }
