@@ -7,8 +7,8 @@ data at TELLAPART_REAL_DATA. What is there already is not made again, so a campa
 goes on, and several can share the systems among them; the last lines are the two tables, of all
 systems and seeds that are there. `times.jsonl` has the seconds of each command.
 
-    python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--commands]
-                                        [--backbone efficientnet-lite0]
+    python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--no-tables]
+                                        [--backbone efficientnet-lite0] [--commands]
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--systems", default=",".join((*RETRIEVAL, *CAPTIONERS)))
     parser.add_argument("--backbone", default="efficientnet-lite0")
+    parser.add_argument("--no-tables", action="store_true", help="another campaign makes them")
     parser.add_argument("--commands", action="store_true", help="print them and run none")
     given = parser.parse_args()
     source = os.environ.get("TELLAPART_REAL_DATA")
@@ -163,6 +164,8 @@ def main() -> None:
         return
     for command in commands:
         command.run(given.out / TIMES)
+    if given.no_tables:
+        return
     (given.out / "tables.txt").unlink(missing_ok=True)
     tables(given.out).run(given.out / TIMES)
     print((given.out / "tables.txt").read_text(encoding="utf-8"))

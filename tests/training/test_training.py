@@ -166,6 +166,12 @@ def test_a_loss_that_is_no_number_ends_the_training(small, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_weights_that_the_last_update_made_infinite_are_not_kept(small, tmp_path):
+    with pytest.raises(NotANumber, match="a weight became infinite or no number in epoch 1"):
+        fitted(small, tmp_path / "out", "rate=1e39", "batch=66")  # one update, after a sound loss
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_there_is_not_overwritten_unless_asked(small, tmp_path):
     first = fitted(small, tmp_path / "out")
     with pytest.raises(BadInput, match="already exists"):
