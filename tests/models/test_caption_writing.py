@@ -164,6 +164,24 @@ def test_the_second_stage_starts_from_the_first(world, features, trained, tmp_pa
     assert chosen_by == ["log_likelihood", "cider_d"]
 
 
+def test_a_second_stage_that_was_killed_ends_in_the_same_bytes(world, features, trained, tmp_path):
+    how = ta.TrainOptions(
+        recipe="scst-small", features=(features,), start=trained,
+        changes=("samples=1", "write=5", "batch=80", "checkpoint_steps=1"),
+    )  # fmt: skip
+    done = ta.train("updown", world, tmp_path / "whole", options=how)
+
+    def stops(phase, number, total):
+        if phase == "training" and number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ta.train("updown", world, tmp_path / "cut", options=how, progress=stops)
+    again = ta.train("updown", world, tmp_path / "cut", options=how)
+    for file in ("weights.safetensors", "metrics.jsonl", "system.json"):
+        assert (again.folder / file).read_bytes() == (done.folder / file).read_bytes()
+
+
 def test_a_system_that_does_not_write_cannot_be_trained_to(world, features, tmp_path):
     how = ta.TrainOptions(recipe="default", task="self-critical", features=(features,))
     with pytest.raises(BadInput, match="writes no captions"):
