@@ -56,11 +56,15 @@ def same_words(benchmark: Benchmark) -> frozenset[str]:
 
 def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[Any]]]:
     """Train every system with every seed, and put all through the test."""
-    drawn = ta.world(folder / "train", scenes=plan.scenes, seed=0, part="train", overwrite=True)
+    # Both halves count their scenes alike: those whose number a test image has are left out.
+    scenes = plan.scenes + plan.items
+    whole = ta.world(folder / "train", scenes=scenes, seed=0, part="train", overwrite=True)
     held = ta.world(folder / "test", scenes=plan.items, seed=0, part="test", overwrite=True)
     options = ta.FeatureOptions(backbone=plan.backbone, overwrite=True)
-    store = ta.features(drawn, folder / "features", options)
+    store = ta.features(whole, folder / "features", options)
     bench = ta.build("bivlc", held, folder / "bivlc", ta.BivlcOptions(overwrite=True))
+    kept = ta.CorpusOptions(without=(held.root,), limit=plan.scenes, overwrite=True)
+    drawn = ta.gather_corpus([whole], folder / "kept", kept)
     runs: dict[str, list[Any]] = {}
     for system in plan.systems:
         for seed in range(plan.seeds):

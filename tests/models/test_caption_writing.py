@@ -86,7 +86,7 @@ def test_a_command_that_was_stopped_goes_on_and_ends_alike(world, trained, tmp_p
     assert [one.name for one in out.parent.iterdir()] == ["whole.json"]
 
 
-def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained):
+def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained, monkeypatch):
     model = load(f"trained:{trained}")
     found = ta.retrieve(model, world, ta.RetrievalOptions(limit=6, use_cache=False))
     (row,) = (one for one in found.rows if one.direction == "text to image")
@@ -95,6 +95,11 @@ def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained):
     grid = model.score_grid(pictures, texts)
     for picture, own in zip(pictures, grid, strict=True):
         np.testing.assert_allclose(model.score_pairs([picture] * 7, texts), own, rtol=1e-5)
+    told = []
+    monkeypatch.setattr(type(model.system), "most_pairs", 14)
+    parts = model.score_grid(pictures, texts, lambda phase, done, total: told.append(done))
+    assert told == [14, 21], "how long it takes is known after a part"
+    np.testing.assert_allclose(parts, grid, rtol=1e-5)
 
 
 def test_raw_pictures_need_no_captions(world, trained, tmp_path):

@@ -49,6 +49,7 @@ class RecurrentCaptioner(System):
     Config = CaptionerConfig
     task: ClassVar[str] = "captioning"
     averaged: ClassVar[bool] = True
+    most_pairs: ClassVar[int] = 4 * BLOCK
     words: nn.Embedding
     out: nn.Linear
 
