@@ -5,7 +5,8 @@ images and 300 further ones of COCO; tested on the COCO-BISON examples both of w
 there, and for recall on 500 COCO images. That is a ninth of the papers' training set. Needs the
 data at TELLAPART_REAL_DATA. What is there already is not made again, so a campaign that was stopped
 goes on, and several can share the systems among them; the last lines are the two tables, of all
-systems and seeds that are there. `times.jsonl` has the seconds of each command.
+systems and seeds that are there, and BISON's means over seeds with intervals over items.
+`times.jsonl` has the seconds of each command.
 
     python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--no-tables]
                                         [--backbone efficientnet-lite0] [--commands]
@@ -24,6 +25,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from soak.seed_means import seed_mean
+
+import tellapart as ta
 
 RETRIEVAL = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i")
 CAPTIONERS = ("showtell", "showatttell", "updown")
@@ -141,6 +148,25 @@ def tables(out: Path) -> Command:
     return Command(tuple(map(str, words)), out / "tables.txt", printed=True)
 
 
+def means(out: Path, measure: str = "accuracy") -> list[str]:
+    """A line for each system: the mean over seeds, and what it was chosen by on validation."""
+    by_system: dict[str, list[Path]] = {}
+    for runs in sorted((out / "runs").iterdir()):
+        by_system.setdefault(runs.name.rpartition("-")[0], []).append(runs)
+    lines = []
+    for name, folders in by_system.items():
+        found = seed_mean([ta.outcomes([one], measures=[measure]) for one in folders], name)
+        cards = [json.loads((out / one.name / "system.json").read_text()) for one in folders]
+        trained = [card["trained"] for card in cards]
+        chosen = [f"{one['validation'][one['measure']]:.2f}" for one in trained]
+        own = ", ".join(f"{value:.1f}" for value in found.seeds)
+        lines.append(
+            f"{name}: {found}, {found.questions} items; by seed {own}; "
+            f"validation {trained[0]['measure']} {', '.join(chosen)}"
+        )
+    return lines
+
+
 def main() -> None:
     """Read the command line and run, or print, every command."""
     parser = argparse.ArgumentParser(description="BISON's systems on real photographs.")
@@ -168,7 +194,7 @@ def main() -> None:
         return
     (given.out / "tables.txt").unlink(missing_ok=True)
     tables(given.out).run(given.out / TIMES)
-    print((given.out / "tables.txt").read_text(encoding="utf-8"))
+    print((given.out / "tables.txt").read_text(encoding="utf-8"), *means(given.out), sep="\n")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def join_table(
         if row.system in of:
             rows.append(_ours(row.name, table, of.pop(row.system)))
     rows += [_ours(name, table, own) for name, own in of.items()]
-    notes = (*_sources(table), *_departures(table, figures, cards))
+    notes = (*_sources(table), *_trainings(rows), *_departures(table, figures, cards))
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -213,17 +213,27 @@ def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, st
 def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
+    runs = 1
     for column in table.columns:
         found = [figure.value for figure in own if figure.column == column]
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
-    runs = len({figure.source for figure in own if not figure.column.metric}) or 1
+        runs = max(runs, len(found))
     return FigureRow(name, OURS, tuple(values), tuple(deviations), runs)
 
 
 def _sources(table: PublishedTable) -> list[str]:
     lines = [f"published: {table.cites}"]
     return lines + [f"{row.name}: {row.note}" for row in table.rows if row.note]
+
+
+def _trainings(rows: Sequence[FigureRow]) -> list[str]:
+    """Of how many trainings our rows are means, where some are of several."""
+    ours = [row for row in rows if row.whose == OURS]
+    if not any(row.runs > 1 for row in ours):
+        return []
+    counted = ", ".join(f"{row.runs} of {row.name}" for row in ours)
+    return [f"ours: means over trainings, ± their standard deviation: {counted}"]
 
 
 def _departures(
