@@ -20,7 +20,6 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.files import whole_folder
 from tellapart.reports.picks import RANKS
 from tellapart.types import Progress, silent
-from tellapart.views import query as queries
 from tellapart.views.cards import cards_of, whole_item
 from tellapart.views.sheet import Sheet
 from tellapart.views.viewer import LIST, Viewer, picture_name
@@ -80,8 +79,7 @@ def _about(viewer: Viewer) -> dict[str, Any]:
         sheets.append(card)
     marks = {s.label: viewer.marks.of(s.benchmark.name) for s in viewer.library.sheets}
     return {
-        "version": 1, "sheets": sheets, "problems": [], "sorts": queries.SORTS,
-        "places": queries.PLACES, "make": [], "out": "", "marks": marks,
+        "version": 1, "sheets": sheets, "problems": [], "make": [], "out": "", "marks": marks,
     }  # fmt: skip
 
 
@@ -101,9 +99,8 @@ def _write_columns(sheet: Sheet, folder: Path) -> None:
     value, units = sheet.worth
     numbers = np.stack([sheet.margins.T, value.T, units.T]).astype("<f4")
     (folder / "numbers.bin").write_bytes(numbers.tobytes())
-    _json(
-        folder / "text.json", {"captions": sheet.text.to_list(), "changed": sheet.changed.to_list()}
-    )
+    texts = {place: sheet.searched(place).to_list() for place in sheet.places}
+    _json(folder / "text.json", texts)
 
 
 def _write_pages(sheet: Sheet, folder: Path) -> Iterator[int]:
