@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra 'view' is not installed")
 import tellapart as ta
 from tellapart.errors import BadInput, UnknownName
-from tellapart.verbs.view import make_caption_study, make_viewer
+from tellapart.verbs.runs.view import make_caption_study, make_viewer
 from tellapart.views.captions import CaptionSheet, holds_captions
 from tellapart.views.cards import cards_of, item_rows, whole_item
 from tellapart.views.figure import figure_zip

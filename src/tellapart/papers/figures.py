@@ -17,7 +17,7 @@ import yaml
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import UnknownName
 
-GOT = "tellapart get "
+GOT, BUILT = "tellapart get ", "tellapart build "
 Who = Literal["system", "people", "chance"]
 
 
@@ -96,6 +96,12 @@ def importer_of(benchmark: Benchmark) -> str:
     """The importer that a benchmark came by, such as `bison`; empty for one that was built here."""
     by = str(benchmark.card.made.get("by", ""))
     return by.removeprefix(GOT) if by.startswith(GOT) else ""
+
+
+def builder_of(benchmark: Benchmark) -> str:
+    """The builder that made a benchmark here, such as `bison`; empty for one that was imported."""
+    by = str(benchmark.card.made.get("by", ""))
+    return by.removeprefix(BUILT) if by.startswith(BUILT) else ""
 
 
 def figures_of(

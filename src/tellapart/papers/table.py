@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -43,6 +43,10 @@ class PaperTable:
     heads: tuple[str, ...]
     rows: tuple[FigureRow, ...]
     notes: tuple[str, ...]
+
+    def with_notes(self, more: Sequence[str]) -> PaperTable:
+        """The table with further notes below it."""
+        return replace(self, notes=(*self.notes, *more))
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -207,6 +211,8 @@ def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, st
     name = ModelName.parse(source)
     if name.rest in cards:
         return _system(cards[name.rest])
+    if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus lies
+        return f"reference:{name.rest.partition('@')[0]}"
     return named.get(source, source)
 
 

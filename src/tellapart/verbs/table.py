@@ -71,28 +71,40 @@ def table(
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
-        made.append(join_table(published, figures, every))
+        made.append(join_table(published, figures, every).with_notes(_built(own)))
     return PaperTables(tuple(made))
+
+
+def _built(runs: Sequence[Run]) -> list[str]:
+    """What to know of runs on benchmarks that were built here the paper's way."""
+    from tellapart.papers.figures import builder_of
+
+    built = {run.benchmark.sha256: run.benchmark for run in runs if builder_of(run.benchmark)}
+    return [
+        f"ours: on {len(one.items):,} items that {one.card.made['by']} made of "
+        f"{one.card.made.get('corpus', 'a corpus')}, not on the published ones"
+        for one in built.values()
+    ]
 
 
 def _fitting(
     runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable]
 ) -> dict[str, list[Run]]:
-    """The runs of the tables' own benchmarks."""
+    """The runs of the tables' own benchmarks, or of benchmarks that were built as theirs were."""
     from tellapart.measures.scores import read_runs
-    from tellapart.papers.figures import importer_of
+    from tellapart.papers.figures import builder_of, importer_of
 
     read = read_runs(list(runs), None)
     of: dict[str, list[Run]] = {}
     for run in read:
-        of.setdefault(importer_of(run.benchmark), []).append(run)
+        of.setdefault(importer_of(run.benchmark) or builder_of(run.benchmark), []).append(run)
     benchmarks = sorted({table.benchmark for table in wanted})
     if not set(benchmarks) & set(of):
         raise BadInput(
             "no run is of the benchmark that the table is about",
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
-                f"runs of what `tellapart get {one}` gives, or of a part of it"
+                f"runs of what `tellapart get {one}` or `tellapart build {one}` gives"
                 for one in benchmarks
             ),
         )
