@@ -3,7 +3,7 @@ import { element } from "../shared/page.js";
 import { count, draw, percent } from "./overview.js";
 
 const SERIES = 6;
-const series = (k) => `series-${(k % SERIES) + 1}`;
+export const series = (k) => `series-${(k % SERIES) + 1}`;
 
 export function legend(labels) {
   return element("p", { class: "series" }, ...labels.map((label, k) => element("span", { class: series(k) }, label)));
@@ -24,7 +24,14 @@ export function byFact(found, labels, open) {
     return element("tr", {}, element("th", { scope: "row" }, element("a", { href: open(value.name) }, value.name)),
       element("td", { class: "num faint" }, count(value.n)), element("td", { class: "wide" }, svg, element("span", { class: "hidden" }, said)));
   });
-  return element("table", { class: "by" }, element("caption", { class: "hidden" }, `Right in percent by ${found.by}`), element("tbody", {}, ...rows));
+  return element("table", { class: "by" }, element("caption", { class: "hidden" }, `Right in percent by ${found.by}`), element("tbody", {}, ...rows),
+    element("tfoot", {}, element("tr", {}, element("td", {}), element("td", {}), element("td", { class: "wide" }, scale(top)))));
+}
+
+// What the lines of the chart above stand for, in percent.
+function scale(top) {
+  const ends = [0, 0.25, 0.5, 0.75, 1].map((x) => element("span", {}, String(Math.round(100 * top * x))));
+  return element("span", { class: "scale", "aria-hidden": "true" }, ...ends);
 }
 
 // A histogram: left of zero is wrong, right of it right.

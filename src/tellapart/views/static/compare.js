@@ -1,7 +1,7 @@
 // Charts and a comparison of two runs, of the items that are filtered now.
 import { element } from "../shared/page.js";
 import { asked } from "./address.js";
-import { agreement, byFact, histogram, legend } from "./charts.js";
+import { agreement, byFact, histogram, legend, series } from "./charts.js";
 import { Filters } from "./filters.js";
 import { count, percent } from "./overview.js";
 
@@ -74,12 +74,17 @@ export class Compare {
     return this.app.link(tab, query);
   }
 
+  // A run's name in the colour that charts give it.
+  named(label) {
+    return element("span", { class: series(this.about.runs.findIndex((one) => one.label === label)) }, label);
+  }
+
   paired(found, [a, b]) {
     const link = (ao, bo) => this.link({ a, b, ao, bo });
     const cell = (number, href, label, kind) => element("td", { class: kind }, element("a", { href, "aria-label": `${label}: ${count(number)} items` }, count(number)));
     const told = found.difference === null ? "Both were asked none of these items." : null;
     return element("section", { class: "sheet versus" },
-      element("h2", {}, element("span", { class: "series-1" }, a), " against ", element("span", { class: "series-2" }, b)),
+      element("h2", {}, this.named(a), " against ", this.named(b)),
       told ? element("p", {}, told) : element("p", { class: "difference" },
         element("b", {}, `${found.difference >= 0 ? "+" : "−"}${percent(Math.abs(found.difference))} points`),
         ` (95% interval ${sign(found.low)} to ${sign(found.high)}), on ${count(found.n)} items in ${count(found.groups)} groups: `,
