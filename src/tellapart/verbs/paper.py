@@ -78,7 +78,8 @@ def paper(
 
     every = exhibits_of(name)
     if small:
-        from tellapart.verbs.small import SmallPaper, small_sources
+        from tellapart.verbs.small_papers.choices import small_sources
+        from tellapart.verbs.small_papers.small_paper import SmallPaper
 
         folder = work or Path(out).with_suffix("")
         made_here = SmallPaper(name, folder, scenes, tests, seed, progress)

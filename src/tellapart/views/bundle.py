@@ -20,7 +20,7 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.files import whole_folder
 from tellapart.reports.picks import RANKS
 from tellapart.types import Progress, silent
-from tellapart.views.cards import cards_of, whole_item
+from tellapart.views.cards import cards_of, item_details
 from tellapart.views.sheet import Sheet
 from tellapart.views.viewer import LIST, Viewer, picture_name
 
@@ -111,15 +111,11 @@ def _write_pages(sheet: Sheet, folder: Path) -> Iterator[int]:
         rows = np.arange(begin, min(begin + PAGE, len(sheet)))
         number = begin // PAGE
         _json(folder / f"cards-{number}.json", cards_of(sheet, rows, address))
-        _json(folder / f"items-{number}.json", [_rest(sheet, int(row), address) for row in rows])
+        _json(
+            folder / f"items-{number}.json",
+            [item_details(sheet, int(row), address) for row in rows],
+        )
         yield len(rows)
-
-
-def _rest(sheet: Sheet, row: int, address: Any) -> dict[str, Any]:
-    """An item in full, without its card, which has a page of its own."""
-    whole = whole_item(sheet, row, address)
-    del whole["card"]
-    return whole
 
 
 def _write_pictures(viewer: Viewer, folder: Path, progress: Progress) -> None:

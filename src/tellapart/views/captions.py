@@ -178,14 +178,12 @@ class CaptionSheet(Sheet):
         scores = (f"{100 * written[name][row]:.1f}" for name in METRICS)
         return [CardAnswer(text, None), *(CardAnswer(score, None) for score in scores)]
 
-    def whole(self, place: int, address: Address) -> dict[str, Any]:
-        """One image with all that is known of it."""
+    def details(self, place: int) -> dict[str, Any]:
+        """What is known of an image beside its card."""
         item = self.item(place)
-        (card,) = self.cards(np.array([place]), address)
-        uri = self.benchmark.images[item.images[0]].uri if card["shots"] else ""
+        uri = self.benchmark.images[item.images[0]].uri
         known = {"image": item.images[0], "file": uri, "references": str(len(item.captions))}
-        return {"card": card, "true": [], "grids": [], "origin": known, "neighbours": [],
-                "replies": []}  # fmt: skip
+        return {"true": [], "grids": [], "origin": known, "neighbours": [], "replies": []}
 
     def table(self, rows: Ints) -> pl.DataFrame:
         """Some images as a table: references, and what every system wrote with its scores."""

@@ -102,8 +102,14 @@ def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
 
 def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
     """One item with all that is known of it."""
+    (card,) = cards_of(sheet, np.array([place]), address)
+    return {"card": card, **item_details(sheet, place, address)}
+
+
+def item_details(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
+    """What is known of an item beside its card."""
     if isinstance(sheet, CaptionSheet):
-        return sheet.whole(place, address)
+        return sheet.details(place)
     item = sheet.item(place)
     origin = item.origin
     made = {
@@ -112,9 +118,7 @@ def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
         "content": item.content[:16], "images": ", ".join(item.images),
         **{name: str(value) for name, value in sorted(origin.notes.items())},
     }  # fmt: skip
-    (card,) = cards_of(sheet, np.array([place]), address)
     return {
-        "card": card,
         "true": sorted(item.true),
         "grids": [_grid(one, place, item) for one in sheet.contestants],
         "origin": {name: value for name, value in made.items() if value},
@@ -132,11 +136,9 @@ def _grid(one: Contestant, place: int, item: Item) -> dict[str, Any]:
     flat, begins = grid_scores(run)
     cells = flat[begins[place] : begins[place + 1]].reshape(len(item.images), -1)
     known = [[None if np.isnan(x) else float(x) for x in row] for row in cells]
-    rows = edit_rows(run).of(place)
-    edits = [
-        [edit, letter(image), caption + 1, score]
-        for image, caption, edit, score in rows.select("image", "caption", "edit", "score").rows()
-    ]
+    edited = edit_rows(run)
+    rows = edited.of(place).select("image", "caption", "edit", "score").rows() if edited.any else ()
+    edits = [[edit, letter(image), caption + 1, score] for image, caption, edit, score in rows]
     edits.sort(key=lambda one: -float(one[3]))
     return {
         "label": one.label,
@@ -158,6 +160,11 @@ class RowsByItem:
         place = run.benchmark.items.places_of(table["item"]) if table.height else NO_ROWS
         order = np.argsort(place, kind="stable")
         return cls(table[order], place[order])
+
+    @property
+    def any(self) -> bool:
+        """Whether there are rows at all."""
+        return len(self.place) > 0
 
     def of(self, place: int) -> pl.DataFrame:
         """The rows of one item."""
