@@ -170,7 +170,7 @@ def _dropped(sources: PaperSources, progress: Progress) -> Analysis:
 BIVLC = (
     Exhibit(
         "section 3.1", "What people dropped", "61% of SugarCrepe's items",
-        "none, if these are the two", 
+        "none, if these are the two",
         ("before", "benchmark"), _dropped,
     ),
     Exhibit(
