@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tellapart.benchmark.benchmark import Benchmark, Card
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.image_features.store import (
     HALF,
@@ -19,6 +20,7 @@ from tellapart.image_features.store import (
     load_store,
     write_store,
 )
+from tellapart.items import Grid, Item, Origin
 
 SPACE = FeatureSpace("pixels", "none", "", "boxes, else cells 2x2", 12, 12, 4)
 THINGS = ("dog", "cat", "ball", "tree")
@@ -41,6 +43,21 @@ def captioned(root: Path, count: int = 24, name: str = "small", first: int = 0) 
         )
     ]
     return make_corpus(name, root, images, captions)
+
+
+def choices(corpus: Corpus, options: int = 3) -> Benchmark:
+    """For each caption an item: its image, and captions of the images that come next."""
+    items = []
+    images = corpus.images["id"].to_list()
+    own = corpus.texts_by_image
+    for k, image in enumerate(images):
+        others = [own[images[(k + n) % len(images)]] for n in range(1, options)]
+        for n, text in enumerate(own[image]):
+            order = list(np.roll(np.arange(options), k))
+            grid = Grid.caption_choice(image, (text, *(one[n] for one in others)), order)
+            items.append(Item.built("test", grid, kind="choice", origin=Origin("test")))
+    card = Card(corpus.name)
+    return Benchmark(card, corpus.root, items, {one: corpus.image(one) for one in images})
 
 
 def features(corpus: Corpus, folder: Path, space: FeatureSpace = SPACE) -> FeatureStore:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
+from types import MappingProxyType
 from typing import Any
 
 from tellapart.errors import BadInput
@@ -14,16 +15,17 @@ from tellapart.measures.captions.metric_scores import CaptionScore
 from tellapart.measures.scores import Estimate
 from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card
-from tellapart.papers.figures import FigureColumn, PublishedTable
+from tellapart.papers.figures import FigureColumn, PublishedRow, PublishedTable
 from tellapart.text.table_text import aligned, escape
 
-PUBLISHED, OURS = "published", "ours"
+PUBLISHED, OURS, ATTACKER = "published", "ours", "attacker"
 
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A row of the joined table, in percent; `whose` is published, ours, people or chance.
+    """A row of the joined table, in percent; `whose` is published, ours, people, chance, attacker.
 
+    Ours that see no image, or another one, say so: `blind`, `images shuffled`.
     Ours are means over `runs` trainings, with their standard deviation where there are several.
     """
 
@@ -113,8 +115,10 @@ class OwnFigure:
     """Half of the interval at 95%, where there is one."""
 
 
-def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[OwnFigure]:
-    """What runs give for a table's columns."""
+def run_figures(
+    table: PublishedTable, estimates: Iterable[Estimate], built: str = ""
+) -> list[OwnFigure]:
+    """What runs of benchmarks that were built in a way give for a table's columns."""
     every = [row for row in estimates if row.kind == "micro" and row.n]
     return [
         OwnFigure(
@@ -122,7 +126,7 @@ def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[Ow
         )
         for column in table.columns
         for row in every
-        if column.measure == row.measure
+        if column.measure == row.measure and column.built == built
     ]  # fmt: skip
 
 
@@ -159,31 +163,38 @@ def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnF
 
 
 def join_table(
-    table: PublishedTable, figures: Sequence[OwnFigure], elsewhere: Collection[str] = ()
+    table: PublishedTable,
+    figures: Sequence[OwnFigure],
+    elsewhere: Collection[str] = (),
+    alone: Mapping[FigureColumn, float] = MappingProxyType({}),
 ) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table.
+    Systems that are named `elsewhere` have their row in another table; `alone` is what the text
+    alone gives away, in percent, by column.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
     """
     cards = _cards(figures)
-    named = {Path(folder).name: _system(card) for folder, card in cards.items()}
-    of: dict[str, list[OwnFigure]] = {}
+    named = {Path(folder).name: card for folder, card in cards.items()}
+    of: dict[tuple[str, str], list[OwnFigure]] = {}
     for figure in figures:
-        of.setdefault(_owner(figure.source, cards, named), []).append(figure)
-    own_rows = {row.system for row in table.rows}
-    of = {name: own for name, own in of.items() if name in own_rows or name not in elsewhere}
+        system, name, whose = _place(table, figure, cards, named)
+        if name in {row.name for row in table.rows} or system not in elsewhere:
+            of.setdefault((name, whose), []).append(figure)
     figures = [figure for own in of.values() for figure in own]
     cards = _cards(figures)
     rows: list[FigureRow] = []
     for row in table.rows:
         whose = PUBLISHED if row.who == "system" else row.who
         rows.append(FigureRow(row.name, whose, row.values))
-        if row.system in of:
-            rows.append(_ours(row.name, table, of.pop(row.system)))
-    rows += [_ours(name, table, own) for name, own in of.items()]
+        for key in sorted(key for key in of if key[0] == row.name):
+            rows.append(_ours(key, table, of.pop(key)))
+    rows += [_ours(key, table, own) for key, own in of.items()]
+    if alone:
+        values = tuple(alone.get(column) for column in table.columns)
+        rows.append(FigureRow("text alone", ATTACKER, values))
     notes = (*_sources(table), *_departures(table, figures, cards))
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
@@ -207,16 +218,44 @@ def _system(card: TrainedCard) -> str:
     return f"{card.system}-scst" if "samples" in card.trained.get("task", {}) else card.system
 
 
-def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, str]) -> str:
-    name = ModelName.parse(source)
-    if name.rest in cards:
-        return _system(cards[name.rest])
+def _place(
+    table: PublishedTable,
+    figure: OwnFigure,
+    cards: Mapping[str, TrainedCard],
+    named: Mapping[str, TrainedCard],
+) -> tuple[str, str, str]:
+    """The system that a figure is of, the name of its row, and whose it is."""
+    name = ModelName.parse(figure.source)
+    card = cards.get(name.rest) or named.get(figure.source)
+    system = _system(card) if card else figure.source
     if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus lies
-        return f"reference:{name.rest.partition('@')[0]}"
-    return named.get(source, source)
+        system = f"reference:{name.rest.partition('@')[0]}"
+    fitting = (row for row in table.rows if row.system == system and _fits(row, card))
+    row = next(fitting, None)
+    return system, row.name if row else system, _whose(table, dict(name.options), card)
 
 
-def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
+def _settings(card: TrainedCard | None) -> Mapping[str, Any]:
+    return {**card.settings, **card.trained.get("task", {})} if card else {}
+
+
+def _fits(row: PublishedRow, card: TrainedCard | None) -> bool:
+    own = _settings(card)
+    return all(own.get(key) == value for key, value in row.settings.items())
+
+
+def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
+    """Ours, by the setting that is told apart, and whether it saw the images."""
+    own = _settings(card)
+    parts = [OURS]
+    if table.apart in own:
+        parts.append(f"{table.apart} {own[table.apart]}")
+    parts += ["blind"] if own.get("blind") else []
+    parts += [f"images {options['images']}"] if "images" in options else []
+    return ", ".join(parts)
+
+
+def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
     for column in table.columns:
@@ -224,7 +263,7 @@ def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureR
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
     runs = len({figure.source for figure in own if not figure.column.metric}) or 1
-    return FigureRow(name, OURS, tuple(values), tuple(deviations), runs)
+    return FigureRow(*key, tuple(values), tuple(deviations), runs)
 
 
 def _sources(table: PublishedTable) -> list[str]:

@@ -26,11 +26,13 @@ class Task(nn.Module):
     """The base of all tasks.
 
     `Settings` is a frozen dataclass; `measure` names the figure of `validate` by which the best
-    weights are chosen, higher being better.
+    weights are chosen, higher being better; `items` says that it learns from a benchmark's items
+    instead of a corpus's captions.
     """
 
     Settings: ClassVar[type[Any]]
     measure: ClassVar[str]
+    items: ClassVar[bool] = False
 
     def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
         super().__init__()

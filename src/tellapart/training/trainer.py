@@ -26,7 +26,7 @@ from tellapart.text.vocabulary import Vocabulary
 from tellapart.torch_tools import fingerprint
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
-from tellapart.training.data import CaptionedImages, TrainingSet
+from tellapart.training.data import CaptionedImages
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
@@ -47,6 +47,11 @@ class TrainingOrder:
     task: str = ""
     start: Path | None = None
 
+    @property
+    def task_name(self) -> str:
+        """The task: the one asked for, the recipe's, or the system's own."""
+        return self.task or task_of(self.system, self.recipe) or system_class(self.system).task
+
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
@@ -63,8 +68,13 @@ class TrainedSystem:
     def __str__(self) -> str:
         trained = self.card.trained
         figures = ", ".join(f"{key} {value:.2f}" for key, value in trained["validation"].items())
+        counts = ", ".join(
+            f"{trained[noun]:,} {noun}"
+            for noun in ("images", "captions", "items")
+            if noun in trained
+        )
         return (
-            f"{self.card.system}: {trained['images']:,} images, {trained['captions']:,} captions, "
+            f"{self.card.system}: {counts}, "
             f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
         )
 
@@ -80,7 +90,7 @@ def train_system(
 ) -> TrainedSystem:
     """Train and write a folder; a training that was stopped goes on where it was."""
     kind = system_class(order.system)
-    task_name = order.task or task_of(order.system, order.recipe) or kind.task
+    task_name = order.task_name
     task_kind = registry.tasks.get(task_name)
     begun = read_card(order.start).settings if order.start else {}
     defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
@@ -93,8 +103,7 @@ def train_system(
         torch.manual_seed(seeds.number(order.seed, "weights"))
         system = _built(order, kind, recipe, data)
         sets = [
-            TrainingSet.encoded(part, system.vocabulary, recipe.training.longest)
-            for part in (data, validation)
+            part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
         state = fit(
@@ -116,7 +125,7 @@ def _built(
 ) -> System:
     """A new system, or one with the weights and words of another training."""
     if order.start is None:
-        vocabulary = Vocabulary.counted(data.texts, recipe.training.least)
+        vocabulary = Vocabulary.counted(data.own_texts, recipe.training.least)
         if not vocabulary.words:
             raise BadInput(
                 f"no word occurs {recipe.training.least} times in the captions",
@@ -159,8 +168,7 @@ def _finish(
     trained = {
         "recipe": order.recipe,
         "seed": order.seed,
-        "images": len(data),
-        "captions": len(data.texts),
+        **data.counts(),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
         "measure": registry.tasks.get(order.task or system.task).measure,

@@ -60,3 +60,23 @@ NEURALTALK = SystemEntry(
     "Captioner: the small LSTM that mined FOIL's hardest foils.",
     f"{_HERE}.neural_talk:NeuralTalk",
 )
+I2C = SystemEntry(
+    "MCIC: a linear map from images to paragraph vectors; the nearest caption.",
+    f"{_HERE}.mcic.linear:I2C",
+)
+C2I = SystemEntry(
+    "MCIC: a linear map from paragraph vectors to images; the nearest image.",
+    f"{_HERE}.mcic.linear:C2I",
+)
+LINM = SystemEntry(
+    "MCIC: a matrix between images and paragraph vectors, against the worst decoy.",
+    f"{_HERE}.mcic.linear:LinM",
+)
+FFNN = SystemEntry(
+    "MCIC: a feedforward network says whether a caption is one of the image.",
+    f"{_HERE}.mcic.ffnn:FFNN",
+)
+VEC2SEQ_FFNN = SystemEntry(
+    "MCIC: a GRU captioner whose outputs a feedforward network reads; writes and chooses.",
+    f"{_HERE}.mcic.vec2seq:Vec2seqFFNN",
+)

@@ -93,7 +93,9 @@ def _judge(small: SmallPaper, queries: Path, out: Path) -> None:
     """Whether what was found in the place of the right answer is right, too: by the scene."""
     import polars as pl
 
-    table = pl.read_csv(queries).filter(pl.col("rank") > 1)
+    from tellapart.measures.retrieval_queries import read_queries
+
+    table = read_queries(queries).filter(pl.col("rank") > 1)
     rows = [
         (f"query:{query}", "yes" if correctness(small.test, image, caption) == HIGHEST else "no")
         for query, image, caption in table.select(
