@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from tellapart.analyses.exhibits.exhibit import PaperSources
 from tellapart.errors import UnknownName, need
 from tellapart.verbs.small_papers.bison import make_bison
 from tellapart.verbs.small_papers.small_paper import BUILT_IN, SmallPaper, learnt_models
+
+if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
+
+
+WRITER, WEIGHTS = "vec2seq-ffnn", (0.0, 1.0, 4.0)
+"""MCIC's system that writes and chooses, and the weights of writing that it is trained with."""
 
 
 def make_foil(small: SmallPaper) -> PaperSources:
@@ -16,8 +26,11 @@ def make_foil(small: SmallPaper) -> PaperSources:
     how = FoilOptions(seed=small.seed, verifier="oracle", part="train")
     learnt = small.built("foil", small.train, "foil-train", how)
     small.runs([*learnt_models(small, bench, learnt), *BUILT_IN], bench)
+    people = small.judged(bench, "foil", judgements=3)
     return PaperSources(
-        runs=(str(small.folder / "runs" / bench.name),), benchmark=(str(bench.root),)
+        runs=(str(small.folder / "runs" / bench.name),),
+        benchmark=(str(learnt.root), str(bench.root)),
+        study=(str(people),),
     )
 
 
@@ -26,9 +39,25 @@ def make_mcic(small: SmallPaper) -> PaperSources:
     bench = small.built("mcic", small.test)
     learnt = small.built("mcic", small.train, "mcic-train")
     small.runs([*learnt_models(small, bench, learnt), *BUILT_IN], bench)
+    people = small.judged(bench, "best-of-five", judgements=3)
     return PaperSources(
-        runs=(str(small.folder / "runs" / bench.name),), benchmark=(str(bench.root),)
+        runs=(str(small.folder / "runs" / bench.name),),
+        benchmark=(str(bench.root),),
+        settings=str(_by_weight(small, bench, learnt)) if WRITER in small.systems else "",
+        study=(str(people),),
     )
+
+
+def _by_weight(small: SmallPaper, bench: Benchmark, learnt: Benchmark) -> Path:
+    """The system that writes and chooses, with several weights of writing; a table of them."""
+    import polars as pl
+
+    rows = []
+    for weight in WEIGHTS:
+        model = small.trained(WRITER, learnt, bench, f"lambda_gen={weight}")
+        small.runs([model], bench)
+        rows.append({"model": model, "lambda_gen": weight})
+    return small.writes("settings.csv", lambda out: pl.DataFrame(rows).write_csv(out))
 
 
 def make_bivlc(small: SmallPaper) -> PaperSources:

@@ -104,19 +104,22 @@ class SmallPaper:
             features(self.train, out, FeatureOptions(backbone="pixels"), self.progress)
         return out
 
-    def trained(self, system: str, on: Any, never: Benchmark) -> str:
-        """A system's model string; `NAME-scst` is trained further from NAME."""
+    def trained(self, system: str, on: Any, never: Benchmark, change: str = "") -> str:
+        """A system's model string; `NAME-scst` is trained further from NAME.
+
+        A `change` of its settings (`lambda_gen=0`) gives it a folder of its own.
+        """
         from tellapart.verbs.systems.train import TrainOptions, train
 
-        out = self.folder / "systems" / system
+        out = self.folder / "systems" / f"{system}{f'-{change}' if change else ''}"
         if not out.exists():
             second = system.endswith(SECOND)
             name = system.removesuffix(SECOND)
             start = self.folder / "systems" / name if second else None
             recipe = "scst-small" if second else "small"
             how = TrainOptions(
-                recipe=recipe, changes=settings_of(name, recipe), features=(self.features,),
-                seed=self.seed, start=start,
+                recipe=recipe, changes=(*settings_of(name, recipe), *((change,) if change else ())),
+                features=(self.features,), seed=self.seed, start=start,
             )  # fmt: skip
             train(name, on, out, never=[never], options=how, progress=self.progress)
         return f"trained:{out}"
@@ -128,7 +131,12 @@ class SmallPaper:
 
         found = []
         for model in models:
-            out = self.folder / "runs" / on.name / Path(model.partition("@")[0]).name
+            out = (
+                self.folder
+                / "runs"
+                / on.name
+                / Path(model.partition("@")[0]).name.replace("=", "-")
+            )
             if not out.exists():
                 how = EvaluateOptions(seed=self.seed)
                 evaluate([model], on, out, how, self.progress)

@@ -4,15 +4,20 @@ const RIGHT = "r";
 const UNASKED = "-";
 const BINS = 24;
 
+// Sums of values and sizes by group of items; groups are numbers from 0, so arrays hold them.
 function summed(sheet, rows, value, size) {
-  const groups = new Map();
+  sheet.groupCount ??= sheet.groups.reduce((most, one) => Math.max(most, one), -1) + 1;
+  const [values, sizes] = [new Float64Array(sheet.groupCount), new Float64Array(sheet.groupCount)];
+  const seen = new Uint8Array(sheet.groupCount);
   for (const row of rows) {
-    const one = groups.get(sheet.groups[row]) ?? [0, 0];
-    one[0] += value(row);
-    one[1] += size(row);
-    groups.set(sheet.groups[row], one);
+    const group = sheet.groups[row];
+    values[group] += value(row);
+    sizes[group] += size(row);
+    seen[group] = 1;
   }
-  return [...groups.values()];
+  const found = [];
+  for (let group = 0; group < sheet.groupCount; group += 1) if (seen[group]) found.push([values[group], sizes[group]]);
+  return found;
 }
 
 // The mean worth of the units of some items, with its interval on the logit scale.
