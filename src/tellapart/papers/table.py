@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from types import MappingProxyType
@@ -48,6 +48,10 @@ class PaperTable:
     heads: tuple[str, ...]
     rows: tuple[FigureRow, ...]
     notes: tuple[str, ...]
+
+    def with_notes(self, more: Sequence[str]) -> PaperTable:
+        """The table with further notes below it."""
+        return replace(self, notes=(*self.notes, *more))
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -288,6 +292,8 @@ def _place(
     name = ModelName.parse(figure.source)
     card = cards.get(name.rest) or named.get(figure.source)
     system = _system(card) if card else figure.source
+    if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus lies
+        system = f"reference:{name.rest.partition('@')[0]}"
     fitting = (row for row in table.rows if row.system == system and _fits(row, card))
     row = next(fitting, None)
     return system, row.name if row else system, _whose(table, dict(name.options), card)
