@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -124,6 +125,16 @@ def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     )
 
 
+class Batchable(Protocol):
+    """What the loop trains on: rows that become batches."""
+
+    def __len__(self) -> int: ...
+
+    def minibatch(self, rows: Ints, *, regions: bool) -> Any:
+        """Some rows, ready for the task; it has a method `to(device)`."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
     """Captioned images whose captions are numbers of words."""
@@ -164,10 +175,11 @@ class BatchPlan:
     together: int
     seed: int
 
-    def epoch(self, data: TrainingSet, number: int) -> list[Ints]:
+    def epoch(self, data: Batchable, number: int) -> list[Ints]:
         """The captions of each batch of an epoch."""
         rng = seeds.rng(self.seed, "batches", number)
-        order = rng.permutation(len(data)) if self.together == 1 else self._by_image(data, rng)
+        several = self.together > 1 and isinstance(data, TrainingSet)
+        order = self._by_image(data, rng) if several else rng.permutation(len(data))
         full = len(order) // self.size
         if not full:
             raise BadInput(
@@ -190,7 +202,7 @@ class BatchPlan:
         return np.concatenate(lots)
 
 
-def ahead_of(data: TrainingSet, batches: Sequence[Ints], *, regions: bool) -> Iterator[Minibatch]:
+def ahead_of(data: Batchable, batches: Sequence[Ints], *, regions: bool) -> Iterator[Any]:
     """The minibatches of an epoch, each read while the one before is worked on."""
     with ThreadPoolExecutor(1) as pool:
         waiting = [pool.submit(data.minibatch, b, regions=regions) for b in batches[:2]]

@@ -31,7 +31,9 @@ class TrainingSettings:
     along a cosine, after `warmup` steps in which it rises. Gradients are cut at a norm of
     `clip_norm` or a size of `clip_value` (0: not at all). `patience` epochs without a better
     measure end the training (0: never). `least` is how often a word must occur among the training
-    captions to be known; captions are cut at `longest` words.
+    captions to be known; captions are cut at `longest` words. Without `decay_all` biases, norms and
+    other vectors keep clear of `weight_decay`. Beside the end of each epoch there is a validation
+    every `validate_steps` steps (0: never).
     """
 
     epochs: int = 20
@@ -45,6 +47,7 @@ class TrainingSettings:
     epsilon: float = 1e-8
     momentum: float = 0.0
     weight_decay: float = 0.0
+    decay_all: bool = True
     schedule: str = "step"
     decay: float = 0.1
     every: int = 10
@@ -57,6 +60,7 @@ class TrainingSettings:
     precision: str = "no"
     log_steps: int = 50
     checkpoint_steps: int = 500
+    validate_steps: int = 0
 
     def check(self) -> None:
         """Raise where a setting makes no sense."""
@@ -95,7 +99,13 @@ def make_optimiser(settings: TrainingSettings, module: torch.nn.Module) -> torch
     """The optimiser; one kernel does all of a step where there is one (`fused`)."""
     import torch
 
-    weights = [one for one in module.parameters() if one.requires_grad]
+    trained = [one for one in module.parameters() if one.requires_grad]
+    weights: list[Any] = trained
+    if not settings.decay_all:
+        weights = [
+            {"params": [one for one in trained if one.ndim > 1]},
+            {"params": [one for one in trained if one.ndim < 2], "weight_decay": 0.0},
+        ]
     common: dict[str, Any] = {"lr": settings.rate, "weight_decay": settings.weight_decay}
     betas, epsilon = (settings.beta1, settings.beta2), settings.epsilon
     if settings.optimiser == "adam":

@@ -26,21 +26,23 @@ class Task(nn.Module):
     """The base of all tasks.
 
     `Settings` is a frozen dataclass; `measure` names the figure of `validate` by which the best
-    weights are chosen, higher being better.
+    weights are chosen, higher being better. `splits_batches` says that several processes share
+    each batch, and the loss goes over all of it; else each has batches of its own.
     """
 
     Settings: ClassVar[type[Any]]
-    measure: ClassVar[str]
+    measure: str
+    splits_batches: ClassVar[bool] = False
 
-    def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
+    def __init__(self, system: Any, settings: Any, data: Any) -> None:
         super().__init__()
         self.system, self.settings = system, settings
 
-    def forward(self, batch: Minibatch, epoch: int) -> Tensor:
+    def forward(self, batch: Any, epoch: int) -> Tensor:
         """The loss of a batch, a number."""
         raise NotImplementedError
 
-    def validate(self, data: TrainingSet) -> dict[str, float]:
+    def validate(self, data: Any) -> dict[str, float]:
         """Figures on data that was not trained on; the system is in evaluation mode."""
         raise NotImplementedError
 

@@ -84,18 +84,18 @@ def train(
     corpora = [open_corpus(one) for one in sources]
     others = [open_corpus(one) for one in validation]
     stores = _stores([*corpora, *others], options, progress)
-    own = stores if len(stores) == 1 else stores[: len(corpora)]
-    data = gather(corpora, own)
+    data = gather(corpora, stores if len(stores) == 1 else stores[: len(corpora)])
     if others:
         held = gather(others, stores if len(stores) == 1 else stores[len(corpora) :])
     else:
         kept, apart = hold_out(data, options.held_out, options.seed)
         data, held = data.part(kept), data.part(apart)
-    notes = refuse(data, images_of(held), "the validation set")
+    own, chosen_by = images_of(data), images_of(held)
+    notes = refuse(own, chosen_by, "the validation set")
     for benchmark in map(open_benchmark, never):
         tests = test_images([benchmark])
-        notes += refuse(data, tests, benchmark.name)
-        refuse(held, tests, benchmark.name)
+        notes += refuse(own, tests, benchmark.name)
+        refuse(chosen_by, tests, benchmark.name)
     order = TrainingOrder(
         system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
     )
