@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.errors import need
+from tellapart.errors import BadInput, need
 from tellapart.options import Help, Overwrite, Seed
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_benchmark, open_corpus
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
     from tellapart.training.trainer import TrainedSystem
-
-CorpusSources = Sequence["Corpus | Path | str"]
+    from tellapart.training.tuner import TunedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +25,20 @@ class TrainOptions:
     """How a system is trained."""
 
     recipe: Annotated[
-        str, Help("Settings by name: paper (as published), small (two cores), default.")
-    ] = "paper"
+        str,
+        Help(
+            "Settings by name: paper (as published), small (two cores), default; of clip coco, "
+            "trohn-text, trohn-img, negclip, lora, scratch (default: paper; of clip coco)."
+        ),
+    ] = ""
+    begin: Annotated[
+        str,
+        Help(
+            "clip: what to fine-tune: open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER, towers "
+            "(small, from nothing).",
+            flag="--from",
+        ),
+    ] = ""
     changes: Annotated[
         tuple[str, ...],
         Help("Change a setting: --set rate=1e-4; may be repeated.", flag="--set", repeat=True),
@@ -43,8 +54,12 @@ class TrainOptions:
         "efficientnet-lite0"
     )
     held_out: Annotated[
-        float, Help("Share of the images to validate on where --validation names none.")
-    ] = 0.1
+        float | None,
+        Help(
+            "Share of the images to validate on where --validation names none (default: 0.1; "
+            "of clip 0.2)."
+        ),
+    ] = None
     seed: Seed = 0
     task: Annotated[str, Help("How to train, where not as the system itself says.")] = ""
     start: Annotated[Path | None, Help("Start from this trained system's weights.")] = None
@@ -52,56 +67,129 @@ class TrainOptions:
 
 
 def train(
-    system: Annotated[str, Help("A system; see: tellapart list systems")],
+    system: Annotated[
+        str, Help("A system (see: tellapart list systems), or clip: any dual encoder.")
+    ],
     on: Annotated[
-        Corpus | Path | str | CorpusSources,
-        Help("A corpus to train on; may be repeated.", flag="--on", repeat=True),
+        Any,
+        Help(
+            "A corpus to train on; of clip also a benchmark, table, shards or Parquet with "
+            "negatives; may be repeated.",
+            flag="--on",
+            repeat=True,
+        ),
     ],
     out: Annotated[Path | str, Help("Folder to write the trained system to.", flag="--out")],
     *,
     validation: Annotated[
-        CorpusSources, Help("A corpus to choose the best weights by; may be repeated.", repeat=True)
+        Sequence[Any], Help("A corpus to choose the best weights by; may be repeated.", repeat=True)
     ] = (),
     never: Annotated[
         Sequence[Benchmark | Path | str],
         Help("A benchmark whose images must not be trained on; may be repeated.", repeat=True),
     ] = (),
+    watch: Annotated[
+        Sequence[Benchmark | Path | str],
+        Help("clip: a benchmark to look at during training; may be repeated.", repeat=True),
+    ] = (),
     options: TrainOptions = TrainOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
-) -> TrainedSystem:
+) -> TrainedSystem | TunedModel:
     """Train a system on a corpus: what comes out is the model trained:OUT.
 
-    In Python: `on`, `validation` and `never` take objects as well as paths.
+    In Python: `on`, `validation`, `never` and `watch` take objects as well as paths.
     """
     need("torch", "train", "training")
     from tellapart.files import check_free
+
+    check_free(Path(out), overwrite=options.overwrite)
+    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
+    given = TrainSources(tuple(sources), tuple(validation), tuple(never), tuple(watch))
+    if system == "clip":
+        return _tuned(given, Path(out), options, progress)
+    return _trained(system, given, Path(out), options, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSources:
+    """What is trained on, chosen by, kept clear of and watched."""
+
+    on: tuple[Any, ...]
+    validation: tuple[Any, ...]
+    never: tuple[Any, ...]
+    watch: tuple[Any, ...]
+
+
+def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Progress) -> TunedModel:
+    """Fine-tune a dual encoder on pairs."""
+    from tellapart.training.pairs import joined_pairs, open_pairs, split_pairs
+    from tellapart.training.splits import known_images, refuse, test_images
+    from tellapart.training.tuner import TuningOrder, tune, tuning_recipe
+
+    if not options.begin:
+        raise BadInput(
+            "clip does not say what is to be fine-tuned",
+            allowed="--from open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER or towers",
+        )
+    watched = tuple(map(open_benchmark, given.watch))
+    recipe = options.recipe or "coco"
+    order = TuningOrder(options.begin, recipe, tuple(options.changes), options.seed, watched)
+    tuning_recipe(order)  # a mistake is told of before anything is read
+    data = joined_pairs([open_pairs(one) for one in given.on])
+    if given.validation:
+        held = joined_pairs([open_pairs(one) for one in given.validation])
+    else:
+        share = 0.2 if options.held_out is None else options.held_out
+        data, held = split_pairs(data, share, options.seed)
+    notes: tuple[str, ...] = ()
+    tests = [open_benchmark(one) for one in given.never] + list(watched)
+    if tests or given.validation:
+        own, chosen_by = (
+            known_images(part.pictures[one] for one in part.images) for part in (data, held)
+        )
+        notes = refuse(own, chosen_by, "the validation set")
+        for benchmark in tests:
+            images = test_images([benchmark])
+            notes += refuse(own, images, benchmark.name)
+            refuse(chosen_by, images, benchmark.name)
+    done = tune(order, data, held, out, overwrite=options.overwrite, progress=progress)
+    return type(done)(done.folder, done.card, notes)
+
+
+def _trained(
+    system: str, given: TrainSources, out: Path, options: TrainOptions, progress: Progress
+) -> TrainedSystem:
+    """Train a system on features."""
     from tellapart.training.data import gather
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
-    check_free(Path(out), overwrite=options.overwrite)
-    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
-    corpora = [open_corpus(one) for one in sources]
-    others = [open_corpus(one) for one in validation]
+    corpora = [open_corpus(one) for one in given.on]
+    others = [open_corpus(one) for one in given.validation]
     stores = _stores([*corpora, *others], options, progress)
     data = gather(corpora, stores if len(stores) == 1 else stores[: len(corpora)])
     if others:
         held = gather(others, stores if len(stores) == 1 else stores[len(corpora) :])
     else:
-        kept, apart = hold_out(data, options.held_out, options.seed)
+        kept, apart = hold_out(
+            data, 0.1 if options.held_out is None else options.held_out, options.seed
+        )
         data, held = data.part(kept), data.part(apart)
     own, chosen_by = images_of(data), images_of(held)
     notes = refuse(own, chosen_by, "the validation set")
-    for benchmark in map(open_benchmark, never):
+    for benchmark in map(open_benchmark, given.never):
         tests = test_images([benchmark])
         notes += refuse(own, tests, benchmark.name)
         refuse(chosen_by, tests, benchmark.name)
     order = TrainingOrder(
-        system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
+        system,
+        options.recipe or "paper",
+        tuple(options.changes),
+        options.seed,
+        options.task,
+        options.start,
     )
-    done = train_system(
-        order, data, held, Path(out), overwrite=options.overwrite, progress=progress
-    )
+    done = train_system(order, data, held, out, overwrite=options.overwrite, progress=progress)
     return type(done)(done.folder, done.card, notes)
 
 

@@ -46,6 +46,8 @@ class PixelEncoder(nn.Module):
 
     kind: ClassVar[str]
     adapted: ClassVar[tuple[str, ...]] = ()
+    needs_regions: ClassVar[bool] = False
+    inner: Any
 
     def prepare_images(self, pictures: Sequence[Picture]) -> Tensor:
         """Pictures as the image tower takes them."""
@@ -84,7 +86,7 @@ class OpenClipEncoder(PixelEncoder):
     """A model of open_clip, with its own transform, tokenizer and activation."""
 
     kind = "open_clip"
-    adapted = ("c_fc", "c_proj", "out_proj")
+    adapted = ("attn", "c_fc", "c_proj")
 
     def __init__(self, model: OpenClip) -> None:
         super().__init__()
