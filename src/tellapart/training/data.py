@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from tellapart.image_features.source import check_spaces, joined
 from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays
 from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs
 from tellapart.text.vocabulary import Vocabulary
+from tellapart.training.pairs import TrainingPairs
 from tellapart.types import Ints
 
 
@@ -24,7 +25,8 @@ from tellapart.types import Ints
 class CaptionedImages:
     """Images with captions and features; its length is the number of images.
 
-    `place` is (store, row) of each image's features, `owner` each caption's image.
+    `place` is (store, row) of each image's features, `owner` each caption's image, `false` a hard
+    negative of each caption, where there are such.
     """
 
     stores: tuple[FeatureStore, ...]
@@ -32,6 +34,7 @@ class CaptionedImages:
     place: Ints
     texts: tuple[str, ...]
     owner: Ints
+    false: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -53,6 +56,7 @@ class CaptionedImages:
             self.place[images],
             tuple(self.texts[k] for k in kept.tolist()),
             number[self.owner[kept]],
+            tuple(self.false[k] for k in kept.tolist()) if self.false else (),
         )
 
     def column(self, name: str) -> list[object]:
@@ -99,11 +103,33 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     )
 
 
+def gather_pairs(pairs: TrainingPairs, store: FeatureStore) -> CaptionedImages:
+    """Captions of pairs, each with its negative, and the features of their images."""
+    order = pairs.rows.sort("image", maintain_order=True)
+    ids = order["image"].unique(maintain_order=True).to_list()
+    known = {image: pairs.pictures[image].image.sha256 for image in ids}
+    rows = _rows_of(known, pairs.name, store)
+    number = {image: k for k, image in enumerate(ids)}
+    false = order["neg_title"]
+    return CaptionedImages(
+        (store,),
+        tuple(ids),
+        np.array([(0, rows[image]) for image in ids]),
+        tuple(order["title"]),
+        np.array([number[image] for image in order["image"]]),
+        () if false.has_nulls() else tuple(false),
+    )
+
+
 def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     """The rows of a corpus's images in a store; raises where it is another corpus's."""
     known = corpus.images.select("id", "sha256").iter_rows()
-    hashes = store.index["sha256"]
     wanted = {image: sha256 for image, sha256 in known if image in corpus.texts_by_image}
+    return _rows_of(wanted, corpus.name, store)
+
+
+def _rows_of(wanted: Mapping[str, str | None], name: str, store: FeatureStore) -> dict[str, int]:
+    hashes = store.index["sha256"]
     missing = [image for image in wanted if image not in store.by_id]
     other = [
         image
@@ -118,9 +144,9 @@ def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
         else f"features of other pictures for {len(other):,} of its images, such as {other[0]}"
     )
     raise BadInput(
-        f"the features are not of the corpus {corpus.name}: there are {what}",
+        f"the features are not of the corpus {name}: there are {what}",
         where=str(store.folder),
-        allowed=f"features of {corpus.name}; these were computed on {store.card.corpus}",
+        allowed=f"features of {name}; these were computed on {store.card.corpus}",
         todo="compute them: tellapart features CORPUS OUT, or leave --features out",
     )
 
@@ -137,17 +163,22 @@ class Batchable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Captioned images whose captions are numbers of words."""
+    """Captioned images whose captions and negatives are numbers of words."""
 
     images: CaptionedImages
     words: tuple[list[int], ...]
+    false: tuple[list[int], ...] = ()
 
     @classmethod
     def encoded(
         cls, images: CaptionedImages, vocabulary: Vocabulary, longest: int | None
     ) -> TrainingSet:
         """The captions in the numbers of a vocabulary, cut at `longest` words."""
-        return cls(images, tuple(vocabulary.encode(text, longest) for text in images.texts))
+        words, false = (
+            tuple(vocabulary.encode(text, longest) for text in texts)
+            for texts in (images.texts, images.false)
+        )
+        return cls(images, words, false)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -160,6 +191,7 @@ class TrainingSet:
             TextInputs.of([self.words[k] for k in captions.tolist()]),
             torch.from_numpy(owner),
             torch.from_numpy(numbers),
+            TextInputs.of([self.false[k] for k in captions.tolist()]) if self.false else None,
         )
 
 
@@ -178,8 +210,10 @@ class BatchPlan:
     def epoch(self, data: Batchable, number: int) -> list[Ints]:
         """The captions of each batch of an epoch."""
         rng = seeds.rng(self.seed, "batches", number)
-        several = self.together > 1 and isinstance(data, TrainingSet)
-        order = self._by_image(data, rng) if several else rng.permutation(len(data))
+        if self.together > 1 and isinstance(data, TrainingSet):
+            order = self._by_image(data, rng)
+        else:
+            order = rng.permutation(len(data))
         full = len(order) // self.size
         if not full:
             raise BadInput(

@@ -195,7 +195,7 @@ def _about(path: Path) -> dict[str, Any]:
     for folder in (path.parent, path.parent.parent):
         if (folder / "pairs.json").is_file():
             about: dict[str, Any] = json.loads((folder / "pairs.json").read_text("utf-8"))
-            return about.get("about", {}) | {"licence": about.get("licence", "")}
+            return dict(about.get("about", {}))
     return {}
 
 

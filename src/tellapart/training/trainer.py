@@ -108,7 +108,8 @@ def train_system(
 
 def _content(data: CaptionedImages) -> list[Any]:
     """What a training depends on of its data."""
-    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts)]
+    false = [seeds.digest(data.false)] if data.false else []
+    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts), *false]
 
 
 def _built(

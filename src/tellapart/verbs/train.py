@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
+    from tellapart.training.pairs import TrainingPairs
     from tellapart.training.trainer import TrainedSystem
     from tellapart.training.tuner import TunedModel
 
@@ -160,14 +161,19 @@ def _trained(
     system: str, given: TrainSources, out: Path, options: TrainOptions, progress: Progress
 ) -> TrainedSystem:
     """Train a system on features."""
-    from tellapart.training.data import gather
+    from tellapart.training.data import gather, gather_pairs
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
-    corpora = [open_corpus(one) for one in given.on]
+    paired = _paired(given.on)
+    corpora = [] if paired else [open_corpus(one) for one in given.on]
     others = [open_corpus(one) for one in given.validation]
-    stores = _stores([*corpora, *others], options, progress)
-    data = gather(corpora, stores if len(stores) == 1 else stores[: len(corpora)])
+    if paired:
+        data = gather_pairs(paired, _only_store(options))
+        stores = _stores(others, options, progress)
+    else:
+        stores = _stores([*corpora, *others], options, progress)
+        data = gather(corpora, stores if len(stores) == 1 else stores[: len(corpora)])
     if others:
         held = gather(others, stores if len(stores) == 1 else stores[len(corpora) :])
     else:
@@ -191,6 +197,34 @@ def _trained(
     )
     done = train_system(order, data, held, out, overwrite=options.overwrite, progress=progress)
     return type(done)(done.folder, done.card, notes)
+
+
+def _paired(sources: tuple[Any, ...]) -> TrainingPairs | None:
+    """Benchmarks as pairs with their negatives; None where corpora are given."""
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.training.pairs import TrainingPairs, joined_pairs, open_pairs
+
+    def has(one: Any) -> bool:
+        if isinstance(one, str | Path):
+            return (Path(one) / "benchmark.json").is_file()
+        return isinstance(one, Benchmark | TrainingPairs)
+
+    if not any(map(has, sources)):
+        return None
+    return joined_pairs([open_pairs(one) for one in sources])
+
+
+def _only_store(options: TrainOptions) -> FeatureStore:
+    """The one store of features that pairs with negatives need."""
+    from tellapart.image_features.store import load_store
+
+    if len(options.features) != 1:
+        raise BadInput(
+            "a benchmark is trained on with the features of its images",
+            allowed="--features STORE, once",
+            todo="compute them: tellapart features CORPUS STORE",
+        )
+    return load_store(options.features[0])
 
 
 def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:

@@ -247,7 +247,8 @@ class TowersEncoder(PixelEncoder):
 
     def log_scale(self) -> Tensor:
         """The model's own."""
-        return self.inner.log_scale
+        found: Tensor = self.inner.log_scale
+        return found
 
     def tower(self, name: str) -> list[nn.Parameter]:
         """One of both."""
