@@ -75,7 +75,7 @@ class AnalysisGroup(VerbGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """An analysis's command; an unknown name is an error that names the near ones."""
         from tellapart.cli.commands import command_of
-        from tellapart.verbs.analyse import analysis_verb
+        from tellapart.verbs.runs.analyse import analysis_verb
 
         return command_of(cmd_name, analysis_verb(cmd_name))
 
