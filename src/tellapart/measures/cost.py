@@ -129,9 +129,7 @@ def tuning_cost(
     return TuningCost(before.facts.name, after.facts.name, tuple(rows), tuple(changed))
 
 
-def _row(
-    sort: str, on: str, measure: str, before: Floats, after: Floats, groups: Ints
-) -> CostRow:
+def _row(sort: str, on: str, measure: str, before: Floats, after: Floats, groups: Ints) -> CostRow:
     """Means of two sets of values of the same units, and the interval of their difference."""
     low, high = paired_interval(after - before, groups)
     values = 100 * float(before.mean()), 100 * float(after.mean())

@@ -177,7 +177,7 @@ class _Loop:
             figures = self.job.task.validate(self.job.validation)
         state.rows.append({"epoch": state.epoch + 1, "step": state.step, **figures})
         measure = figures[self.job.task.measure]
-        if state.best is None or measure > state.best:
+        if state.best is None or measure > state.best or self.settings.keep_last:
             state.best, state.best_epoch, state.best_step = measure, state.epoch, state.step
             if self.accelerator.is_main_process:
                 save_tensors(self.job.folder / BEST, self.system.state_dict())

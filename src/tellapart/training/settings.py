@@ -33,7 +33,7 @@ class TrainingSettings:
     measure end the training (0: never). `least` is how often a word must occur among the training
     captions to be known; captions are cut at `longest` words. Without `decay_all` biases, norms and
     other vectors keep clear of `weight_decay`. Beside the end of each epoch there is a validation
-    every `validate_steps` steps (0: never).
+    every `validate_steps` steps (0: never). With `keep_last` the last weights are kept, else the best.
     """
 
     epochs: int = 20
@@ -61,6 +61,7 @@ class TrainingSettings:
     log_steps: int = 50
     checkpoint_steps: int = 500
     validate_steps: int = 0
+    keep_last: bool = False
 
     def check(self) -> None:
         """Raise where a setting makes no sense."""
