@@ -10,6 +10,7 @@ captions (as SugarCrepe asks). Differences are against the plain fine-tune, with
 groups of items of the mean over seeds. What is there is not made again; the last line is JSON.
 
     python -P soak/hard_negatives.py WORK [--seeds 3] [--base 5000] [--pairs 3000] [--items 1200]
+                                            [--batch 60] [--epochs 4] [--tested N] [--base-set epochs=4]
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from tellapart.corpus.world.grammar import Style, sentence, understand
 from tellapart.files import whole_folder
 from tellapart.items import Grid, Item
 from tellapart.measures.contrast import paired_units
+from tellapart.measures.cost import paired_interval
 from tellapart.score.run import Run, load_run
 
 HANDS = ("same hand", "other hand")
@@ -55,6 +57,7 @@ class NegativesPlan:
     base_changes: tuple[str, ...] = ("epochs=4",)
     batch: int = 60
     epochs: int = 4
+    tested: int | None = None
     rate: float = 3e-4
 
     def changes(self, kind: str) -> tuple[str, ...]:
@@ -67,6 +70,7 @@ class NegativesPlan:
             "warmup=20",
             "clip_norm=1",
             "precision=bf16",
+            "keep_last=true",
         )
 
 
@@ -164,7 +168,9 @@ def models(plan: NegativesPlan, work: Path, parts: dict[str, Benchmark], seed: i
     return found
 
 
-def answers(work: Path, parts: dict[str, Benchmark], folder: Path) -> dict[str, Run]:
+def answers(
+    plan: NegativesPlan, work: Path, parts: dict[str, Benchmark], folder: Path
+) -> dict[str, Run]:
     """The runs of one model on every test that is meant for it."""
     hand = HANDS[1] if "-other-" in folder.name else HANDS[0]
     both = "base-" in folder.name or "plain-" in folder.name
@@ -175,7 +181,7 @@ def answers(work: Path, parts: dict[str, Benchmark], folder: Path) -> dict[str, 
         out = work / "runs" / folder.name / name.replace(", ", "-").replace(" ", "-")
         runs = list(out.rglob("run.json"))
         if not runs:
-            told = ta.EvaluateOptions(use_cache=False)
+            told = ta.EvaluateOptions(use_cache=False, limit=plan.tested)
             ta.evaluate(f"trained:{folder}", bench, out, told)
             runs = list(out.rglob("run.json"))
         found[name] = load_run(runs[0].parent, bench)
@@ -212,16 +218,10 @@ def cells(runs: dict[tuple[str, int], dict[str, Run]], hand: str) -> dict[str, d
             change = 100 * (one[0] - other[0])
             column = "choice" if measure == "accuracy" else measure
             value = float(100 * one[0].mean())
-            found[label][column] = Cell(value, float(change.mean()), *interval(change, groups))
+            found[label][column] = Cell(
+                value, float(change.mean()), *paired_interval(change, groups)
+            )
     return found
-
-
-def interval(change: Any, groups: Any, resamples: int = 2_000) -> tuple[float, float]:
-    """95% of means when groups of units are drawn anew."""
-    sums, counts = (np.bincount(groups, weights) for weights in (change, None))
-    drawn = seeds.rng(0, "interval").integers(len(sums), size=(resamples, len(sums)))
-    low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _units(
@@ -250,7 +250,7 @@ def campaign(plan: NegativesPlan, work: Path) -> dict[str, dict[str, dict[str, C
     for seed in range(plan.seeds):
         for folder in models(plan, work, parts, seed):
             name = folder.name.rpartition("-")[0]
-            runs[name, seed] = answers(work, parts, folder)
+            runs[name, seed] = answers(plan, work, parts, folder)
         found = {hand: cells(runs, hand) for hand in HANDS}
         for hand, table in found.items():
             print(f"{hand}, {seed + 1} seeds\n{table_text(table)}\n", flush=True)
@@ -262,12 +262,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Hard negatives on the built-in world.")
     parser.add_argument("work", type=Path)
     defaults = NegativesPlan()
-    for name in ("seeds", "base", "pairs", "items"):
+    sizes = ("seeds", "base", "pairs", "items", "batch", "epochs", "tested")
+    for name in sizes:
         parser.add_argument(f"--{name}", type=int, default=getattr(defaults, name))
+    parser.add_argument("--base-set", action="append", help="a setting of the base's training")
     given = parser.parse_args()
-    plan = replace(
-        defaults, seeds=given.seeds, base=given.base, pairs=given.pairs, items=given.items
-    )
+    plan = replace(defaults, **{name: getattr(given, name) for name in sizes})
+    if given.base_set:
+        plan = replace(plan, base_changes=tuple(given.base_set))
     found = campaign(plan, given.work)
     numbers = {
         hand: {
