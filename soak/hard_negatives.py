@@ -10,7 +10,7 @@ captions (as SugarCrepe asks). Differences are against the plain fine-tune, with
 groups of items of the mean over seeds. What is there is not made again; the last line is JSON.
 
     python -P soak/hard_negatives.py WORK [--seeds 3] [--base 5000] [--pairs 3000] [--items 1200]
-                                            [--batch 60] [--epochs 4] [--tested N] [--base-set epochs=4]
+                                     [--batch 60] [--epochs 4] [--tested N] [--base-set epochs=4]
 """
 
 from __future__ import annotations

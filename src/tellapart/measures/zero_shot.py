@@ -1,8 +1,8 @@
 """Zero-shot classification: pictures in a folder for each class, named by texts alone.
 
 A class is the mean of its name in several templates, each of unit length, and that mean again made
-so (Radford et al. 2021, section 3.1.4; open_clip computes it likewise). A picture's class is the one
-with the highest cosine. Intervals resample pictures.
+so (Radford et al. 2021, section 3.1.4; open_clip computes it likewise). A picture's class is the
+one with the highest cosine. Intervals resample pictures.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def templates_of(text: str) -> tuple[str, ...]:
     """Templates by name, from a file with one a line, or the one that is written out."""
     if text in TEMPLATES:
         return TEMPLATES[text]
-    found = (text,)
+    found: tuple[str, ...] = (text,)
     if Path(text).is_file():
         found = tuple(line for line in read_text(Path(text)).splitlines() if line.strip())
     wrong = [one for one in found if one.count("{}") != 1]

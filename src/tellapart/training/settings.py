@@ -33,7 +33,8 @@ class TrainingSettings:
     measure end the training (0: never). `least` is how often a word must occur among the training
     captions to be known; captions are cut at `longest` words. Without `decay_all` biases, norms and
     other vectors keep clear of `weight_decay`. Beside the end of each epoch there is a validation
-    every `validate_steps` steps (0: never). With `keep_last` the last weights are kept, else the best.
+    every `validate_steps` steps (0: never). With `keep_last` the last weights are kept, else the
+    best.
     """
 
     epochs: int = 20
@@ -71,6 +72,8 @@ class TrainingSettings:
             raise UnknownName("schedule", self.schedule, SCHEDULES)
         if self.precision not in ("no", "bf16", "fp16"):
             raise UnknownName("precision", self.precision, ("no", "bf16", "fp16"))
+        if not (math.isfinite(self.rate) and self.rate >= 0):
+            raise BadInput(f"rate={self.rate} is no rate", allowed="a number, 0 or more")
         for name in ("epochs", "batch", "together", "accumulate", "log_steps", "checkpoint_steps"):
             if getattr(self, name) < 1:
                 raise BadInput(f"{name}={getattr(self, name)} is too small", allowed="1 or more")

@@ -65,7 +65,8 @@ class TrainedSystem:
         figures = ", ".join(f"{key} {value:.2f}" for key, value in trained["validation"].items())
         return (
             f"{self.card.system}: {trained['images']:,} images, {trained['captions']:,} captions, "
-            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
+            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})  ->  "
+            f"trained:{self.folder}"
         )
 
 

@@ -13,6 +13,7 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput, UnknownName, need
 from tellapart.files import resumable_folder, write_json
+from tellapart.measures.cost import TuningCost
 from tellapart.models.tuned import TunedCard, read_tuned_card, write_tuned_card
 from tellapart.models.zoo.pixel_encoder import PixelEncoder, start_encoder
 from tellapart.models.zoo.weights import load_tensors
@@ -43,15 +44,18 @@ class TuningOrder:
 
 @dataclass(frozen=True, slots=True)
 class TunedModel:
-    """What came out: where it lies, and the figures by which it was chosen."""
+    """What came out: where it lies, the figures by which it was chosen, and what it cost."""
 
     folder: Path
     card: TunedCard
     notes: tuple[str, ...] = ()
+    cost: TuningCost | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
-        return {"folder": str(self.folder), "model": f"trained:{self.folder}", **asdict(self.card)}
+        told = {"cost": self.cost.to_json()} if self.cost else {}
+        where = {"folder": str(self.folder), "model": f"trained:{self.folder}"}
+        return {**where, **asdict(self.card), **told}
 
     def __str__(self) -> str:
         trained = self.card.trained
@@ -59,7 +63,8 @@ class TunedModel:
         return (
             f"{self.card.start} by {trained['recipe']}: {trained['pairs']:,} pairs, "
             f"{trained['images']:,} images, best after step {trained['best_step']} of epoch "
-            f"{trained['best_epoch']} of {trained['epochs']} ({figures})"
+            f"{trained['best_epoch']} of {trained['epochs']} ({figures})  ->  "
+            f"trained:{self.folder}" + (f"\n\n{self.cost}" if self.cost else "")
         )
 
 

@@ -70,5 +70,5 @@ def _has_classes(path: Path) -> bool:
 
 VERB = Verb(
     cost,
-    example="tellapart cost open_clip:ViT-B-32/openai trained:my-clip --on my-bivlc --on my-classes",
+    example="tellapart cost storybook trained:my-clip --on my-bivlc --on my-classes",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,19 +93,28 @@ def train(
         Sequence[Benchmark | Path | str],
         Help("clip: a benchmark to look at during training; may be repeated.", repeat=True),
     ] = (),
+    cost: Annotated[
+        Sequence[Any],
+        Help(
+            "clip: a benchmark, corpus or folder of classes to measure on before and after, "
+            "beside what is watched; may be repeated.",
+            repeat=True,
+        ),
+    ] = (),
     options: TrainOptions = TrainOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> TrainedSystem | TunedModel:
     """Train a system on a corpus: what comes out is the model trained:OUT.
 
-    In Python: `on`, `validation`, `never` and `watch` take objects as well as paths.
+    In Python: `on`, `validation`, `never`, `watch` and `cost` take objects as well as paths.
     """
     need("torch", "train", "training")
     from tellapart.files import check_free
 
     check_free(Path(out), overwrite=options.overwrite)
     sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
-    given = TrainSources(tuple(sources), tuple(validation), tuple(never), tuple(watch))
+    others = (tuple(one) for one in (validation, never, watch, cost))
+    given = TrainSources(tuple(sources), *others)
     if system == "clip":
         return _tuned(given, Path(out), options, progress)
     return _trained(system, given, Path(out), options, progress)
@@ -113,19 +122,23 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class TrainSources:
-    """What is trained on, chosen by, kept clear of and watched."""
+    """What is trained on, chosen by, kept clear of, watched, and measured on in the end."""
 
     on: tuple[Any, ...]
     validation: tuple[Any, ...]
     never: tuple[Any, ...]
     watch: tuple[Any, ...]
+    cost: tuple[Any, ...]
 
 
 def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Progress) -> TunedModel:
     """Fine-tune a dual encoder on pairs."""
+    from tellapart.files import write_json
     from tellapart.training.pairs import joined_pairs, open_pairs, split_pairs
+    from tellapart.training.processes import is_first
     from tellapart.training.splits import known_images, refuse, test_images
     from tellapart.training.tuner import TuningOrder, tune, tuning_recipe
+    from tellapart.verbs.systems.cost import cost as cost_of
 
     if not options.begin:
         raise BadInput(
@@ -154,7 +167,12 @@ def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Prog
             notes += refuse(own, images, benchmark.name)
             refuse(chosen_by, images, benchmark.name)
     done = tune(order, data, held, out, overwrite=options.overwrite, progress=progress)
-    return type(done)(done.folder, done.card, notes)
+    measured = [*watched, *given.cost]
+    if not measured or not is_first() or options.begin.partition("?")[0] == "towers":
+        return replace(done, notes=notes)
+    found = cost_of(options.begin, f"trained:{out}", measured, progress=progress)
+    write_json(out / "cost.json", found.to_json())
+    return replace(done, notes=notes, cost=found)
 
 
 def _trained(
@@ -254,7 +272,6 @@ def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) ->
 VERB = Verb(
     train,
     example="tellapart train convnet-bow --on my-corpus --recipe small --out my-system",
-    text=lambda done: f"{done}  ->  trained:{done.folder}",
     notes=lambda done: done.notes[:20],
     resumes=True,
 )
