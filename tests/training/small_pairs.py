@@ -6,7 +6,6 @@ import json
 import warnings
 from pathlib import Path
 
-import torch
 from tests.models.small import clip_tokenizer, library, wide
 
 from tellapart.verbs.build import build
@@ -35,6 +34,7 @@ def near_misses(root: Path, scenes: int = 20, seed: int = 1, part: str = "train"
 def open_clip_folder(folder: Path) -> Path:
     """A small model of open_clip with QuickGELU and random weights, as its library saves it."""
     open_clip = library("open_clip")
+    import torch
     from safetensors.torch import save_file
 
     folder.mkdir()
