@@ -7,7 +7,7 @@ is JSON:
 
 - share_of_bare: steps a second of `tellapart train clip` over those of a bare loop (forward, the
   same loss, backward, AdamW) that has its batches ready in memory;
-- memory_ratio: peak memory of a step with gradient caching (16 at a time) over that of the plain
+- memory_ratio: peak memory of a step with gradient caching (8 at a time) over that of the plain
   step, 200 pairs with their negatives;
 - gradient_difference: the largest difference between the two steps' gradients.
 
@@ -41,7 +41,7 @@ from tellapart.training.settings import TrainingSettings, make_optimiser
 
 WORDS = [f"w{k}" for k in range(200)]
 BATCH, STEPS, SKIPPED, REPEATS = 32, 10, 2, 3
-LARGE, CHUNK = 200, 16
+LARGE, CHUNK = 200, 8
 
 
 def made_up(folder: Path, pairs: int) -> TrainingPairs:

@@ -17,7 +17,7 @@ from tellapart.measures.cost import TuningCost
 from tellapart.models.tuned import TunedCard, read_tuned_card, write_tuned_card
 from tellapart.models.zoo.pixel_encoder import PixelEncoder, start_encoder
 from tellapart.models.zoo.weights import load_tensors
-from tellapart.torch_tools import fingerprint
+from tellapart.torch_tools import fingerprint, mend_torchvision
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
 from tellapart.training.contrast import FROZEN, ContrastSettings, ContrastTask, TuningConfig
@@ -137,6 +137,7 @@ def adapt(encoder: PixelEncoder, config: TuningConfig) -> Any:
             one.requires_grad_(False)
     if not config.lora_rank:
         return None
+    mend_torchvision()  # peft imports what imports it
     peft = need("peft", "lora")
     settings = peft.LoraConfig(
         r=config.lora_rank,
