@@ -170,7 +170,7 @@ def watch(model: Any, bench: Benchmark) -> dict[str, float]:
     return {f"{bench.name}:{row.measure}": 100 * row.value for row in scores if row.kind == "micro"}
 
 
-class _Gathered(torch.autograd.Function):
+class _GatheredRows(torch.autograd.Function):
     """Rows of all processes; on the way back what they all say of one's own rows is added."""
 
     @staticmethod
@@ -200,5 +200,5 @@ def gathered(rows: Tensor, number: int, rank: int, count: int) -> Tensor:
     """
     if count == 1:
         return rows
-    found: Tensor = _Gathered.apply(rows, number, rank, count)  # type: ignore[no-untyped-call]
+    found: Tensor = _GatheredRows.apply(rows, number, rank, count)  # type: ignore[no-untyped-call]
     return found
