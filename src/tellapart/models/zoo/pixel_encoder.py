@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from tellapart.errors import BadInput, need
 from tellapart.files import read_json, write_json
-from tellapart.models.hf import PADDING, HFDualEncoder, canonical_text
+from tellapart.models.hf import HFDualEncoder
 from tellapart.models.names import ModelName, load
 from tellapart.models.onnx import LOOK, pixels, word_ids
 from tellapart.models.open_clip import FOLDER_CONFIG, OpenClip, encode_text
@@ -162,7 +162,7 @@ class HFEncoder(PixelEncoder):
                 allowed="CLIP, SigLIP, or SigLIP 2 of one resolution",
             )
         self.inner = model._model.float()
-        self._family, self._processor, self._length = model._family, model._processor, model._length
+        self._model, self._processor = model, model._processor
 
     def prepare_images(self, pictures: Sequence[Picture]) -> Tensor:
         """Through the processor."""
@@ -172,14 +172,7 @@ class HFEncoder(PixelEncoder):
 
     def prepare_texts(self, texts: Sequence[str]) -> Read:
         """Numbers of tokens, and which of them are real where the family looks at that."""
-        tokenizer = self._processor.tokenizer
-        read = self._processor(
-            text=[canonical_text(self._family, text, tokenizer) for text in texts],
-            padding=PADDING[self._family],
-            truncation=True,
-            max_length=self._length,
-            return_tensors="pt",
-        )
+        read = self._model.read(texts)
         mask = read.get("attention_mask")
         return (read["input_ids"],) if mask is None else (read["input_ids"], mask)
 
