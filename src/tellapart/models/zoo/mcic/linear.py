@@ -87,13 +87,18 @@ class Regression(LinearBaseline):
         """Minus the distance, or the cosine, of what is predicted and what is there."""
         if self.config.distance == "cosine":
             return unit(images[0]) @ unit(texts[0]).T
-        return -torch.cdist(images[0], texts[0], compute_mode="donot_use_mm_for_euclid_dist")
+        # The way that squares and adds up is exact also where two vectors are nearly equal.
+        apart: Tensor = torch.cdist(
+            images[0], texts[0], compute_mode="donot_use_mm_for_euclid_dist"
+        )
+        return -apart
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
         """The same for pairs."""
         if self.config.distance == "cosine":
             return (unit(images[0]) * unit(texts[0])).sum(1)
-        return -torch.linalg.vector_norm(images[0] - texts[0], dim=1)
+        apart: Tensor = torch.linalg.vector_norm(images[0] - texts[0], dim=1)
+        return -apart
 
 
 class I2C(Regression):
