@@ -128,10 +128,11 @@ class RegressionTask(ParagraphTask):
 
     def loss(self, batch: ItemBatch) -> Tensor:
         """The mean squared error."""
-        system, right = self.system, batch.right
-        images = rows_of(system.encode_images(batch.images), batch.owner[right])
+        system: Any = self.system
+        right = batch.right
+        images = system.image_side(batch.images)[batch.owner[right]]
         texts = TextInputs(batch.texts.words[right], batch.texts.lengths[right])
-        return functional.mse_loss(images[0], system.encode_texts(texts)[0])
+        return functional.mse_loss(images, system.text_side(texts))
 
 
 @dataclass(frozen=True, slots=True)
