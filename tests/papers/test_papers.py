@@ -41,7 +41,8 @@ def test_columns_lead_to_measures_metrics_or_recalls_that_exist(name):
 
 SYSTEMS = {
     "showtell", "showatttell", "updown", "convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t",
-    "scan-t2i", "blind-lstm", "cnn-lstm", "ic-wang", "lstm-norm-i", "hiecoatt",
+    "scan-t2i", "i2c", "c2i", "linm", "ffnn", "vec2seq-ffnn",
+    "blind-lstm", "cnn-lstm", "ic-wang", "lstm-norm-i", "hiecoatt",
 }  # fmt: skip
 
 
@@ -199,3 +200,64 @@ def test_the_verb_joins_runs_and_captions(got, world, tmp_path):
         ta.table("bison-2", captions=[tmp_path / "storybook.json"])
     with pytest.raises(BadInput, match="has no captions in it"):
         ta.table("bison-3", captions=[tmp_path / "storybook.json"], references=world)
+
+
+def mcic_folder(folder: Path, system: str, task: dict[str, float], **settings: object) -> str:
+    trained_folder(folder, system, task)
+    card = json.loads((folder / "system.json").read_text())
+    (folder / "system.json").write_text(json.dumps({**card, "settings": settings}))
+    return f"trained:{folder}"
+
+
+def test_trainings_stand_in_the_rows_of_their_settings(tmp_path):
+    wide = {"width": 256, "hidden": 64, "hidden2": 16}
+    models = {
+        "narrow": mcic_folder(tmp_path / "n", "ffnn", {}, **{**wide, "width": 64}),
+        "wide": mcic_folder(tmp_path / "w", "ffnn", {}, **wide),
+        "blind": mcic_folder(tmp_path / "b", "ffnn", {}, **wide, blind=True),
+        "four": mcic_folder(tmp_path / "f", "vec2seq-ffnn", {"lambda_gen": 4.0}, **wide),
+    }
+    models["other"] = models["wide"] + "?images=shuffled"
+    every = {"ffnn", "vec2seq-ffnn"}
+
+    def ours(name):
+        table = published_table(name)
+        figures = [
+            OwnFigure(model, table.columns[0], 10.0 * k, 900)
+            for k, model in enumerate(models.values(), 1)
+        ]
+        rows = join_table(table, figures, every, {table.columns[1]: 20.5}).rows
+        assert rows[-1].name == "text alone" and rows[-1].values[1] == 20.5
+        return {(r.name, r.whose): r.values[0] for r in rows if r.whose.startswith("ours")}
+
+    assert ours("mcic-3") == {
+        ("FFNN, 256", "ours"): 20.0,
+        ("FFNN, 256", "ours, blind"): 30.0,
+        ("FFNN, 256", "ours, images shuffled"): 50.0,
+    }
+    assert ours("mcic-4")["FFNN, 64, 64, 16", "ours"] == 10.0
+    assert ours("mcic-5") == {("lambda_gen 4", "ours, width 256"): 40.0}
+
+
+def test_runs_stand_in_the_column_of_the_way_their_benchmark_was_built(
+    benchmarks, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "cache"))
+    fair = benchmarks["mcic"]
+    assert fair.card.made["by"] == "tellapart build mcic"
+    ta.evaluate("oracle", fair, tmp_path / "fair")
+    done = ta.table("mcic-3", runs=[tmp_path / "fair"]).tables[0]
+    assert next(row.values for row in done.rows if row.name == "oracle") == (None, 100.0)
+    assert next(row.values for row in done.rows if row.name == "Baseline-LinM") == (44.5, None)
+    with pytest.raises(BadInput, match="no run is of the benchmark"):
+        ta.table("bison-3", runs=[tmp_path / "fair"])
+
+
+def test_mcic_figures_are_the_papers():
+    four = {row.name: row.values[0] for row in published_table("mcic-4").rows}
+    assert four["FFNN, 512, 512, 128"] == 52.5 and four["Vec2seq+FFNN, 64, 64, 16"] == 54.0
+    five = {row.name: row.values for row in published_table("mcic-5").rows}
+    assert five["lambda_gen 4"] == (60.9, None, 52.4, 93.8)
+    assert five["lambda_gen 0"] == (50.7, None, None, None)
+    beside = {table.name for table, _, _ in figures_of("mcic", "accuracy")}
+    assert beside == {"mcic-3"}

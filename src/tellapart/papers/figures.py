@@ -16,9 +16,9 @@ import yaml
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import UnknownName
+from tellapart.mine.mcic import WAYS
 
-GOT = "tellapart get "
-BUILT = "tellapart build "
+GOT, BUILT = "tellapart get ", "tellapart build "
 Who = Literal["system", "people", "chance"]
 
 
@@ -26,7 +26,9 @@ Who = Literal["system", "people", "chance"]
 class FigureColumn:
     """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
 
-    `recall` is a direction, `at` its k; `kind` restricts a measure to items of one kind.
+    `recall` is a direction, `at` its k. `built` is the way in which a benchmark of one's own must
+    be built to stand in the column; what came from the paper's authors stands in that of `paper`.
+    `kind` restricts a measure to items of one kind.
     """
 
     head: str
@@ -34,25 +36,32 @@ class FigureColumn:
     metric: str = ""
     recall: str = ""
     at: int = 1
+    built: str = ""
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One row; `system` is the name under which we train it, None a figure that is not given."""
+    """One row; `system` is the name under which we train it, None a figure that is not given.
+
+    Trainings with other `settings` than a row names do not belong to it.
+    """
 
     name: str
     values: tuple[float | None, ...]
     system: str = ""
     who: Who = "system"
     note: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
     """A table of a paper; `facts` are those that departures are said from.
 
-    `builds`: runs of benchmarks that the toolkit built as the paper did stand in it, too.
+    `apart` names a setting by which our trainings are shown in rows of their own, `prepare` how
+    captions are prepared before they are judged; `main` tables are quoted beside measured runs.
+    `builds`: runs of benchmarks that were built here stand in it, each build in rows of its own.
     """
 
     name: str
@@ -63,7 +72,15 @@ class PublishedTable:
     columns: tuple[FigureColumn, ...]
     rows: tuple[PublishedRow, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    apart: str = ""
+    prepare: str = ""
+    main: bool = True
     builds: bool = False
+
+    @property
+    def ways(self) -> frozenset[str]:
+        """The ways in which benchmarks are built that have a column."""
+        return frozenset(column.built for column in self.columns)
 
     @property
     def cites(self) -> str:
@@ -98,16 +115,19 @@ def tables_named(name: str) -> tuple[PublishedTable, ...]:
     return tuple(found)
 
 
-def maker_of(benchmark: Benchmark) -> str:
-    """The importer or the builder that a benchmark came by, such as `foil`."""
-    by = str(benchmark.card.made.get("by", ""))
-    return by.removeprefix(BUILT) if by.startswith(BUILT) else importer_of(benchmark)
-
-
 def importer_of(benchmark: Benchmark) -> str:
     """The importer that a benchmark came by, such as `bison`; empty for one that was built here."""
     by = str(benchmark.card.made.get("by", ""))
     return by.removeprefix(GOT) if by.startswith(GOT) else ""
+
+
+def source_of(benchmark: Benchmark) -> tuple[str, str]:
+    """The importer or builder of a benchmark, and the way it was built: (`mcic`, `fair-sets`)."""
+    by = str(benchmark.card.made.get("by", ""))
+    if not by.startswith(BUILT):
+        return importer_of(benchmark), ""
+    told = str(benchmark.card.made.get("options", ""))
+    return by.removeprefix(BUILT), next((way for way, text in WAYS.items() if text == told), "own")
 
 
 def figures_of(
@@ -115,7 +135,7 @@ def figures_of(
 ) -> Iterator[tuple[PublishedTable, PublishedRow, float]]:
     """What was published of a benchmark by a measure; `benchmark` is its importer's name."""
     for table in published_tables().values():
-        if table.benchmark != benchmark:
+        if table.benchmark != benchmark or not table.main:
             continue
         for place, column in enumerate(table.columns):
             if column.measure == measure:
@@ -138,5 +158,5 @@ def _tables(text: str) -> Iterator[PublishedTable]:
         yield PublishedTable(
             name, table["title"], paper["paper"], table["source"],
             table.get("benchmark", paper["benchmark"]), columns, rows, paper.get("facts", {}),
-            bool(paper.get("builds")),
+            **{key: table[key] for key in ("apart", "prepare", "main", "builds") if key in table},
         )  # fmt: skip

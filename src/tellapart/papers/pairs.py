@@ -53,6 +53,7 @@ class PublishedPairs:
     rows: tuple[PairsRow, ...]
     systems: Mapping[str, str]
     builds: bool = True
+    ways: frozenset[str] = frozenset({""})
 
 
 @dataclass(frozen=True, slots=True)

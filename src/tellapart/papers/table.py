@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, stdev
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tellapart.errors import BadInput
@@ -14,19 +15,20 @@ from tellapart.measures.captions.metric_scores import CaptionScore
 from tellapart.measures.scores import Estimate
 from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card
-from tellapart.papers.figures import FigureColumn, PublishedTable
+from tellapart.papers.figures import FigureColumn, PublishedRow, PublishedTable
 from tellapart.text.table_text import aligned, escape
 
 if TYPE_CHECKING:
     from tellapart.papers.pairs import PairsTable
 
-PUBLISHED, OURS = "published", "ours"
+PUBLISHED, OURS, ATTACKER = "published", "ours", "attacker"
 
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A row of the joined table, in percent; `whose` is published, ours, people or chance.
+    """A row of the joined table, in percent; `whose` is published, ours, people, chance, attacker.
 
+    Ours that see no image, or another one, say so: `blind`, `images shuffled`.
     Ours are means over `runs` trainings, with their standard deviation where there are several.
     """
 
@@ -142,15 +144,17 @@ class BenchmarkFacts:
             self.text_alone.get(column.kind) if column.measure in PAIRED else None
             for column in table.columns
         )
-        return FigureRow("text alone", f"{OURS}, {self.name}" if several else OURS, values)
+        return FigureRow("text alone", f"{ATTACKER}, {self.name}" if several else ATTACKER, values)
 
 
 PAIRED = ("T1", "T1-correct", "T1-foil")
 """Measures that a guess between two captions decides."""
 
 
-def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[OwnFigure]:
-    """What runs give for a table's columns."""
+def run_figures(
+    table: PublishedTable, estimates: Iterable[Estimate], built: str = ""
+) -> list[OwnFigure]:
+    """What runs of benchmarks that were built in a way give for a table's columns."""
     every = [row for row in estimates if row.n]
     return [
         OwnFigure(
@@ -159,7 +163,8 @@ def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[Ow
         )
         for column in table.columns
         for row in every
-        if column.measure == row.measure and row.kind == (column.kind or "micro")
+        if column.measure == row.measure and column.built == built
+        and row.kind == (column.kind or "micro")
     ]  # fmt: skip
 
 
@@ -199,37 +204,45 @@ def join_table(
     table: PublishedTable,
     figures: Sequence[OwnFigure],
     elsewhere: Collection[str] = (),
+    alone: Mapping[FigureColumn, float] = MappingProxyType({}),
     beside: Sequence[BenchmarkFacts] = (),
 ) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table. Where ours are of several
-    benchmarks, each has its own row; `beside` has what is known of these without any system.
+    Systems that are named `elsewhere` have their row in another table; `alone` is what the text
+    alone gives away, in percent, by column. Where ours are of several benchmarks, each of `beside`
+    has its own rows.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
     """
     cards = _cards(figures)
-    named = {Path(folder).name: _system(card) for folder, card in cards.items()}
-    of: dict[str, list[OwnFigure]] = {}
+    named = {Path(folder).name: card for folder, card in cards.items()}
+    of: dict[tuple[str, str], list[OwnFigure]] = {}
     for figure in figures:
-        of.setdefault(_owner(figure.source, cards, named), []).append(figure)
-    own_rows = {row.system for row in table.rows}
-    of = {name: own for name, own in of.items() if name in own_rows or name not in elsewhere}
+        system, name, whose = _place(table, figure, cards, named)
+        whose += f", {figure.benchmark}" if len(beside) > 1 else ""
+        if name in {row.name for row in table.rows} or system not in elsewhere:
+            of.setdefault((name, whose), []).append(figure)
     figures = [figure for own in of.values() for figure in own]
     cards = _cards(figures)
     rows: list[FigureRow] = []
     for row in table.rows:
         whose = PUBLISHED if row.who == "system" else row.who
         rows.append(FigureRow(row.name, whose, row.values))
-        if row.system in of:
-            rows += _ours(row.name, table, of.pop(row.system), len(beside) > 1)
+        for key in sorted(key for key in of if key[0] == row.name):
+            rows.append(_ours(key, table, of.pop(key)))
         if row.who == "chance":
             rows += [one.chance_row(table, several=len(beside) > 1) for one in beside]
-    rows += [row for name, own in of.items() for row in _ours(name, table, own, len(beside) > 1)]
+    rows += [_ours(key, table, own) for key, own in of.items()]
+    if alone:
+        values = tuple(alone.get(column) for column in table.columns)
+        rows.append(FigureRow("text alone", ATTACKER, values))
     rows += [one.text_row(table, several=len(beside) > 1) for one in beside if one.text_alone]
-    notes = (*_sources(table), *_departures(table, figures, cards), *_ways(figures),
-             *(f"{one.name}: {one.about}" for one in beside))  # fmt: skip
+    notes = (
+        *_sources(table), *_departures(table, figures, cards), *_ways(figures),
+        *(f"{one.name}: {one.about}" for one in beside),
+    )  # fmt: skip
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -260,27 +273,42 @@ def _system(card: TrainedCard) -> str:
     return f"{card.system}-scst" if "samples" in card.trained.get("task", {}) else card.system
 
 
-def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, str]) -> str:
-    name = ModelName.parse(source)
-    if name.rest in cards:
-        return _system(cards[name.rest])
-    return named.get(source, source)
+def _place(
+    table: PublishedTable,
+    figure: OwnFigure,
+    cards: Mapping[str, TrainedCard],
+    named: Mapping[str, TrainedCard],
+) -> tuple[str, str, str]:
+    """The system that a figure is of, the name of its row, and whose it is."""
+    name = ModelName.parse(figure.source)
+    card = cards.get(name.rest) or named.get(figure.source)
+    system = _system(card) if card else figure.source
+    fitting = (row for row in table.rows if row.system == system and _fits(row, card))
+    row = next(fitting, None)
+    return system, row.name if row else system, _whose(table, dict(name.options), card)
 
 
-def _ours(
-    name: str, table: PublishedTable, own: Sequence[OwnFigure], several: bool
-) -> list[FigureRow]:
-    """Our rows of a system: one, or one for each of several benchmarks."""
-    if not several:
-        return [_row(name, OURS, table, own)]
-    places = dict.fromkeys(figure.benchmark for figure in own)
-    return [
-        _row(name, f"{OURS}, {place}", table, [one for one in own if one.benchmark == place])
-        for place in places
-    ]
+def _settings(card: TrainedCard | None) -> Mapping[str, Any]:
+    return {**card.settings, **card.trained.get("task", {})} if card else {}
 
 
-def _row(name: str, whose: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
+def _fits(row: PublishedRow, card: TrainedCard | None) -> bool:
+    own = _settings(card)
+    return all(own.get(key) == value for key, value in row.settings.items())
+
+
+def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
+    """Ours, by the setting that is told apart, and whether it saw the images."""
+    own = _settings(card)
+    parts = [OURS]
+    if table.apart in own:
+        parts.append(f"{table.apart} {own[table.apart]}")
+    parts += ["blind"] if own.get("blind") else []
+    parts += [f"images {options['images']}"] if "images" in options else []
+    return ", ".join(parts)
+
+
+def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
     for column in table.columns:
@@ -288,7 +316,7 @@ def _row(name: str, whose: str, table: PublishedTable, own: Sequence[OwnFigure])
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
     runs = len({figure.source for figure in own if not figure.column.metric}) or 1
-    return FigureRow(name, whose, tuple(values), tuple(deviations), runs)
+    return FigureRow(*key, tuple(values), tuple(deviations), runs)
 
 
 def _ways(figures: Sequence[OwnFigure]) -> list[str]:

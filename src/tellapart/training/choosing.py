@@ -1,4 +1,4 @@
-"""Training on items: the true caption of an image is chosen among others (MCIC, Ding et al. 2016)."""
+"""Training on items: a true caption is chosen among others (MCIC, Ding et al. 2016)."""
 
 from __future__ import annotations
 
@@ -103,8 +103,18 @@ class RegressionTask(ParagraphTask):
     """The squared error of what is predicted of true captions; decoys are not looked at.
 
     Ding et al. (2016), section 4.1. The paper does not say how the regression is solved. Here it is
-    trained like everything else; least squares has one minimum, which Adam comes close to.
+    trained like everything else; least squares has one minimum, which Adam comes close to. The best
+    weights are those with the smallest error on validation, whatever they choose there.
     """
+
+    measure = "fit"
+
+    def validate(self, data: TrainingSet) -> dict[str, float]:
+        """Accuracy in percent, and minus the mean squared error."""
+        batch = data.minibatch(np.arange(len(data)), regions=False)
+        device = next(self.system.parameters()).device
+        error = self.loss(cast(ItemBatch, batch.to(device)))
+        return {"fit": -error.item(), **super().validate(data)}
 
     def loss(self, batch: ItemBatch) -> Tensor:
         """The mean squared error."""
@@ -124,9 +134,9 @@ class MarginSettings:
 class WorstDecoyTask(ParagraphTask):
     """The true caption has to beat the decoy that scores highest: a hinge.
 
-    Ding et al. (2016), equation 2, which is printed without a margin. There a matrix of zeros, which
-    tells nothing apart, has no loss and no slope; with a margin it has both. Ours: the margin, and
-    the mean over the questions of a batch.
+    Ding et al. (2016), equation 2, which is printed without a margin. There a matrix of zeros,
+    which tells nothing apart, has no loss and no slope; with a margin it has both. Ours: the
+    margin, and the mean over the questions of a batch.
     """
 
     Settings: ClassVar[type[Any]] = MarginSettings
@@ -134,7 +144,7 @@ class WorstDecoyTask(ParagraphTask):
     def loss(self, batch: ItemBatch) -> Tensor:
         """By how much the margin is missed."""
         gaps = margins(scores_of(self.system, batch), batch)
-        return (self.settings.margin - gaps).clamp(min=0).mean()
+        return functional.relu(self.settings.margin - gaps).mean()
 
 
 class YesNoTask(ChoosingTask):
@@ -182,7 +192,9 @@ class JointTask(ChoosingTask):
         seen = rows_of(system.encode_images(batch.images), batch.owner)
         (captions,) = system.encode_texts(batch.texts)
         outputs, there = system.read(captions, seen)
-        choosing = yes_no_loss(system.judge(outputs, there, seen), batch)
+        choosing = yes_no_loss(system.judge(outputs, seen), batch)
         right = batch.right
         writing = system.writing_loss(outputs[right], there[right], captions[right])
-        return choosing + self.settings.lambda_gen * writing / (batch.question[-1] + 1)
+        weight: float = self.settings.lambda_gen
+        joint: Tensor = choosing + weight * writing / (batch.question[-1] + 1)
+        return joint

@@ -12,9 +12,11 @@ from tellapart.types import Progress, silent
 from tellapart.verbs import TableFlags, Verb, table_text
 
 if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.measures.captions.metric_scores import CaptionScore
-    from tellapart.papers.figures import PublishedTable
+    from tellapart.measures.options import CaptionOptions
+    from tellapart.papers.figures import FigureColumn, PublishedTable
     from tellapart.papers.pairs import PairsTable, PublishedPairs
     from tellapart.papers.table import PaperTable, PaperTables
     from tellapart.score.run import Run
@@ -36,6 +38,10 @@ def table(
     references: Annotated[
         Corpus | Path | str, Help("What people wrote of the captions' images: any corpus.")
     ] = "",
+    words_from: Annotated[
+        Path | None,
+        Help("Tables that make rare words one: the corpus that words are counted in."),
+    ] = None,
     metrics: Annotated[
         Sequence[str], Help("Only these metrics of captions (default: all that can be computed).")
     ] = (),
@@ -48,6 +54,7 @@ def table(
     Runs, captions and retrieval of one system are joined; several trainings of one system are
     averaged. What ours depart in (training set, features, items, images) stands below.
     """
+    from tellapart.measures.options import CaptionOptions
     from tellapart.measures.scores import measure_runs
     from tellapart.papers.figures import tables_named
     from tellapart.papers.pairs import facts_of, pairs_named, pairs_table
@@ -62,71 +69,104 @@ def table(
     pairs = pairs_named(name)
     wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
     of_runs = _fitting(runs, [*wanted, *pairs]) if runs else {}
-    judged = _judged(wanted, captions, references, metrics, progress) if captions else ()
+    judged: tuple[CaptionScore, ...] = ()
+    if captions:
+        prepare = next((one.prepare for one in wanted if one.prepare), "")
+        counted = words_from if prepare else None
+        how = CaptionOptions(metrics=_able(wanted, metrics), prepare=prepare, words_from=counted)
+        judged = _judged(captions, references, how, progress)
     every = {row.system for one in wanted for row in one.rows if row.system}
     made: list[PaperTable | PairsTable] = []
     for published in wanted:
         measures = [column.measure for column in published.columns if column.measure]
-        own = of_runs.get(published.benchmark, [])
-        by = "kind" if any(column.kind for column in published.columns) else ""
-        measured = measure_runs(own, measures=list(dict.fromkeys(measures)), by=by) if own else ()
         figures = [
-            *run_figures(published, measured),
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
-        beside = facts_of(own, progress) if published.builds else ()
-        made.append(join_table(published, figures, every, beside))
-    made += [pairs_table(one, of_runs.get(one.benchmark, [])) for one in pairs]
+        alone: dict[FigureColumn, float] = {}
+        for built in {column.built for column in published.columns if column.measure}:
+            own = of_runs.get((published.benchmark, built), [])
+            if own:
+                by = "kind" if any(column.kind for column in published.columns) else ""
+                measured = measure_runs(own, measures=list(dict.fromkeys(measures)), by=by).rows
+                figures += run_figures(published, measured, built)
+            if built and own:
+                alone |= _text_alone(published, built, own[0].benchmark, progress)
+        built_here = of_runs.get((published.benchmark, ""), []) if published.builds else []
+        beside = facts_of(built_here, progress)
+        made.append(join_table(published, figures, every, alone, beside))
+    made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
     return PaperTables(tuple(made))
 
 
 def _fitting(
     runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
-) -> dict[str, list[Run]]:
-    """The runs of the tables' own benchmarks."""
+) -> dict[tuple[str, str], list[Run]]:
+    """The runs of the tables' own benchmarks, by the way these were built."""
     from tellapart.measures.scores import read_runs
-    from tellapart.papers.figures import importer_of, maker_of
+    from tellapart.mine.mcic import PAPER
+    from tellapart.papers.figures import source_of
 
     read = read_runs(list(runs), None)
-    of: dict[str, list[Run]] = {}
+    of: dict[tuple[str, str], list[Run]] = {}
     builds = {table.benchmark for table in wanted if table.builds}
     for run in read:
-        maker = maker_of(run.benchmark)
-        of.setdefault(maker if maker in builds else importer_of(run.benchmark), []).append(run)
-    benchmarks = sorted({table.benchmark for table in wanted})
-    if not set(benchmarks) & set(of):
+        made_by, built = source_of(run.benchmark)
+        built = "" if made_by in builds else built
+        # What came from a paper's authors was built the paper's way.
+        for way in (built,) if built else ("", PAPER):
+            of.setdefault((made_by, way), []).append(run)
+    asked = {(table.benchmark, way) for table in wanted for way in table.ways}
+    if not asked & set(of):
         raise BadInput(
             "no run is of the benchmark that the table is about",
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
                 f"runs of what `tellapart get {one}` gives, or of a part of it"
                 + (f"; or of what `tellapart build {one}` gives" if one in builds else "")
-                for one in benchmarks
+                for one in sorted({table.benchmark for table in wanted})
             ),
         )
     return of
 
 
-def _judged(
-    wanted: Sequence[PublishedTable],
-    captions: Sequence[Path | str],
-    references: Corpus | Path | str,
-    metrics: Sequence[str],
-    progress: Progress,
-) -> tuple[CaptionScore, ...]:
-    from tellapart.measures.captions.judge import judge_captions
-    from tellapart.measures.options import CaptionOptions
+def _text_alone(
+    table: PublishedTable, built: str, benchmark: Benchmark, progress: Progress
+) -> dict[FigureColumn, float]:
+    """What the text alone gives away of a benchmark, in percent, for the columns about it."""
+    from tellapart.attack.text_alone import read_by, text_alone
+
+    known = text_alone(benchmark, progress=progress)
+    if known is None:
+        return {}
+    return {
+        column: 100 * known.overall.value
+        for column in table.columns
+        if column.built == built and column.measure in read_by(benchmark)
+    }
+
+
+def _able(wanted: Sequence[PublishedTable], metrics: Sequence[str]) -> tuple[str, ...]:
+    """The metrics of the tables that were asked for and can be computed."""
     from tellapart.text.caption_metrics.metric import metric_of
 
     named = [column.metric for table in wanted for column in table.columns if column.metric]
     if not named:
         raise BadInput(f"{wanted[0].name} has no captions in it", todo="leave --captions out")
+    chosen = [name for name in named if not metrics or name in metrics]
+    return tuple(name for name in chosen if metric_of(name).lacking() is None)
+
+
+def _judged(
+    captions: Sequence[Path | str],
+    references: Corpus | Path | str,
+    options: CaptionOptions,
+    progress: Progress,
+) -> tuple[CaptionScore, ...]:
+    from tellapart.measures.captions.judge import judge_captions
+
     if references == "":
         raise BadInput("no references were given", todo="name a corpus with --references")
-    chosen = [name for name in named if not metrics or name in metrics]
-    able = tuple(name for name in chosen if metric_of(name).lacking() is None)
-    options = CaptionOptions(metrics=able)
     return judge_captions(list(captions), references, options, progress).scores
 
 

@@ -1,4 +1,4 @@
-"""FFNN: is this caption one of this image? A feedforward network says yes or no (Ding et al. 2016)."""
+"""FFNN: a feedforward network says whether a caption is one of an image (Ding et al. 2016)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FFNNConfig:
     blind: bool = False
 
 
-class YesNo(nn.Module):
+class YesNoHead(nn.Module):
     """Two hidden ReLU layers and a softmax over no and yes, for an image beside a caption.
 
     The first layer is a sum of what the image and what the caption bring to it, so that in a grid
@@ -82,7 +82,7 @@ class FFNN(System):
         self.image = linear(space.whole_width, width)
         self.words = word_vectors(len(vocabulary), width)
         self.dropout = nn.Dropout(config.dropout)
-        self.head = YesNo(width, WORDS * width, config.hidden, config.hidden2, config.dropout)
+        self.head = YesNoHead(width, WORDS * width, config.hidden, config.hidden2, config.dropout)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """What images bring to the first layer, (n, hidden)."""
@@ -108,5 +108,5 @@ class FFNN(System):
         """The log-odds of every caption with every image, some rows at a time."""
         (seen,), (said,) = images, texts
         high = max(1, BLOCK // max(1, said.numel()))
-        rows = [self.head.odds(some[:, None], said[None]) for some in seen.split(high)]
+        rows = [self.head.odds(some[:, None], said[None]) for some in torch.split(seen, high)]
         return torch.cat(rows)

@@ -21,7 +21,7 @@ DISTANCES = ("euclidean", "cosine")
 
 @dataclass(frozen=True, slots=True)
 class LinearConfig:
-    """Paragraph vectors of `paragraph` numbers, by `passes` over the captions; both sides to `width`.
+    """Paragraph vectors of `paragraph` numbers, by `passes` over the captions; then all to `width`.
 
     The paper's: 1,024 numbers and a random projection of images and captions to 256. Its 5 epochs
     are too few for gensim (see `ParagraphOptions`). `blind` sets every image vector to zero.
@@ -93,7 +93,7 @@ class Regression(LinearBaseline):
         """The same for pairs."""
         if self.config.distance == "cosine":
             return (unit(images[0]) * unit(texts[0])).sum(1)
-        return -(images[0] - texts[0]).norm(dim=1)
+        return -torch.linalg.vector_norm(images[0] - texts[0], dim=1)
 
 
 class I2C(Regression):

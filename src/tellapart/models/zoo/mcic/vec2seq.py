@@ -8,12 +8,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
 from tellapart.models.zoo.layers import linear
-from tellapart.models.zoo.mcic.ffnn import WORDS, YesNo
+from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
@@ -32,6 +33,13 @@ class Vec2seqConfig(CaptionerConfig):
     hidden2: int = 16
     dropout: float = 0.0
     blind: bool = False
+
+
+def unbiased(width: int) -> nn.Linear:
+    """A square linear layer whose bias another one has."""
+    layer = nn.Linear(width, width, bias=False)
+    nn.init.xavier_uniform_(layer.weight)
+    return layer
 
 
 class Vec2seqFFNN(RecurrentCaptioner):
@@ -60,12 +68,12 @@ class Vec2seqFFNN(RecurrentCaptioner):
         self.encoder = nn.GRU(width, width, LAYERS, batch_first=True)
         self.words = nn.Embedding(self.classes, width)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
-        self.join = linear(2 * width, width)
+        self.join_word, self.join_image = unbiased(width), linear(width, width)
         self.decoder = nn.GRU(width, width, LAYERS, batch_first=True)
-        self.output = linear(2 * width, width)
+        self.output_state, self.output_image = unbiased(width), linear(width, width)
         self.out = linear(width, self.classes)
         read = (WORDS + 1) * width
-        self.head = YesNo(width, read, config.hidden, config.hidden2, config.dropout)
+        self.head = YesNoHead(width, read, config.hidden, config.hidden2, config.dropout)
 
     def encode_images(self, images: ImageInputs) -> Codes:
         """The states of the encoder's layers behind its one cell; the last is its output."""
@@ -84,18 +92,23 @@ class Vec2seqFFNN(RecurrentCaptioner):
 
     def advance(self, vectors: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
         """One step of the decoder."""
-        outputs, memory = self._decode(vectors[:, None], memory, seen)
-        return outputs[:, 0], memory
+        inputs = self.join_word(vectors) + self.join_image(seen[-1])
+        states, last = self.decoder(inputs[:, None], torch.stack(memory))
+        return self.output_state(states[:, 0]) + self.output_image(seen[-1]), tuple(last)
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; what is made of padding is not looked at."""
-        return self._decode(vectors, seen, seen)[0]
-
-    def _decode(self, vectors: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
-        state = seen[-1][:, None].expand(-1, vectors.shape[1], -1)
-        inputs = self.join(torch.cat([vectors, state], 2))
-        states, last = self.decoder(inputs, torch.stack(memory))
-        return self.output(torch.cat([states, state], 2)), tuple(last)
+        """All steps in one call; only real words are worked on, what is behind an end is zero."""
+        inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        order = packed.sorted_indices
+        states, _ = self.decoder(packed, torch.stack(seen))
+        rows = torch.cat([order[:count] for count in packed.batch_sizes.tolist()])
+        data = self.output_state(states.data) + self.output_image(seen[-1])[rows]
+        outputs, _ = pad_packed_sequence(
+            states._replace(data=data), batch_first=True, total_length=vectors.shape[1]
+        )
+        padded: Tensor = outputs
+        return padded
 
     def read(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor]:
         """The decoder's outputs (n, longest + 1, width) at a caption's words and end; where."""
@@ -104,10 +117,9 @@ class Vec2seqFFNN(RecurrentCaptioner):
         there = torch.arange(before.shape[1], device=captions.device) < lengths[:, None]
         return self.unroll(self._vectors(before), lengths, seen), there
 
-    def judge(self, outputs: Tensor, there: Tensor, seen: Tensors) -> Tensor:
+    def judge(self, outputs: Tensor, seen: Tensors) -> Tensor:
         """Scores of no and yes, (n, 2), for what the decoder put out."""
-        kept = outputs * there[..., None]
-        kept = functional.pad(kept, (0, 0, 0, WORDS + 1 - kept.shape[1])).flatten(1)
+        kept = functional.pad(outputs, (0, 0, 0, WORDS + 1 - outputs.shape[1])).flatten(1)
         of_image = self.head.of_image(self.dropout(seen[-1]))
         scores: Tensor = self.head(of_image, self.head.of_text(self.dropout(kept)))
         return scores
@@ -120,5 +132,5 @@ class Vec2seqFFNN(RecurrentCaptioner):
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
         """The log-odds that caption k is one of image k."""
-        scores = self.judge(*self.read(texts[0], images), images)
+        scores = self.judge(self.read(texts[0], images)[0], images)
         return scores[:, 1] - scores[:, 0]
