@@ -29,10 +29,10 @@ from tellapart.training.items_data import gather_items  # noqa: E402
 from tellapart.training.judging import JudgingTask  # noqa: E402
 from tellapart.verbs.build.foil import FoilOptions  # noqa: E402
 from tellapart.verbs.build.foil import foil as build  # noqa: E402
-from tellapart.verbs.evaluate import evaluate  # noqa: E402
-from tellapart.verbs.measure import measure  # noqa: E402
+from tellapart.verbs.runs.evaluate import evaluate  # noqa: E402
+from tellapart.verbs.runs.measure import measure  # noqa: E402
+from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 from tellapart.verbs.table import table  # noqa: E402
-from tellapart.verbs.train import TrainOptions, train  # noqa: E402
 from tellapart.verbs.world import world  # noqa: E402
 
 NAMES = ("T1@own", "T2-content@change", "T2-content@occlusion", "T3@linear", "T3@substitution")
