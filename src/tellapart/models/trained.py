@@ -274,6 +274,17 @@ def trained(
     return _model_class(system, card)(place, name, system, shown, device_of(device))
 
 
+def _shown(source: FeatureSource, images: str) -> PictureFeatures:
+    if images not in (SEEN, ZEROED, SHUFFLED):
+        raise UnknownName("way to see images", images, (SEEN, ZEROED, SHUFFLED))
+    if images == SHUFFLED and not source.stores:
+        raise BadInput(
+            "there are no stored features to take another picture's from",
+            todo="name a store with features=FOLDER",
+        )
+    return source if images == SEEN else BlindFeatures(source, images)
+
+
 def _model_class(system: Any, card: TrainedCard) -> type[TrainedEncoder | TrainedScorer]:
     """What sort of model a system is."""
     from tellapart.models import foil_answers
@@ -286,17 +297,6 @@ def _model_class(system: Any, card: TrainedCard) -> type[TrainedEncoder | Traine
     if hasattr(system, "write"):
         return TrainedCaptioner
     return TrainedEncoder if system.dual else TrainedScorer
-
-
-def _shown(source: FeatureSource, images: str) -> PictureFeatures:
-    if images not in (SEEN, ZEROED, SHUFFLED):
-        raise UnknownName("way to see images", images, (SEEN, ZEROED, SHUFFLED))
-    if images == SHUFFLED and not source.stores:
-        raise BadInput(
-            "there are no stored features to take another picture's from",
-            todo="name a store with features=FOLDER",
-        )
-    return source if images == SEEN else BlindFeatures(source, images)
 
 
 def _store(path: Path, space: FeatureSpace, *, asked: bool = False) -> FeatureStore | None:

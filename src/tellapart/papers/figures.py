@@ -26,9 +26,9 @@ Who = Literal["system", "people", "chance"]
 class FigureColumn:
     """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
 
-    `recall` is a direction, `at` its k. `built` is the way in which a benchmark of one's own must
-    be built to stand in the column; what came from the paper's authors stands in that of `paper`.
-    `kind` restricts a measure to items of one kind.
+    `recall` is a direction, `at` its k; `kind` restricts a measure to items of one kind. `built` is
+    the way in which a benchmark of one's own must be built to stand in the column; what came from
+    the paper's authors stands in that of `paper`.
     """
 
     head: str
@@ -61,7 +61,8 @@ class PublishedTable:
 
     `apart` names a setting by which our trainings are shown in rows of their own, `prepare` how
     captions are prepared before they are judged; `main` tables are quoted beside measured runs.
-    `builds`: runs of benchmarks that were built here stand in it, each build in rows of its own.
+    Of a paper that `builds`, runs of whatever the toolkit's builder of that name made stand in the
+    tables, too, each benchmark in rows of its own.
     """
 
     name: str
@@ -76,11 +77,6 @@ class PublishedTable:
     prepare: str = ""
     main: bool = True
     builds: bool = False
-
-    @property
-    def ways(self) -> frozenset[str]:
-        """The ways in which benchmarks are built that have a column."""
-        return frozenset(column.built for column in self.columns)
 
     @property
     def cites(self) -> str:
@@ -158,5 +154,6 @@ def _tables(text: str) -> Iterator[PublishedTable]:
         yield PublishedTable(
             name, table["title"], paper["paper"], table["source"],
             table.get("benchmark", paper["benchmark"]), columns, rows, paper.get("facts", {}),
-            **{key: table[key] for key in ("apart", "prepare", "main", "builds") if key in table},
+            builds=bool(paper.get("builds")),
+            **{key: table[key] for key in ("apart", "prepare", "main") if key in table},
         )  # fmt: skip

@@ -16,7 +16,7 @@ from tellapart.attack.text_alone import TextAlone, text_alone
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.measures.contestants import benchmark_labels, labels
 from tellapart.measures.scores import estimates
-from tellapart.papers.figures import tables_named
+from tellapart.papers.figures import FigureColumn, tables_named
 from tellapart.papers.table import OURS, PUBLISHED, BenchmarkFacts, system_of
 from tellapart.score.run import Run
 from tellapart.stats.shrinkage import shrunk_shares
@@ -53,7 +53,7 @@ class PublishedPairs:
     rows: tuple[PairsRow, ...]
     systems: Mapping[str, str]
     builds: bool = True
-    ways: frozenset[str] = frozenset({""})
+    columns: tuple[FigureColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

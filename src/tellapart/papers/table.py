@@ -144,7 +144,7 @@ class BenchmarkFacts:
             self.text_alone.get(column.kind) if column.measure in PAIRED else None
             for column in table.columns
         )
-        return FigureRow("text alone", f"{ATTACKER}, {self.name}" if several else ATTACKER, values)
+        return FigureRow("text alone", f"{OURS}, {self.name}" if several else OURS, values)
 
 
 PAIRED = ("T1", "T1-correct", "T1-foil")
@@ -163,7 +163,8 @@ def run_figures(
         )
         for column in table.columns
         for row in every
-        if column.measure == row.measure and column.built == built
+        if column.measure == row.measure
+        and column.built == built
         and row.kind == (column.kind or "micro")
     ]  # fmt: skip
 
@@ -204,24 +205,25 @@ def join_table(
     table: PublishedTable,
     figures: Sequence[OwnFigure],
     elsewhere: Collection[str] = (),
-    alone: Mapping[FigureColumn, float] = MappingProxyType({}),
     beside: Sequence[BenchmarkFacts] = (),
+    alone: Mapping[FigureColumn, float] = MappingProxyType({}),
 ) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table; `alone` is what the text
-    alone gives away, in percent, by column. Where ours are of several benchmarks, each of `beside`
-    has its own rows.
+    Systems that are named `elsewhere` have their row in another table. Where ours are of several
+    benchmarks, each has its own row; `beside` has what is known of these without any system.
+    `alone` is what the text alone gives away, in percent, by column.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
     """
     cards = _cards(figures)
     named = {Path(folder).name: card for folder, card in cards.items()}
+    several = len(beside) > 1
     of: dict[tuple[str, str], list[OwnFigure]] = {}
     for figure in figures:
         system, name, whose = _place(table, figure, cards, named)
-        whose += f", {figure.benchmark}" if len(beside) > 1 else ""
+        whose += f", {figure.benchmark}" if several and figure.benchmark else ""
         if name in {row.name for row in table.rows} or system not in elsewhere:
             of.setdefault((name, whose), []).append(figure)
     figures = [figure for own in of.values() for figure in own]
@@ -233,16 +235,14 @@ def join_table(
         for key in sorted(key for key in of if key[0] == row.name):
             rows.append(_ours(key, table, of.pop(key)))
         if row.who == "chance":
-            rows += [one.chance_row(table, several=len(beside) > 1) for one in beside]
+            rows += [one.chance_row(table, several=several) for one in beside]
     rows += [_ours(key, table, own) for key, own in of.items()]
+    rows += [one.text_row(table, several=several) for one in beside if one.text_alone]
     if alone:
         values = tuple(alone.get(column) for column in table.columns)
         rows.append(FigureRow("text alone", ATTACKER, values))
-    rows += [one.text_row(table, several=len(beside) > 1) for one in beside if one.text_alone]
-    notes = (
-        *_sources(table), *_departures(table, figures, cards), *_ways(figures),
-        *(f"{one.name}: {one.about}" for one in beside),
-    )  # fmt: skip
+    notes = (*_sources(table), *_departures(table, figures, cards), *_ways(figures),
+             *(f"{one.name}: {one.about}" for one in beside))  # fmt: skip
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.measures.captions.metric_scores import CaptionScore
     from tellapart.measures.options import CaptionOptions
+    from tellapart.measures.scores import Estimate
     from tellapart.papers.figures import FigureColumn, PublishedTable
     from tellapart.papers.pairs import PairsTable, PublishedPairs
     from tellapart.papers.table import PaperTable, PaperTables
@@ -55,7 +56,6 @@ def table(
     averaged. What ours depart in (training set, features, items, images) stands below.
     """
     from tellapart.measures.options import CaptionOptions
-    from tellapart.measures.scores import measure_runs
     from tellapart.papers.figures import tables_named
     from tellapart.papers.pairs import facts_of, pairs_named, pairs_table
     from tellapart.papers.table import (
@@ -78,25 +78,31 @@ def table(
     every = {row.system for one in wanted for row in one.rows if row.system}
     made: list[PaperTable | PairsTable] = []
     for published in wanted:
-        measures = [column.measure for column in published.columns if column.measure]
         figures = [
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
         alone: dict[FigureColumn, float] = {}
-        for built in {column.built for column in published.columns if column.measure}:
+        for built in dict.fromkeys(one.built for one in published.columns if one.measure):
             own = of_runs.get((published.benchmark, built), [])
             if own:
-                by = "kind" if any(column.kind for column in published.columns) else ""
-                measured = measure_runs(own, measures=list(dict.fromkeys(measures)), by=by).rows
-                figures += run_figures(published, measured, built)
+                figures += run_figures(published, _measured(published, own), built)
             if built and own:
                 alone |= _text_alone(published, built, own[0].benchmark, progress)
-        built_here = of_runs.get((published.benchmark, ""), []) if published.builds else []
-        beside = facts_of(built_here, progress)
-        made.append(join_table(published, figures, every, alone, beside))
+        own = of_runs.get((published.benchmark, ""), [])
+        beside = facts_of(own, progress) if published.builds else ()
+        made.append(join_table(published, figures, every, beside, alone))
     made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
     return PaperTables(tuple(made))
+
+
+def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
+    """What runs get by the measures of a table, by kind where it has columns of kinds."""
+    from tellapart.measures.scores import measure_runs
+
+    measures = dict.fromkeys(column.measure for column in table.columns if column.measure)
+    by = "kind" if any(column.kind for column in table.columns) else ""
+    return measure_runs(runs, measures=list(measures), by=by).rows
 
 
 def _fitting(
@@ -108,15 +114,17 @@ def _fitting(
     from tellapart.papers.figures import source_of
 
     read = read_runs(list(runs), None)
-    of: dict[tuple[str, str], list[Run]] = {}
     builds = {table.benchmark for table in wanted if table.builds}
+    of: dict[tuple[str, str], list[Run]] = {}
     for run in read:
         made_by, built = source_of(run.benchmark)
-        built = "" if made_by in builds else built
         # What came from a paper's authors was built the paper's way.
-        for way in (built,) if built else ("", PAPER):
+        ways = {built, ""} if built and made_by in builds else {built} if built else {"", PAPER}
+        for way in ways:
             of.setdefault((made_by, way), []).append(run)
-    asked = {(table.benchmark, way) for table in wanted for way in table.ways}
+    asked = {(table.benchmark, "") for table in wanted}
+    for table in wanted:
+        asked |= {(table.benchmark, column.built) for column in table.columns}
     if not asked & set(of):
         raise BadInput(
             "no run is of the benchmark that the table is about",
