@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from types import MappingProxyType
@@ -48,6 +48,10 @@ class PaperTable:
     heads: tuple[str, ...]
     rows: tuple[FigureRow, ...]
     notes: tuple[str, ...]
+
+    def with_notes(self, more: Sequence[str]) -> PaperTable:
+        """The table with further notes below it."""
+        return replace(self, notes=(*self.notes, *more))
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -241,8 +245,13 @@ def join_table(
     if alone:
         values = tuple(alone.get(column) for column in table.columns)
         rows.append(FigureRow("text alone", ATTACKER, values))
-    notes = (*_sources(table), *_departures(table, figures, cards), *_ways(figures),
-             *(f"{one.name}: {one.about}" for one in beside))  # fmt: skip
+    notes = (
+        *_sources(table),
+        *_trainings(rows),
+        *_departures(table, figures, cards),
+        *_ways(figures),
+        *(f"{one.name}: {one.about}" for one in beside),
+    )
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -283,6 +292,8 @@ def _place(
     name = ModelName.parse(figure.source)
     card = cards.get(name.rest) or named.get(figure.source)
     system = _system(card) if card else figure.source
+    if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus lies
+        system = f"reference:{name.rest.partition('@')[0]}"
     fitting = (row for row in table.rows if row.system == system and _fits(row, card))
     row = next(fitting, None)
     return system, row.name if row else system, _whose(table, dict(name.options), card)
@@ -311,11 +322,12 @@ def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard 
 def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
+    runs = 1
     for column in table.columns:
         found = [figure.value for figure in own if figure.column == column]
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
-    runs = len({figure.source for figure in own if not figure.column.metric}) or 1
+        runs = max(runs, len(found))
     return FigureRow(*key, tuple(values), tuple(deviations), runs)
 
 
@@ -335,6 +347,15 @@ def _ways(figures: Sequence[OwnFigure]) -> list[str]:
 def _sources(table: PublishedTable) -> list[str]:
     lines = [f"published: {table.cites}"]
     return lines + [f"{row.name}: {row.note}" for row in table.rows if row.note]
+
+
+def _trainings(rows: Sequence[FigureRow]) -> list[str]:
+    """Of how many trainings our rows are means, where some are of several."""
+    ours = [row for row in rows if row.whose == OURS]
+    if not any(row.runs > 1 for row in ours):
+        return []
+    counted = ", ".join(f"{row.runs} of {row.name}" for row in ours)
+    return [f"ours: means over trainings, ± their standard deviation: {counted}"]
 
 
 def _departures(
