@@ -100,10 +100,15 @@ NAMING = ONE | {"", "its", "their", "this", "that", "'s"}
 
 
 def attribute_details(context: CaptionContext) -> Iterator[Edit]:
-    """What another caption says of a thing, against what excludes it and is as long."""
+    """What another caption says of a thing, against what excludes it and is as long.
+
+    No sizes: whether a cat is small hangs on what one compares it with, and pictures do not say.
+    """
     if context.source.text.isupper():
         return
     for phrase, attribute, other, _ in contrary_attributes(context):
+        if SORT[attribute] == "size":
+            continue
         if not is_level(attribute, other) or attribute not in CONTRARIES.get(other, ()):
             continue
         if _is_all_that(context, phrase, attribute):
