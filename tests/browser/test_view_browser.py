@@ -25,7 +25,7 @@ import tellapart as ta  # noqa: E402
 from tellapart.measures.comparison import compare_runs  # noqa: E402
 from tellapart.models.model import ChooserReply, ModelInfo  # noqa: E402
 from tellapart.score.run import Run  # noqa: E402
-from tellapart.verbs.view import address_of, make_viewer  # noqa: E402
+from tellapart.verbs.runs.view import address_of, make_viewer  # noqa: E402
 from tellapart.views.app import make_app  # noqa: E402
 from tellapart.views.bundle import write_bundle  # noqa: E402
 from tellapart.views.cards import cards_of  # noqa: E402

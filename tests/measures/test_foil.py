@@ -19,9 +19,9 @@ from tellapart.score.answers import JudgedCells, crossfitted_thresholds, fitted_
 from tellapart.score.cells import CellTable
 from tellapart.score.run import Run, RunCard, answers_frame, load_run, scores_frame
 from tellapart.stats.roc import auc
-from tellapart.verbs.compare import compare
-from tellapart.verbs.evaluate import evaluate
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.compare import compare
+from tellapart.verbs.runs.evaluate import evaluate
+from tellapart.verbs.runs.measure import measure
 
 FOIL = ("T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy")
 CAPTION = "A red cat sees a ball."

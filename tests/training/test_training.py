@@ -29,12 +29,12 @@ from tellapart.training.loop import NotANumber  # noqa: E402
 from tellapart.training.settings import TrainingSettings, make_optimiser, recipe_of  # noqa: E402
 from tellapart.training.splits import hold_out  # noqa: E402
 from tellapart.verbs.build import BuildOptions, build  # noqa: E402
-from tellapart.verbs.evaluate import EvaluateOptions, evaluate  # noqa: E402
-from tellapart.verbs.features import FeatureOptions  # noqa: E402
-from tellapart.verbs.features import features as compute  # noqa: E402
-from tellapart.verbs.measure import measure  # noqa: E402
-from tellapart.verbs.retrieve import retrieve  # noqa: E402
-from tellapart.verbs.train import TrainOptions, train  # noqa: E402
+from tellapart.verbs.runs.evaluate import EvaluateOptions, evaluate  # noqa: E402
+from tellapart.verbs.runs.measure import measure  # noqa: E402
+from tellapart.verbs.systems.features import FeatureOptions  # noqa: E402
+from tellapart.verbs.systems.features import features as compute  # noqa: E402
+from tellapart.verbs.systems.retrieve import retrieve  # noqa: E402
+from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 from tellapart.verbs.world import world  # noqa: E402
 
 QUICK = ("epochs=1", "batch=12", "joint=8", "hidden=8", "words=8", "least=1")

@@ -192,7 +192,7 @@ def make_viewer(paths: Any, options: ViewOptions, progress: Progress = silent) -
 
 def make_subset(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
     """A benchmark of some items."""
-    from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.benchmarks.subset import SubsetOptions, subset
 
     made = subset(sheet.benchmark, out, SubsetOptions(ids=ids), name=out.name)
     return f"{made}  ->  {out}"
