@@ -173,6 +173,6 @@ def test_what_both_texts_have_in_common_is_the_context_and_its_neighbours_count_
         return float(first @ second)
 
     assert common("a dog on a mat", "a cat on a mat", "zebra") == 0.0
-    assert common("a dog on mats", "a cat on mats", "a on mats") > 0.5
+    assert common("a dog on mats", "a cat on mats", "a on mats") > 0.3
     near = contexts(paired_choices([("red dog runs", "red cat runs")] * 2, ["k"] * 2, ["a", "b"]))
     assert np.diff(near.indptr).tolist() == [4, 4], "two words, and each as a neighbour"
