@@ -110,6 +110,21 @@ def test_not_more_is_kept_than_the_share_of_captions_and_the_least_unlike_first(
     assert (np.diff(many.part.twins.unlike) >= 0).all()
 
 
+def test_kinds_that_are_tests_of_their_own_keep_their_share_each() -> None:
+    pairs = [(f"dog {k}", f"cat {k}") if k % 2 else (f"cat {k}", f"dog {k}") for k in range(40)]
+    kinds = ["alike" if k < 20 else "unlike" for k in range(40)]
+    choices = paired_choices(pairs, kinds, [f"i{k}" for k in range(40)])
+    forward = np.arange(40) % 2 == 1
+    table = Candidates(choices, np.arange(40), choices.kind, forward, contexts(choices))
+    # Twins of the second kind are all further apart than those of the first.
+    scores = np.where(np.arange(40) < 20, 0.1, 0.3)[:, None]
+    kept = {
+        by_kind: choices.kind[FairRecipe(0.5, by_kind).twins(table, scores).pairs[:, 0]].tolist()
+        for by_kind in (False, True)
+    }
+    assert kept == {False: [0] * 10, True: [0] * 5 + [1] * 5}
+
+
 def of_one_edit(texts: list[str], forward: np.ndarray) -> Candidates:
     """Candidates that exchange the first word, each of its own caption and image."""
     pairs = [(f"{'dog' if way else 'cat'} {text}", f"{'cat' if way else 'dog'} {text}")
@@ -162,8 +177,8 @@ def test_the_truth_stays_below_even_by_what_twins_of_one_half_show_to_the_other(
     sure = [(likely * way)[:, None]] * 2
     # What is likely varies by 2.25 x 1 / (2.25 + 1) where one half says the same; and as far are
     # twins of opposite truth apart, each by half of it.
-    assert what_strangers_see(table, noisy, 400, 0)[0, 0] == pytest.approx(0.35, abs=0.12)
-    assert what_strangers_see(table, sure, 400, 0)[0, 0] < 0.05
+    assert what_strangers_see(table, noisy, FairRecipe(0.2))[0, 0] == pytest.approx(0.35, abs=0.12)
+    assert what_strangers_see(table, sure, FairRecipe(0.2))[0, 0] < 0.05
 
 
 def test_what_both_texts_have_in_common_is_the_context_and_its_neighbours_count_twice() -> None:

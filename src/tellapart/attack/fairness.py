@@ -57,10 +57,23 @@ class FairPart:
 
 @dataclass(frozen=True, slots=True)
 class FairRecipe:
-    """How a fair part is chosen: how much is kept at most, and the seed."""
+    """How a fair part is chosen: the share of captions that is kept at most, and the seed.
+
+    `by_kind` keeps the share of each kind by itself, where kinds are tests of their own: else few
+    would be left of kinds whose candidates are all somewhat unlike.
+    """
 
     share: float = SHARE
+    by_kind: bool = False
     seed: int = 0
+
+    def twins(self, candidates: Candidates, scores: Floats) -> Twins:
+        """As many twins by these log-odds as are to be kept."""
+        kind = candidates.choices.kind
+        group = kind if self.by_kind else np.zeros_like(kind)
+        captions, _ = np.unique(np.stack([group, candidates.source]), axis=1)
+        most = np.round(self.share * np.bincount(captions) / 2).astype(np.int64)
+        return matched(candidates, scores, self.seed).first(group, most)
 
 
 def fair_part(
@@ -79,14 +92,13 @@ def fair_part(
         right = max(right, float(((np.sign(margins[use]) + 1) / 2).mean(axis=0).max()))
         scores.append(margins)
         progress("attackers", number + 1, len(halves))
-    wanted = round(recipe.share * len(np.unique(candidates.source)) / 2)
-    lean = what_strangers_see(candidates, scores, wanted, recipe.seed)
+    lean = what_strangers_see(candidates, scores, recipe)
     both = np.concatenate([own + lean[candidates.choices.kind] for own in scores], axis=1)
-    return FairPart(matched(candidates, both, recipe.seed).first(wanted), right, lean)
+    return FairPart(recipe.twins(candidates, both), right, lean)
 
 
 def what_strangers_see(
-    candidates: Candidates, halves: Sequence[Floats], wanted: int, seed: int
+    candidates: Candidates, halves: Sequence[Floats], recipe: FairRecipe
 ) -> Floats:
     """How far the truth is ahead, by one half's attackers, in twins by the other half's.
 
@@ -97,7 +109,7 @@ def what_strangers_see(
     sums = np.zeros((kinds, halves[0].shape[1]))
     times = np.zeros(kinds)
     for own, other in (halves, halves[::-1]):
-        kept = matched(candidates, own, seed).first(wanted).pairs.ravel()
+        kept = recipe.twins(candidates, own).pairs.ravel()
         np.add.at(sums, kind[kept], other[kept])
         times += np.bincount(kind[kept], minlength=kinds)
     overall = sums.sum(axis=0) / max(times.sum(), 1.0)

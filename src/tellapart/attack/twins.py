@@ -55,9 +55,14 @@ class Twins:
     pairs: Ints
     unlike: Floats
 
-    def first(self, number: int) -> Twins:
-        """The twins that are least unlike."""
-        return Twins(self.pairs[:number], self.unlike[:number])
+    def first(self, group: Ints, most: Ints) -> Twins:
+        """The least unlike of each group, up to so many; `group` is that of each candidate."""
+        own = group[self.pairs[:, 0]]
+        rank = np.zeros(len(own), np.int64)
+        for number in np.unique(own).tolist():
+            rank[own == number] = np.arange((own == number).sum())
+        keep = rank < most[own]
+        return Twins(self.pairs[keep], self.unlike[keep])
 
 
 def contexts(choices: Choices) -> csr_matrix:

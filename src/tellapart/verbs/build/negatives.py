@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 CANDIDATES = 8
 """Negatives of each kind that are made of a caption, for a fair part of them to be chosen."""
 SHARE = 0.25
-"""Of the captions with negatives of a kind one is kept of so many at most: there is more to choose
-from than of foils, because rules draw negatives by how likely they are."""
+"""The share of the captions with negatives of a kind of which one is kept, if that is possible.
+
+There is more to choose from than of foils: rules draw negatives by how likely they are.
+"""
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
     "both": "a true one against a false one: people wrote neither caption of the add kinds",
@@ -133,7 +135,7 @@ def _fair(
     ]  # fmt: skip
     if not candidates:
         return [], {}
-    recipe = FairRecipe(share=SHARE, seed=options.seed)
+    recipe = FairRecipe(share=SHARE, by_kind=True, seed=options.seed)
     fair = fair_pairs(
         candidates, corpus, options.captions_known(),
         lambda one: verifier.may_differ(one.image, one.true, one.false),
