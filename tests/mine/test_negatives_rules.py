@@ -261,7 +261,7 @@ def test_gender_is_changed_with_its_pronouns_and_only_where_all_agree(lists):
     assert edits("replace-object", lists, man, {"person", "baseball bat"})["woman"] == (
         "A woman holding her bat on a field."
     )
-    for other in ("a woman with a bat", "two people", "a bearded man", "a man on skis"):
+    for other in ("a woman with a bat", "two people", "a bearded man", "a man on skis", "a person"):
         assert "woman" not in edits("replace-object", lists, [*man, other], {"person"})
 
 
@@ -372,6 +372,9 @@ def test_an_attribute_of_another_caption_stands_against_one_that_excludes_it(lis
     misread = "A man in red vest riding bus on street."
     for other in ("a red and white bus", "two red buses", "the bus is red", misread):
         assert not pairs("add-attribute", lists, [captions[0], other])
+    white = [captions[0], "a white bus"]
+    assert ("white", "red") in pairs("add-attribute", lists, white)
+    assert not pairs("add-attribute", lists, [*white, "a gray bus"]), "others see it otherwise"
     assert not pairs("add-attribute", lists, ["Buses parked next to a tree.", "a red bus"])
 
 

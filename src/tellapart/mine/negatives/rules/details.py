@@ -27,6 +27,7 @@ from tellapart.mine.negatives.rules.alternatives import is_level
 from tellapart.mine.negatives.rules.attributes import (
     CONTRARIES,
     SORT,
+    SPELLINGS,
     before_noun,
     contrary_attributes,
 )
@@ -120,9 +121,9 @@ def attribute_details(context: CaptionContext) -> Iterator[Edit]:
 def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> bool:
     """Whether a caption has an attribute of just such a thing, and none another of its sort.
 
-    A bus that is white and red is no white bus.
+    A bus that is white and red is no white bus, nor is one that others call gray.
     """
-    sort, found = SORT[attribute], False
+    sort, said, found = SORT[attribute], [SPELLINGS.get(attribute, attribute)], False
     for parse, reading in context.readings:
         for one in reading.phrases:
             words = [parse.tokens[k].text.lower() for k in one.attributes]
@@ -131,9 +132,9 @@ def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> boo
                 continue
             if one.noun.removesuffix(one.kernel).strip().endswith("ing"):
                 return False  # in yellow vest riding motorcycle
-            if len(alike) > 1 or any(other in CONTRARIES[attribute] for other in alike):
+            if [SPELLINGS.get(word, word) for word in alike] != said:
                 return False
-            found = found or (alike == [attribute] and one.plural == phrase.plural)
+            found = found or one.plural == phrase.plural
     return found
 
 
