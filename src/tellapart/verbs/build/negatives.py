@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 CANDIDATES = 8
 """Negatives of each kind that are made of a caption, for a fair part of them to be chosen."""
-CALIPERS, LEAN = (0.25, 0.4), 0.1
-"""As for foils (`attack/fairness.py`); negatives by rules are drawn by how likely they are, so that
-the truth is less ahead of them to begin with."""
+SHARE = 0.25
+"""The share of the captions with negatives of a kind of which one is kept, if that is possible.
+
+There is more to choose from than of foils: rules draw negatives by how likely they are.
+"""
 SPLITS = ("train", "validation")
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
@@ -175,7 +177,7 @@ def _fair(
     ]  # fmt: skip
     if not candidates:
         return [], {}
-    recipe = FairRecipe(calipers=CALIPERS, lean=LEAN, seed=options.seed)
+    recipe = FairRecipe(share=SHARE, by_kind=True, seed=options.seed)
     fair = fair_pairs(
         candidates, corpus, options.captions_known(),
         lambda one: verifier.may_differ(one.image, one.true, one.false),
