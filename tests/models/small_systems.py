@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from tellapart.image_features.store import (
     load_store,
     write_store,
 )
-from tellapart.items import Grid, Item, Origin
+from tellapart.items import Grid, Item, Origin, Slot, Word
 
 SPACE = FeatureSpace("pixels", "none", "", "boxes, else cells 2x2", 12, 12, 4)
 THINGS = ("dog", "cat", "ball", "tree")
@@ -58,6 +59,27 @@ def choices(corpus: Corpus, options: int = 3) -> Benchmark:
             items.append(Item.built("test", grid, kind="choice", origin=Origin("test")))
     card = Card(corpus.name)
     return Benchmark(card, corpus.root, items, {one: corpus.image(one) for one in images})
+
+
+def foils(corpus: Corpus) -> Benchmark:
+    """Each caption beside one with another thing: two in three times one that is never there."""
+    items = []
+    for image, texts in corpus.texts_by_image.items():
+        for n, text in enumerate(texts):
+            target = next(thing for thing in THINGS if thing in text)
+            foil = THINGS[THINGS.index(target) - 1] if n == 0 else "bird"
+            start, false = text.index(target), text.replace(target, foil)
+            words = tuple(Word(m.start(), m.end(), m.group() == foil)
+                          for m in re.finditer("[a-z]{3,}", false))  # fmt: skip
+            slot = Slot(1, start, start + len(foil), target, foil, words=words,
+                        candidates=(*THINGS, "bird"))  # fmt: skip
+            grid = Grid.caption_choice(image, (text, false), (n % 2, 1 - n % 2), slot=slot)
+            items.append(Item.built("test", grid, kind="thing", origin=Origin("test")))
+    images = {one: corpus.image(one) for one in corpus.texts_by_image}
+    card = Card(
+        corpus.name, measures=("T1", "T1-correct", "T1-foil", "T2-nouns", "T2-content", "T3")
+    )
+    return Benchmark(card, corpus.root, items, images)
 
 
 def features(corpus: Corpus, folder: Path, space: FeatureSpace = SPACE) -> FeatureStore:

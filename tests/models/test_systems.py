@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 from tests.models.small import one_thread  # noqa: E402
-from tests.models.small_systems import SPACE, captioned, choices, features  # noqa: E402
+from tests.models.small_systems import SPACE, captioned, choices, features, foils  # noqa: E402
 
 from tellapart import registry  # noqa: E402
 from tellapart.models.trained import load_system  # noqa: E402
@@ -39,7 +39,8 @@ def both(tmp_path_factory):
     root = tmp_path_factory.mktemp("systems")
     corpus = captioned(root)
     stores = [features(corpus, root / "features")]
-    return gather([corpus], stores), gather_items([choices(corpus)], stores)
+    items = {"judging": gather_items([foils(corpus)], stores)}
+    return gather([corpus], stores), gather_items([choices(corpus)], stores), items
 
 
 @pytest.fixture(params=SYSTEMS)
@@ -51,7 +52,8 @@ def name(request):
 
 @pytest.fixture
 def data(name, both):
-    return both[registry.tasks.get(system_class(name).task).items]
+    task = system_class(name).task
+    return both[2].get(task, both[registry.tasks.get(task).items])
 
 
 def widths(name):

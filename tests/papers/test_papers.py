@@ -47,6 +47,7 @@ def test_columns_lead_to_measures_metrics_or_recalls_that_exist(name):
 SYSTEMS = {
     "showtell", "showatttell", "updown", "convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t",
     "scan-t2i", "i2c", "c2i", "linm", "ffnn", "vec2seq-ffnn",
+    "blind-lstm", "cnn-lstm", "ic-wang", "lstm-norm-i", "hiecoatt",
 }  # fmt: skip
 
 
@@ -239,7 +240,7 @@ def test_trainings_stand_in_the_rows_of_their_settings(tmp_path):
             OwnFigure(model, table.columns[0], 10.0 * k, 900)
             for k, model in enumerate(models.values(), 1)
         ]
-        rows = join_table(table, figures, every, {table.columns[1]: 20.5}).rows
+        rows = join_table(table, figures, every, alone={table.columns[1]: 20.5}).rows
         assert rows[-1].name == "text alone" and rows[-1].values[1] == 20.5
         return {(r.name, r.whose): r.values[0] for r in rows if r.whose.startswith("ours")}
 

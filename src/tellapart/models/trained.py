@@ -22,6 +22,7 @@ from tellapart.models.caption_writer import Decoding
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
 from tellapart.pictures import Picture
+from tellapart.text.tokens import tokens
 from tellapart.text.vocabulary import Vocabulary, load_vocabulary
 from tellapart.torch_tools import device_of, fingerprint
 from tellapart.types import Floats32, Progress, silent
@@ -196,7 +197,15 @@ class TrainedScorer(_Trained):
     """A trained system that looks at image and text together."""
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats32:
-        """One score a pair; each distinct picture and text is encoded once."""
+        """One score a pair; each distinct picture is encoded once."""
+        import torch
+
+        with torch.inference_mode():
+            scores = self.system.match_pairs(*self._codes(pictures, self._words(texts)))
+        return np.asarray(scores.float().cpu().numpy(), np.float32)
+
+    def _codes(self, pictures: Sequence[Picture], words: Sequence[Sequence[int]]) -> Any:
+        """The codes of picture k and text k; each distinct picture is encoded once."""
         import torch
 
         from tellapart.models.zoo.system import TextInputs
@@ -204,11 +213,9 @@ class TrainedScorer(_Trained):
         seen = {(picture.image, picture.root): picture for picture in pictures}
         place = {which: k for k, which in enumerate(seen)}
         rows = torch.tensor([place[one.image, one.root] for one in pictures], device=self.device)
-        with torch.inference_mode():
-            images = self.system.encode_images(self._images(list(seen.values())))
-            words = self.system.encode_texts(TextInputs.of(self._words(texts), self.device))
-            scores = self.system.match_pairs(tuple(one[rows] for one in images), words)
-        return np.asarray(scores.float().cpu().numpy(), np.float32)
+        images = self.system.encode_images(self._images(list(seen.values())))
+        texts = self.system.encode_texts(TextInputs.of(words, self.device))
+        return tuple(one[rows] for one in images), texts
 
     def score_grid(
         self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress = silent
@@ -226,6 +233,11 @@ class TrainedScorer(_Trained):
 
 class TrainedCaptioner(TrainedScorer):
     """A trained system that also writes."""
+
+    def unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text that the system does not know."""
+        known = self.system.vocabulary.numbers
+        return [[word for word in tokens(text) if word not in known] for text in texts]
 
     def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
         """One caption a picture; what is drawn for one depends on its id and the seed alone."""
@@ -259,10 +271,7 @@ def trained(
     options = {"features": features, "images": images, "device": device}
     name = canonical("trained", options, folder)
     shown = _shown(source, images)
-    kind: type[TrainedEncoder | TrainedScorer] = TrainedEncoder if system.dual else TrainedScorer
-    if hasattr(system, "write"):
-        kind = TrainedCaptioner
-    return kind(place, name, system, shown, device_of(device))
+    return _model_class(system, card)(place, name, system, shown, device_of(device))
 
 
 def _shown(source: FeatureSource, images: str) -> PictureFeatures:
@@ -274,6 +283,20 @@ def _shown(source: FeatureSource, images: str) -> PictureFeatures:
             todo="name a store with features=FOLDER",
         )
     return source if images == SEEN else BlindFeatures(source, images)
+
+
+def _model_class(system: Any, card: TrainedCard) -> type[TrainedEncoder | TrainedScorer]:
+    """What sort of model a system is."""
+    from tellapart.models import foil_answers
+
+    if hasattr(system, "threshold"):
+        mends = "mending" in card.trained
+        return foil_answers.MendingClassifier if mends else foil_answers.TrainedClassifier
+    if hasattr(system, "proposals"):
+        return foil_answers.TrainedProposer
+    if hasattr(system, "write"):
+        return TrainedCaptioner
+    return TrainedEncoder if system.dual else TrainedScorer
 
 
 def _store(path: Path, space: FeatureSpace, *, asked: bool = False) -> FeatureStore | None:

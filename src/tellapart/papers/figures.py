@@ -19,8 +19,6 @@ from tellapart.errors import UnknownName
 from tellapart.mine.mcic import WAYS
 
 GOT, BUILT = "tellapart get ", "tellapart build "
-OWN = "own"
-"""The way of a benchmark that was built here by a builder that has one way only."""
 Who = Literal["system", "people", "chance"]
 
 
@@ -28,8 +26,9 @@ Who = Literal["system", "people", "chance"]
 class FigureColumn:
     """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
 
-    `recall` is a direction, `at` its k. `built` is the way in which a benchmark of one's own must
-    be built to stand in the column; what came from the paper's authors stands in that of `paper`.
+    `recall` is a direction, `at` its k; `kind` restricts a measure to items of one kind. `built` is
+    the way in which a benchmark of one's own must be built to stand in the column; what came from
+    the paper's authors stands in that of `paper`.
     """
 
     head: str
@@ -38,6 +37,7 @@ class FigureColumn:
     recall: str = ""
     at: int = 1
     built: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class PublishedTable:
 
     `apart` names a setting by which our trainings are shown in rows of their own, `prepare` how
     captions are prepared before they are judged; `main` tables are quoted beside measured runs.
+    Of a paper that `builds`, runs of whatever the toolkit's builder of that name made stand in the
+    tables, too, each benchmark in rows of its own.
     """
 
     name: str
@@ -74,6 +76,7 @@ class PublishedTable:
     apart: str = ""
     prepare: str = ""
     main: bool = True
+    builds: bool = False
 
     @property
     def cites(self) -> str:
@@ -120,7 +123,7 @@ def source_of(benchmark: Benchmark) -> tuple[str, str]:
     if not by.startswith(BUILT):
         return importer_of(benchmark), ""
     told = str(benchmark.card.made.get("options", ""))
-    return by.removeprefix(BUILT), next((way for way, text in WAYS.items() if text == told), OWN)
+    return by.removeprefix(BUILT), next((way for way, text in WAYS.items() if text == told), "own")
 
 
 def figures_of(
@@ -151,5 +154,6 @@ def _tables(text: str) -> Iterator[PublishedTable]:
         yield PublishedTable(
             name, table["title"], paper["paper"], table["source"],
             table.get("benchmark", paper["benchmark"]), columns, rows, paper.get("facts", {}),
+            builds=bool(paper.get("builds")),
             **{key: table[key] for key in ("apart", "prepare", "main") if key in table},
         )  # fmt: skip

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tellapart.errors import BadInput
 from tellapart.files import read_json
@@ -17,6 +17,9 @@ from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card
 from tellapart.papers.figures import FigureColumn, PublishedRow, PublishedTable
 from tellapart.text.table_text import aligned, escape
+
+if TYPE_CHECKING:
+    from tellapart.papers.pairs import PairsTable
 
 PUBLISHED, OURS, ATTACKER = "published", "ours", "attacker"
 
@@ -45,10 +48,6 @@ class PaperTable:
     heads: tuple[str, ...]
     rows: tuple[FigureRow, ...]
     notes: tuple[str, ...]
-
-    def with_notes(self, more: Sequence[str]) -> PaperTable:
-        """The table with further notes below it."""
-        return replace(self, notes=(*self.notes, *more))
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -83,7 +82,7 @@ class PaperTable:
 class PaperTables:
     """One table of a paper or several."""
 
-    tables: tuple[PaperTable, ...]
+    tables: tuple[PaperTable | PairsTable, ...]
 
     def to_json(self) -> list[dict[str, Any]]:
         """For `--json`."""
@@ -113,20 +112,60 @@ class OwnFigure:
     size: int
     margin: float | None = None
     """Half of the interval at 95%, where there is one."""
+    benchmark: str = ""
+    way: str = ""
+    """By which procedure the answers came about, where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkFacts:
+    """What is known of a benchmark without any system: chance and what text alone gets.
+
+    `chance` is in percent by measure, `text_alone` in percent by kind (all: the empty one).
+    """
+
+    name: str
+    about: str
+    chance: Mapping[str, float]
+    text_alone: Mapping[str, float]
+
+    def chance_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
+        """How often a guess is right here."""
+        values = tuple(self.chance.get(column.measure) for column in table.columns)
+        return FigureRow("chance", f"{OURS}, {self.name}" if several else OURS, values)
+
+    def text_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
+        """What an attacker gets that reads both captions and never looks.
+
+        Whoever guesses which of two captions is true is right on both of them or on none, so the
+        figure is one for T1 and for both of its sides.
+        """
+        values = tuple(
+            self.text_alone.get(column.kind) if column.measure in PAIRED else None
+            for column in table.columns
+        )
+        return FigureRow("text alone", f"{OURS}, {self.name}" if several else OURS, values)
+
+
+PAIRED = ("T1", "T1-correct", "T1-foil")
+"""Measures that a guess between two captions decides."""
 
 
 def run_figures(
     table: PublishedTable, estimates: Iterable[Estimate], built: str = ""
 ) -> list[OwnFigure]:
     """What runs of benchmarks that were built in a way give for a table's columns."""
-    every = [row for row in estimates if row.kind == "micro" and row.n]
+    every = [row for row in estimates if row.n]
     return [
         OwnFigure(
-            row.model, column, 100 * row.value, row.n, margin=50 * (row.high - row.low)
+            row.model, column, 100 * row.value, row.n, 50 * (row.high - row.low), row.benchmark,
+            row.decided_by,
         )
         for column in table.columns
         for row in every
-        if column.measure == row.measure and column.built == built
+        if column.measure == row.measure
+        and column.built == built
+        and row.kind == (column.kind or "micro")
     ]  # fmt: skip
 
 
@@ -166,21 +205,25 @@ def join_table(
     table: PublishedTable,
     figures: Sequence[OwnFigure],
     elsewhere: Collection[str] = (),
+    beside: Sequence[BenchmarkFacts] = (),
     alone: Mapping[FigureColumn, float] = MappingProxyType({}),
 ) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table; `alone` is what the text
-    alone gives away, in percent, by column.
+    Systems that are named `elsewhere` have their row in another table. Where ours are of several
+    benchmarks, each has its own row; `beside` has what is known of these without any system.
+    `alone` is what the text alone gives away, in percent, by column.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
     """
     cards = _cards(figures)
     named = {Path(folder).name: card for folder, card in cards.items()}
+    several = len(beside) > 1
     of: dict[tuple[str, str], list[OwnFigure]] = {}
     for figure in figures:
         system, name, whose = _place(table, figure, cards, named)
+        whose += f", {figure.benchmark}" if several and figure.benchmark else ""
         if name in {row.name for row in table.rows} or system not in elsewhere:
             of.setdefault((name, whose), []).append(figure)
     figures = [figure for own in of.values() for figure in own]
@@ -191,11 +234,15 @@ def join_table(
         rows.append(FigureRow(row.name, whose, row.values))
         for key in sorted(key for key in of if key[0] == row.name):
             rows.append(_ours(key, table, of.pop(key)))
+        if row.who == "chance":
+            rows += [one.chance_row(table, several=several) for one in beside]
     rows += [_ours(key, table, own) for key, own in of.items()]
+    rows += [one.text_row(table, several=several) for one in beside if one.text_alone]
     if alone:
         values = tuple(alone.get(column) for column in table.columns)
         rows.append(FigureRow("text alone", ATTACKER, values))
-    notes = (*_sources(table), *_departures(table, figures, cards))
+    notes = (*_sources(table), *_departures(table, figures, cards), *_ways(figures),
+             *(f"{one.name}: {one.about}" for one in beside))  # fmt: skip
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -211,6 +258,14 @@ def _cards(figures: Iterable[OwnFigure]) -> dict[str, TrainedCard]:
         if name.scheme == "trained" and (Path(name.rest).expanduser() / CARD).is_file():
             found[name.rest] = read_card(Path(name.rest).expanduser())
     return found
+
+
+def system_of(model: str) -> str:
+    """The system that a model is a training of; empty where it is none, or its folder is gone."""
+    name = ModelName.parse(model)
+    folder = Path(name.rest).expanduser()
+    trained = name.scheme == "trained" and (folder / CARD).is_file()
+    return _system(read_card(folder)) if trained else ""
 
 
 def _system(card: TrainedCard) -> str:
@@ -264,6 +319,19 @@ def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure])
         deviations.append(stdev(found) if len(found) > 1 else None)
     runs = len({figure.source for figure in own if not figure.column.metric}) or 1
     return FigureRow(*key, tuple(values), tuple(deviations), runs)
+
+
+def _ways(figures: Sequence[OwnFigure]) -> list[str]:
+    """By which procedure each sort of figure of ours came about."""
+    lines = []
+    for measure in dict.fromkeys(one.column.measure for one in figures if one.way):
+        ways: dict[str, dict[str, None]] = {}
+        for one in figures:
+            if one.column.measure == measure and one.way:
+                ways.setdefault(one.way, {})[one.source] = None
+        told = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
+        lines.append(f"ours: {measure} by {told}")
+    return lines
 
 
 def _sources(table: PublishedTable) -> list[str]:

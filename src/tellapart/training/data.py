@@ -67,6 +67,10 @@ class CaptionedImages:
         """The captions in the numbers of a vocabulary, cut at `longest` words."""
         return TrainingSet.encoded(self, vocabulary, longest)
 
+    def content(self) -> str:
+        """The hash of what the captions say."""
+        return seeds.digest(self.texts)
+
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
         columns = [store.index[name].to_list() for store in self.stores]

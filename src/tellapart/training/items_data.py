@@ -15,11 +15,13 @@ import polars as pl
 import torch
 from torch import Tensor
 
+from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.image_features.source import check_spaces
 from tellapart.image_features.store import FeatureStore
+from tellapart.items import Item, Slot
 from tellapart.models.zoo.system import Minibatch
 from tellapart.text.vocabulary import Vocabulary
 from tellapart.training.data import CaptionedImages, TrainingSet, rows_in
@@ -31,11 +33,17 @@ class AskedImages(CaptionedImages):
     """Images with the captions that they are asked about, question by question.
 
     `question` is the number of each caption's question, whose captions stand side by side; `right`
-    says whether a caption is true of its image.
+    says whether a caption is true of its image. `slots` has the foil word of captions that have
+    one and are not true.
     """
 
     question: Ints
     right: Bools
+    slots: tuple[Slot | None, ...]
+
+    def content(self) -> str:
+        """The hash of what the captions say, and which are true."""
+        return seeds.digest(self.texts, self.right.tolist())
 
     @property
     def own_texts(self) -> tuple[str, ...]:
@@ -62,7 +70,10 @@ class AskedImages(CaptionedImages):
         own = super().part(images)
         plain = {f.name: getattr(own, f.name) for f in fields(CaptionedImages)}
         changes = np.diff(self.question[kept], prepend=self.question[kept][:1]) != 0
-        return AskedImages(**plain, question=np.cumsum(changes), right=self.right[kept])
+        slots = tuple(self.slots[k] for k in kept.tolist())
+        return AskedImages(
+            **plain, question=np.cumsum(changes), right=self.right[kept], slots=slots
+        )
 
     def encoded(self, vocabulary: Vocabulary, longest: int | None) -> ItemSet:
         """The questions in the numbers of a vocabulary."""
@@ -146,6 +157,7 @@ def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]
     ids: list[str] = []
     texts: list[str] = []
     cells: list[tuple[int, int, bool]] = []
+    slots: list[Slot | None] = []
     questions = 0
     for number, benchmark in enumerate(benchmarks):
         at = min(number, len(stores) - 1)
@@ -160,8 +172,16 @@ def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]
                 cells += [
                     (place, questions, (i, j) in item.true) for j in range(len(item.captions))
                 ]
+                slots += [_slot(item, i, j) for j in range(len(item.captions))]
                 questions += 1
     owner, question, right = (np.array(column) for column in zip(*cells, strict=True))
     return AskedImages(
-        tuple(stores), tuple(ids), np.array(list(numbers)), tuple(texts), owner, question, right
-    )
+        tuple(stores), tuple(ids), np.array(list(numbers)), tuple(texts), owner, question, right,
+        tuple(slots),
+    )  # fmt: skip
+
+
+def _slot(item: Item, image: int, caption: int) -> Slot | None:
+    """The foil word of a caption that has one and is not true of an image."""
+    has = item.slot is not None and item.slot.caption == caption
+    return item.slot if has and (image, caption) not in item.true else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,11 @@ from tellapart.text.vocabulary import Vocabulary
 from tellapart.torch_tools import fingerprint
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
-from tellapart.training.data import CaptionedImages
+from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
+from tellapart.training.task import Task
 from tellapart.types import Progress, silent
 
 
@@ -101,7 +103,7 @@ def train_system(
     )  # fmt: skip
     with resumable_folder(out, job, overwrite=overwrite, finish=is_first()) as folder:
         torch.manual_seed(seeds.number(order.seed, "weights"))
-        system = _built(order, kind, recipe, data)
+        system = _built(order, kind, recipe, data, task_kind.texts_to_count(data))
         sets = [
             part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
@@ -110,22 +112,26 @@ def train_system(
             TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
         )
         if is_first():
-            _finish(folder, out, order, recipe, system, state, data)
+            _finish(folder, out, order, recipe, task, state, sets[0])
     wait_for_all()
     return TrainedSystem(out, read_card(out))
 
 
 def _content(data: CaptionedImages) -> list[Any]:
     """What a training depends on of its data."""
-    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts)]
+    return [data.space.key, seeds.digest(data.column("sha256")), data.content()]
 
 
 def _built(
-    order: TrainingOrder, kind: type[System], recipe: Recipe, data: CaptionedImages
+    order: TrainingOrder,
+    kind: type[System],
+    recipe: Recipe,
+    data: CaptionedImages,
+    texts: Sequence[str],
 ) -> System:
     """A new system, or one with the weights and words of another training."""
     if order.start is None:
-        vocabulary = Vocabulary.counted(data.own_texts, recipe.training.least)
+        vocabulary = Vocabulary.counted(texts, recipe.training.least)
         if not vocabulary.words:
             raise BadInput(
                 f"no word occurs {recipe.training.least} times in the captions",
@@ -156,11 +162,12 @@ def _finish(
     out: Path,
     order: TrainingOrder,
     recipe: Recipe,
-    system: System,
+    task: Task,
     state: TrainingState,
-    data: CaptionedImages,
+    encoded: TrainingSet,
 ) -> None:
     """Put the best weights and all that is known of them into the folder."""
+    system, data = task.system.eval(), encoded.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())
     measured = [row for row in state.rows if "loss" not in row]
@@ -171,9 +178,10 @@ def _finish(
         **data.counts(),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
-        "measure": registry.tasks.get(order.task or system.task).measure,
+        "measure": type(task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
+        **task.conclude(encoded, folder),
     }
     stores = tuple(Path(os.path.relpath(one.folder, out)).as_posix() for one in data.stores)
     card = TrainedCard(

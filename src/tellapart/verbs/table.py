@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.measures.captions.metric_scores import CaptionScore
     from tellapart.measures.options import CaptionOptions
+    from tellapart.measures.scores import Estimate
     from tellapart.papers.figures import FigureColumn, PublishedTable
-    from tellapart.papers.table import PaperTables
+    from tellapart.papers.pairs import PairsTable, PublishedPairs
+    from tellapart.papers.table import PaperTable, PaperTables
     from tellapart.score.run import Run
 
 
@@ -54,8 +56,8 @@ def table(
     averaged. What ours depart in (training set, features, items, images) stands below.
     """
     from tellapart.measures.options import CaptionOptions
-    from tellapart.measures.scores import measure_runs
     from tellapart.papers.figures import tables_named
+    from tellapart.papers.pairs import facts_of, pairs_named, pairs_table
     from tellapart.papers.table import (
         PaperTables,
         caption_figures,
@@ -64,8 +66,9 @@ def table(
         run_figures,
     )
 
-    wanted = tables_named(name)
-    of_runs = _fitting(runs, wanted) if runs else {}
+    pairs = pairs_named(name)
+    wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
+    of_runs = _fitting(runs, [*wanted, *pairs]) if runs else {}
     judged: tuple[CaptionScore, ...] = ()
     if captions:
         prepare = next((one.prepare for one in wanted if one.prepare), "")
@@ -73,63 +76,62 @@ def table(
         how = CaptionOptions(metrics=_able(wanted, metrics), prepare=prepare, words_from=counted)
         judged = _judged(captions, references, how, progress)
     every = {row.system for one in wanted for row in one.rows if row.system}
-    made = []
+    made: list[PaperTable | PairsTable] = []
     for published in wanted:
-        measures = [column.measure for column in published.columns if column.measure]
         figures = [
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
         alone: dict[FigureColumn, float] = {}
-        notes: list[str] = []
-        for built in {column.built for column in published.columns if column.measure}:
+        for built in dict.fromkeys(one.built for one in published.columns if one.measure):
             own = of_runs.get((published.benchmark, built), [])
             if own:
-                measured = measure_runs(own, measures=list(dict.fromkeys(measures))).rows
-                figures += run_figures(published, measured, built)
-                notes += _built_here(own)
+                figures += run_figures(published, _measured(published, own), built)
             if built and own:
                 alone |= _text_alone(published, built, own[0].benchmark, progress)
-        made.append(join_table(published, figures, every, alone).with_notes(notes))
+        own = of_runs.get((published.benchmark, ""), [])
+        beside = facts_of(own, progress) if published.builds else ()
+        made.append(join_table(published, figures, every, beside, alone))
+    made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
     return PaperTables(tuple(made))
 
 
-def _built_here(runs: Sequence[Run]) -> list[str]:
-    """What to know of runs on benchmarks that were built here as the paper's was."""
-    from tellapart.papers.figures import BUILT
+def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
+    """What runs get by the measures of a table, by kind where it has columns of kinds."""
+    from tellapart.measures.scores import measure_runs
 
-    every = {run.benchmark.sha256: run.benchmark for run in runs}
-    return [
-        f"ours: on {len(one.items):,} items that {one.card.made['by']} made of "
-        f"{one.card.made.get('corpus', 'a corpus')}, not on the published ones"
-        for one in every.values()
-        if str(one.card.made.get("by", "")).startswith(BUILT)
-    ]
+    measures = dict.fromkeys(column.measure for column in table.columns if column.measure)
+    by = "kind" if any(column.kind for column in table.columns) else ""
+    return measure_runs(runs, measures=list(measures), by=by).rows
 
 
 def _fitting(
-    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable]
+    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
 ) -> dict[tuple[str, str], list[Run]]:
     """The runs of the tables' own benchmarks, by the way these were built."""
     from tellapart.measures.scores import read_runs
     from tellapart.mine.mcic import PAPER
-    from tellapart.papers.figures import OWN, source_of
+    from tellapart.papers.figures import source_of
 
     read = read_runs(list(runs), None)
+    builds = {table.benchmark for table in wanted if table.builds}
     of: dict[tuple[str, str], list[Run]] = {}
     for run in read:
         made_by, built = source_of(run.benchmark)
-        # What came from a paper's authors was built the paper's way; a builder that has one way
-        # only stands where columns name none.
-        for way in {"": ("", PAPER), OWN: ("", OWN)}.get(built, (built,)):
+        # What came from a paper's authors was built the paper's way.
+        ways = {built, ""} if built and made_by in builds else {built} if built else {"", PAPER}
+        for way in ways:
             of.setdefault((made_by, way), []).append(run)
-    asked = {(table.benchmark, column.built) for table in wanted for column in table.columns}
+    asked = {(table.benchmark, "") for table in wanted}
+    for table in wanted:
+        asked |= {(table.benchmark, column.built) for column in table.columns}
     if not asked & set(of):
         raise BadInput(
             "no run is of the benchmark that the table is about",
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
-                f"runs of what `tellapart get {one}` or `tellapart build {one}` gives"
+                f"runs of what `tellapart get {one}` gives, or of a part of it"
+                + (f"; or of what `tellapart build {one}` gives" if one in builds else "")
                 for one in sorted({table.benchmark for table in wanted})
             ),
         )

@@ -60,6 +60,26 @@ NEURALTALK = SystemEntry(
     "Captioner: the small LSTM that mined FOIL's hardest foils.",
     f"{_HERE}.neural_talk:NeuralTalk",
 )
+BLIND_LSTM = SystemEntry(
+    "FOIL's baseline that never looks: an LSTM classifies the caption.",
+    f"{_HERE}.foil.blind_lstm:BlindLSTM",
+)
+CNN_LSTM = SystemEntry(
+    "FOIL's baseline that looks: image and caption side by side, classified.",
+    f"{_HERE}.foil.cnn_lstm:CNNLSTM",
+)
+LSTM_NORM_I = SystemEntry(
+    "Classifier: two stacked LSTMs; image and caption are multiplied.",
+    f"{_HERE}.foil.lstm_norm_i:LSTMNormI",
+)
+HIECOATT = SystemEntry(
+    "Classifier: words, phrases and sentence attend to the image and back.",
+    f"{_HERE}.foil.hie_coatt:HieCoAtt",
+)
+IC_WANG = SystemEntry(
+    "Captioner: reads forwards and backwards, and proposes words of its own.",
+    f"{_HERE}.foil.ic_wang:ICWang",
+)
 I2C = SystemEntry(
     "MCIC: a linear map from images to paragraph vectors; the nearest caption.",
     f"{_HERE}.mcic.linear:I2C",

@@ -83,6 +83,7 @@ def train(
     In Python: `on`, `validation` and `never` take objects as well as paths.
     """
     need("torch", "train", "training")
+    from tellapart import registry
     from tellapart.files import check_free
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
@@ -103,6 +104,7 @@ def train(
         tests = test_images([benchmark])
         notes += refuse(data, tests, benchmark.name)
         refuse(held, tests, benchmark.name)
+        registry.tasks.get(order.task_name).refuse(data, benchmark)
     done = train_system(
         order, data, held, Path(out), overwrite=options.overwrite, progress=progress
     )
@@ -146,7 +148,7 @@ def _items(source: Any, system: str) -> Benchmark:
             f"{system} learns from items, true captions beside false ones, and this is a corpus",
             where=source.name if isinstance(source, Corpus) else str(source),
             allowed="a benchmark of training images",
-            todo="build one: tellapart build mcic CORPUS OUT --options paper",
+            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
         )
     return open_benchmark(source)
 

@@ -93,7 +93,8 @@ class Regression(LinearBaseline):
         """The same for pairs."""
         if self.config.distance == "cosine":
             return (unit(images[0]) * unit(texts[0])).sum(1)
-        return -torch.linalg.vector_norm(images[0] - texts[0], dim=1)
+        distance: Tensor = torch.linalg.vector_norm(images[0] - texts[0], dim=1)
+        return -distance
 
 
 class I2C(Regression):

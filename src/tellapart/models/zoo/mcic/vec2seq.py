@@ -101,6 +101,7 @@ class Vec2seqFFNN(RecurrentCaptioner):
         inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
         packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         order = packed.sorted_indices
+        assert order is not None  # they are sorted here
         states, _ = self.decoder(packed, torch.stack(seen))
         rows = torch.cat([order[:count] for count in packed.batch_sizes.tolist()])
         data = self.output_state(states.data) + self.output_image(seen[-1])[rows]
