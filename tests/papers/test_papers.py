@@ -103,6 +103,7 @@ def test_trainings_of_one_system_are_averaged_beside_the_published_row(tmp_path)
     assert joined.rows[at].deviations[-1] == pytest.approx(2**0.5)
     text = str(joined)
     assert "65.00 ± 1.41" in text and "54.10" in text
+    assert "± their standard deviation: 2 of SCAN t2i, 1 of open_clip:x" in text
     assert "trained on 9,000 images with 45,000 captions; published: 82,783 images, 9.2" in text
     assert "some-net, cells 4x4; published: 36 region vectors" in text
     assert "734 items; published: 54,253" in text and "500 images; published: 1,000" in text
@@ -125,6 +126,7 @@ def test_the_second_stage_has_its_own_row_and_captions_find_theirs_by_name(tmp_p
     ours = {row.name: row.values for row in joined.rows if row.whose == "ours"}
     assert ours["UpDown, self-critical"] == (12.0, None, None, None, 64.0)
     assert ours["ShowTell, cross-entropy"] == (9.0, None, None, None, None)
+    assert "standard deviation" not in str(joined), "each is of one training"
 
 
 def test_a_system_stands_in_its_own_table_alone(tmp_path):

@@ -241,8 +241,13 @@ def join_table(
     if alone:
         values = tuple(alone.get(column) for column in table.columns)
         rows.append(FigureRow("text alone", ATTACKER, values))
-    notes = (*_sources(table), *_departures(table, figures, cards), *_ways(figures),
-             *(f"{one.name}: {one.about}" for one in beside))  # fmt: skip
+    notes = (
+        *_sources(table),
+        *_trainings(rows),
+        *_departures(table, figures, cards),
+        *_ways(figures),
+        *(f"{one.name}: {one.about}" for one in beside),
+    )
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -313,11 +318,12 @@ def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard 
 def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
+    runs = 1
     for column in table.columns:
         found = [figure.value for figure in own if figure.column == column]
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
-    runs = len({figure.source for figure in own if not figure.column.metric}) or 1
+        runs = max(runs, len(found))
     return FigureRow(*key, tuple(values), tuple(deviations), runs)
 
 
@@ -337,6 +343,15 @@ def _ways(figures: Sequence[OwnFigure]) -> list[str]:
 def _sources(table: PublishedTable) -> list[str]:
     lines = [f"published: {table.cites}"]
     return lines + [f"{row.name}: {row.note}" for row in table.rows if row.note]
+
+
+def _trainings(rows: Sequence[FigureRow]) -> list[str]:
+    """Of how many trainings our rows are means, where some are of several."""
+    ours = [row for row in rows if row.whose == OURS]
+    if not any(row.runs > 1 for row in ours):
+        return []
+    counted = ", ".join(f"{row.runs} of {row.name}" for row in ours)
+    return [f"ours: means over trainings, ± their standard deviation: {counted}"]
 
 
 def _departures(

@@ -27,11 +27,10 @@ from tellapart.text.vocabulary import Vocabulary
 from tellapart.torch_tools import fingerprint
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
-from tellapart.training.data import CaptionedImages, TrainingSet
+from tellapart.training.data import CaptionedImages
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
-from tellapart.training.task import Task
 from tellapart.types import Progress, silent
 
 
@@ -108,11 +107,10 @@ def train_system(
             part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
-        state = fit(
-            TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
-        )
+        fitted = TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder)
+        state = fit(fitted, progress)
         if is_first():
-            _finish(folder, out, order, recipe, task, state, sets[0])
+            _finish(fitted, state, order, recipe, out)
     wait_for_all()
     return TrainedSystem(out, read_card(out))
 
@@ -158,16 +156,11 @@ def _built(
 
 
 def _finish(
-    folder: Path,
-    out: Path,
-    order: TrainingOrder,
-    recipe: Recipe,
-    task: Task,
-    state: TrainingState,
-    encoded: TrainingSet,
+    fitted: TrainingJob, state: TrainingState, order: TrainingOrder, recipe: Recipe, out: Path
 ) -> None:
-    """Put the best weights and all that is known of them into the folder."""
-    system, data = task.system.eval(), encoded.images
+    """Put the best weights and all that is known of them into the folder, which becomes `out`."""
+    folder, task = fitted.folder, fitted.task
+    system, data = task.system.eval(), fitted.data.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())
     measured = [row for row in state.rows if "loss" not in row]
@@ -181,7 +174,7 @@ def _finish(
         "measure": type(task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
-        **task.conclude(encoded, folder),
+        **task.conclude(fitted.data, folder),
     }
     stores = tuple(Path(os.path.relpath(one.folder, out)).as_posix() for one in data.stores)
     card = TrainedCard(

@@ -13,7 +13,7 @@ from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
 from tellapart.types import Floats32, Ints, Progress, silent
 
 IMAGES, TEXTS = 128, 512
-"""How many of each are encoded, and matched, at a time."""
+"""How many of each are encoded at a time, and matched, where a system matches so many pairs."""
 PAIRS = 512
 """Pairs of an image and a text that are matched together: each holds its image's regions."""
 
@@ -67,10 +67,13 @@ def match_blocks(
     with torch.inference_mode():
         for left in images:
             for right in texts:
-                block = system.match(left.codes, right.codes).float().cpu().numpy()
-                scores[np.ix_(left.places, right.places)] = block
-                done += block.size
-                progress("pairs", done, scores.size)
+                high = max(1, system.most_pairs // len(right.places))
+                for top in range(0, len(left.places), high):
+                    codes = tuple(one[top : top + high] for one in left.codes)
+                    block = system.match(codes, right.codes).float().cpu().numpy()
+                    scores[np.ix_(left.places[top : top + high], right.places)] = block
+                    done += block.size
+                    progress("pairs", done, scores.size)
     return scores
 
 
