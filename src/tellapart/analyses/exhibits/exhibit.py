@@ -55,6 +55,19 @@ class PaperSources:
         return Path(value) if value else None
 
 
+def resolved(given: PaperSources, here: Path) -> PaperSources:
+    """The same with paths that mean the same from everywhere; names of benchmarks stay."""
+
+    def whole(path: str) -> str:
+        return str(here / path) if path and (here / path).exists() else path
+
+    values = {one.name: getattr(given, one.name) for one in fields(PaperSources)}
+    return PaperSources(**{
+        name: whole(value) if isinstance(value, str) else tuple(map(whole, value))
+        for name, value in values.items()
+    })  # fmt: skip
+
+
 def joined(given: PaperSources, made: PaperSources) -> PaperSources:
     """What was given, and what was made in the place of what was not."""
     names = [one.name for one in fields(PaperSources)]
