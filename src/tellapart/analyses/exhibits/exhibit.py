@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tellapart.analyses.analysis import Analysis
 from tellapart.errors import TellapartError
@@ -61,11 +61,10 @@ def resolved(given: PaperSources, here: Path) -> PaperSources:
     def whole(path: str) -> str:
         return str(here / path) if path and (here / path).exists() else path
 
-    values = {one.name: getattr(given, one.name) for one in fields(PaperSources)}
-    return PaperSources(**{
-        name: whole(value) if isinstance(value, str) else tuple(map(whole, value))
-        for name, value in values.items()
-    })  # fmt: skip
+    values: dict[str, Any] = {one.name: getattr(given, one.name) for one in fields(PaperSources)}
+    for name, value in values.items():
+        values[name] = whole(value) if isinstance(value, str) else tuple(map(whole, value))
+    return PaperSources(**values)
 
 
 def joined(given: PaperSources, made: PaperSources) -> PaperSources:
