@@ -56,6 +56,7 @@ def test_bivlc_in_small_is_whole_and_goes_on_where_it_was(tmp_path, monkeypatch)
     assert before == {file: file.stat().st_mtime_ns for file in before}
 
 
+@pytest.mark.campaign
 def test_a_system_of_each_sort_makes_its_part_of_bison(tmp_path, monkeypatch):
     some = ("showtell", "showtell-scst", "convnet-bow")
     monkeypatch.setattr(SmallPaper, "systems", some)

@@ -173,6 +173,24 @@ def _empty(root: Path) -> Path:
     return root / "empty"
 
 
+def test_of_a_folder_of_two_gigabytes_only_names_and_first_letters_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path)
+    (tmp_path / "pictures").mkdir()
+    for name in ("1.jpg", "2.png", "all.json"):
+        with (tmp_path / "pictures" / name).open("wb") as file:
+            file.truncate(2**30)  # holes, which cost no room on a disk, and time when they are read
+    monkeypatch.setattr("tellapart.corpus.reader.read_bytes", None)
+    monkeypatch.setattr("tellapart.views.library.read_json", _small)
+    assert [len(sheet.contestants) for sheet in Loader([tmp_path]).load().sheets] == [2, 0]
+
+
+def _small(path: Path) -> object:
+    assert path.stat().st_size < 10**6
+    return json.loads(path.read_text())
+
+
 def test_a_new_run_and_a_changed_one_are_noticed(tmp_path: Path) -> None:
     root = write(tmp_path)
     viewer = make_viewer([root / "runs"], ta.ViewOptions())

@@ -19,8 +19,6 @@ from tellapart.errors import UnknownName
 from tellapart.mine.mcic import WAYS
 
 GOT, BUILT = "tellapart get ", "tellapart build "
-OWN = "own"
-"""The way of a benchmark that was built here by a builder that has one way only."""
 Who = Literal["system", "people", "chance"]
 
 
@@ -125,7 +123,7 @@ def source_of(benchmark: Benchmark) -> tuple[str, str]:
     if not by.startswith(BUILT):
         return importer_of(benchmark), ""
     told = str(benchmark.card.made.get("options", ""))
-    return by.removeprefix(BUILT), next((way for way, text in WAYS.items() if text == told), OWN)
+    return by.removeprefix(BUILT), next((way for way, text in WAYS.items() if text == told), "own")
 
 
 def figures_of(

@@ -207,6 +207,8 @@ def _about(benchmark: Benchmark, alone: TextAlone | None) -> str:
     """How a benchmark was made, and what text alone gets."""
     made = benchmark.card.made
     parts = [f"{len(benchmark):,} items on {len(benchmark.images):,} images"]
+    if builder := str(made.get("by", "")).partition("tellapart build ")[2]:
+        parts.append(f"built by `tellapart build {builder}`, not the published ones")
     parts += [str(made[key]) for key in ("hardest", "split") if made.get(key)]
     parts += [str(alone)] if alone else []
     return "; ".join(parts)

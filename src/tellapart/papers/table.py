@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from types import MappingProxyType
@@ -48,10 +48,6 @@ class PaperTable:
     heads: tuple[str, ...]
     rows: tuple[FigureRow, ...]
     notes: tuple[str, ...]
-
-    def with_notes(self, more: Sequence[str]) -> PaperTable:
-        """The table with further notes below it."""
-        return replace(self, notes=(*self.notes, *more))
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""

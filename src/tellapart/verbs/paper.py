@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.analyses.exhibits.exhibit import PaperSources, joined
+from tellapart.analyses.exhibits.exhibit import PaperSources, joined, resolved
 from tellapart.options import Help, Seed
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
@@ -76,18 +78,28 @@ def paper(
     from tellapart.analyses.exhibits.papers import exhibits_of
     from tellapart.files import write_text
 
+    here = Path.cwd()
     every = exhibits_of(name)
-    if small:
-        from tellapart.verbs.small_papers.choices import small_sources
-        from tellapart.verbs.small_papers.small_paper import SmallPaper
+    page = Path(out).resolve()
+    with _inside(work or page.with_suffix("")) if small else nullcontext():
+        if small:
+            from tellapart.verbs.small_papers.choices import small_sources
+            from tellapart.verbs.small_papers.small_paper import SmallPaper
 
-        folder = work or Path(out).with_suffix("")
-        made_here = SmallPaper(name, folder, scenes, tests, seed, progress)
-        options = joined(options, small_sources(made_here))
-    tables = _tables(name, options, progress)
-    made = tuple(shown(one, options, progress) for one in every)
-    write_text(Path(out), paper_page(name, tables, made, small=small))
+            made_here = SmallPaper(name, Path(), scenes, tests, seed, progress)
+            options = joined(resolved(options, here), small_sources(made_here))
+        tables = _tables(name, options, progress)
+        made = tuple(shown(one, options, progress) for one in every)
+    write_text(page, paper_page(name, tables, made, small=small))
     return PaperPage(name, Path(out), tables, made)
+
+
+@contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """Work in a folder, so that what is named on the page is named from there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with chdir(folder):
+        yield
 
 
 def _tables(name: str, sources: PaperSources, progress: Progress) -> tuple[str, ...]:

@@ -83,17 +83,15 @@ def table(
             *retrieval_figures(published, map(Path, retrieval)),
         ]
         alone: dict[FigureColumn, float] = {}
-        notes: list[str] = []
         for built in dict.fromkeys(one.built for one in published.columns if one.measure):
             own = of_runs.get((published.benchmark, built), [])
             if own:
                 figures += run_figures(published, _measured(published, own), built)
-                notes += [] if published.builds else _built_here(own)
             if built and own:
                 alone |= _text_alone(published, built, own[0].benchmark, progress)
         own = of_runs.get((published.benchmark, ""), [])
         beside = facts_of(own, progress) if published.builds else ()
-        made.append(join_table(published, figures, every, beside, alone).with_notes(notes))
+        made.append(join_table(published, figures, every, beside, alone))
     made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
     return PaperTables(tuple(made))
 
@@ -107,34 +105,22 @@ def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
     return measure_runs(runs, measures=list(measures), by=by).rows
 
 
-def _built_here(runs: Sequence[Run]) -> list[str]:
-    """What to know of runs on benchmarks that were built here as the paper's was."""
-    from tellapart.papers.figures import BUILT
-
-    every = {run.benchmark.sha256: run.benchmark for run in runs}
-    return [
-        f"ours: on {len(one.items):,} items that {one.card.made['by']} made of "
-        f"{one.card.made.get('corpus', 'a corpus')}, not on the published ones"
-        for one in every.values()
-        if str(one.card.made.get("by", "")).startswith(BUILT)
-    ]
-
-
 def _fitting(
     runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
 ) -> dict[tuple[str, str], list[Run]]:
     """The runs of the tables' own benchmarks, by the way these were built."""
     from tellapart.measures.scores import read_runs
     from tellapart.mine.mcic import PAPER
-    from tellapart.papers.figures import OWN, source_of
+    from tellapart.papers.figures import source_of
 
     read = read_runs(list(runs), None)
+    builds = {table.benchmark for table in wanted if table.builds}
     of: dict[tuple[str, str], list[Run]] = {}
     for run in read:
         made_by, built = source_of(run.benchmark)
-        # What came from a paper's authors was built the paper's way; a builder that has one way
-        # only stands where columns name none.
-        for way in {"": ("", PAPER), OWN: ("", OWN)}.get(built, (built,)):
+        # What came from a paper's authors was built the paper's way.
+        ways = {built, ""} if built and made_by in builds else {built} if built else {"", PAPER}
+        for way in ways:
             of.setdefault((made_by, way), []).append(run)
     asked = {(table.benchmark, "") for table in wanted}
     for table in wanted:
@@ -144,7 +130,8 @@ def _fitting(
             "no run is of the benchmark that the table is about",
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
-                f"runs of what `tellapart get {one}` or `tellapart build {one}` gives"
+                f"runs of what `tellapart get {one}` gives, or of a part of it"
+                + (f"; or of what `tellapart build {one}` gives" if one in builds else "")
                 for one in sorted({table.benchmark for table in wanted})
             ),
         )

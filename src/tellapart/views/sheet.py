@@ -184,7 +184,7 @@ class Sheet:
             if column.dtype == pl.String and column.n_unique() > MOST_VALUES:
                 continue
             one = _breakdown(name, column)
-            alone = len(one.names) == len(self) > 2  # a value each tells nothing apart
+            alone = name == "group" and len(one.names) == len(self)  # tells nothing apart
             if len(one.names) > 1 and one.has_values and not alone:
                 found[name] = one
         if "family" in found and np.array_equal(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tellapart.analyses.analysis import Analysis
 from tellapart.errors import TellapartError
@@ -53,6 +53,18 @@ class PaperSources:
         """A path, if it was given."""
         value = getattr(self, name)
         return Path(value) if value else None
+
+
+def resolved(given: PaperSources, here: Path) -> PaperSources:
+    """The same with paths that mean the same from everywhere; names of benchmarks stay."""
+
+    def whole(path: str) -> str:
+        return str(here / path) if path and (here / path).exists() else path
+
+    values: dict[str, Any] = {one.name: getattr(given, one.name) for one in fields(PaperSources)}
+    for name, value in values.items():
+        values[name] = whole(value) if isinstance(value, str) else tuple(map(whole, value))
+    return PaperSources(**values)
 
 
 def joined(given: PaperSources, made: PaperSources) -> PaperSources:

@@ -21,6 +21,8 @@ th.left, td.left { text-align: left; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption, .notes { font-size: .8125rem; color: var(--faint); }
 pre { overflow-x: auto; font-size: .8125rem; }
+@media print { body { max-width: none; } figure, tr, pre { break-inside: avoid; }
+  h2, h3 { break-after: avoid; } }
 """
 MOST_ROWS = 20
 
@@ -42,7 +44,7 @@ def paper_page(
         f"<p>{made} of {len(exhibits)} figures and analyses are made of what was given; the others "
         "say what they need.</p>",
         f"<p><strong>{SMALL}</strong></p>" if small else "",
-        *(f"<section><pre>{escape(text)}</pre></section>" for text in tables),
+        *(f'<section><pre tabindex="0">{escape(text)}</pre></section>' for text in tables),
         *(_section(one) for one in exhibits),
     ]
     style = shared_text("static", "palette.css") + STYLE

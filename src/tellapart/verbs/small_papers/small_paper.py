@@ -24,9 +24,9 @@ JUDGED, ERROR = 60, 0.1
 """How many items simulated people judge, and how often each of them errs."""
 BUILT_IN = ("storybook", "blind", "chance")
 LEARNT = {
-    "retrieval": ("least=1", "epochs=12", "batch=64", "rate=0.003"),
-    "captioning": ("least=1", "epochs=30", "rate=0.005"),
-    "self-critical": ("epochs=6", "rate=0.0005"),
+    "retrieval": ("least=1", "epochs=8", "batch=64", "rate=0.003"),
+    "captioning": ("least=1", "epochs=10", "rate=0.01"),
+    "self-critical": ("epochs=6", "rate=0.001"),
 }
 """Settings for some hundred scenes, by task; other tasks keep those of the recipe `small`."""
 
