@@ -52,7 +52,7 @@ def test_every_form_is_read_as_the_pairs_that_were_written(bench, written):
 
 
 def test_a_trainer_finds_the_columns_members_and_features_it_expects(written):
-    rows = list(csv.DictReader((written / "train.csv").open()))
+    rows = list(csv.DictReader((written / "train.csv").read_text().splitlines()))
     assert {"filepath", "title", "neg_title", "neg_filepath"} <= set(rows[0])
     shown = (written / rows[0]["filepath"]).read_bytes()
     assert Pillow.open(io.BytesIO(shown)).size[0] > 0

@@ -28,6 +28,7 @@ from tellapart.training.pair_batches import PairSet  # noqa: E402
 from tellapart.training.pairs import open_pairs, split_pairs  # noqa: E402
 from tellapart.training.settings import TrainingSettings, make_optimiser  # noqa: E402
 from tellapart.training.tuner import TuningOrder, tuning_recipe  # noqa: E402
+from tellapart.verbs.benchmarks.export import export  # noqa: E402
 from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
 QUICK = ("epochs=1", "batch=5", "warmup=1", "rate=1e-3")
@@ -287,6 +288,18 @@ def test_a_full_disk_is_said_and_the_fine_tune_goes_on_later(small, tmp_path, mo
     monkeypatch.undo()
     assert not (tmp_path / "out").exists()
     assert tuned(small, tmp_path / "out", "trohn-text", "epochs=2").card.trained["epochs"] == 2
+
+
+def test_shards_and_parquet_are_trained_on_alike(small, tmp_path):
+    pairs = export(small.bench, tmp_path / "pairs", purpose="training",
+                   form=("webdataset", "huggingface"))  # fmt: skip
+    weights = []
+    for name, form in (("a", "shards/{}-000000.tar"), ("b", "data/{}-00000-of-00001.parquet")):
+        on, validation = (pairs / form.format(part) for part in ("train", "validation"))
+        told = given(small.start, "trohn-img")
+        done = train("clip", on, tmp_path / name, validation=[validation], options=told)
+        weights.append(done.card.weights)
+    assert weights[0] == weights[1]
 
 
 def test_rows_that_share_pictures_are_never_on_both_sides(small):
