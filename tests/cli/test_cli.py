@@ -299,3 +299,15 @@ def test_home_makes_benchmarks_known_by_name(place):
     assert "bison" in listed.stdout
     shown = tellapart("show", "bison", TELLAPART_HOME=str(place), cwd=place / "world")
     assert shown.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("me", {"merge", "measure"}), ("build bi", {"bison", "bivlc"}), ("measure --t", {"--ties"})],
+)
+def test_the_shell_completes_verbs_builders_and_flags(typed, offered):
+    words = f"tellapart {typed}"
+    place = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    asked = {"_TELLAPART_COMPLETE": "complete_bash", **place}
+    found = CliRunner().invoke(main.app, [], env=asked, prog_name="tellapart")
+    assert set(found.stdout.split()) == offered

@@ -110,7 +110,6 @@ app = typer.Typer(
     "images and captions, run any model on them, and measure honestly.",
     epilog="Start with: tellapart demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +34,7 @@ class CaptionedImages:
     place: Ints
     texts: tuple[str, ...]
     owner: Ints
-    false: tuple[str, ...] = ()
+    false: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -56,8 +56,25 @@ class CaptionedImages:
             self.place[images],
             tuple(self.texts[k] for k in kept.tolist()),
             number[self.owner[kept]],
-            tuple(self.false[k] for k in kept.tolist()) if self.false else (),
+            false=tuple(self.false[k] for k in kept.tolist()) if self.false else (),
         )
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """The captions that people gave to the images: what words are counted in."""
+        return self.texts
+
+    def counts(self) -> dict[str, int]:
+        """How much there is, for a trained system's card."""
+        return {"images": len(self), "captions": len(self.own_texts)}
+
+    def encoded(self, vocabulary: Vocabulary, longest: int | None) -> TrainingSet:
+        """The captions in the numbers of a vocabulary, cut at `longest` words."""
+        return TrainingSet.encoded(self, vocabulary, longest)
+
+    def content(self) -> str:
+        """The hash of what the captions, and their negatives, say."""
+        return seeds.digest(self.texts, *([self.false] if self.false else []))
 
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
@@ -92,7 +109,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     owner: list[int] = []
     for number, corpus in enumerate(corpora):
         at = min(number, len(stores) - 1)
-        rows = _rows(corpus, stores[at])
+        rows = rows_in(corpus, stores[at])
         for image, captions in corpus.texts_by_image.items():
             texts += captions
             owner += [len(ids)] * len(captions)
@@ -117,11 +134,11 @@ def gather_pairs(pairs: TrainingPairs, store: FeatureStore) -> CaptionedImages:
         np.array([(0, rows[image]) for image in ids]),
         tuple(order["title"]),
         np.array([number[image] for image in order["image"]]),
-        () if false.has_nulls() else tuple(false),
+        false=() if false.has_nulls() else tuple(false),
     )
 
 
-def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
+def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     """The rows of a corpus's images in a store; raises where it is another corpus's."""
     known = corpus.images.select("id", "sha256").iter_rows()
     wanted = {image: sha256 for image, sha256 in known if image in corpus.texts_by_image}
@@ -167,7 +184,7 @@ class TrainingSet:
 
     images: CaptionedImages
     words: tuple[list[int], ...]
-    false: tuple[list[int], ...] = ()
+    false: tuple[list[int], ...] = field(default=(), kw_only=True)
 
     @classmethod
     def encoded(
@@ -178,10 +195,15 @@ class TrainingSet:
             tuple(vocabulary.encode(text, longest) for text in texts)
             for texts in (images.texts, images.false)
         )
-        return cls(images, words, false)
+        return cls(images, words, false=false)
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def owner(self) -> Ints:
+        """The image of each caption, or of whatever else batches are made of."""
+        return self.images.owner
 
     def minibatch(self, captions: Ints, *, regions: bool) -> Minibatch:
         """Some captions with their images, each image once."""
@@ -191,7 +213,7 @@ class TrainingSet:
             TextInputs.of([self.words[k] for k in captions.tolist()]),
             torch.from_numpy(owner),
             torch.from_numpy(numbers),
-            TextInputs.of([self.false[k] for k in captions.tolist()]) if self.false else None,
+            false=TextInputs.of([self.false[k] for k in captions.tolist()]) if self.false else None,
         )
 
 
@@ -225,7 +247,7 @@ class BatchPlan:
 
     def _by_image(self, data: TrainingSet, rng: np.random.Generator) -> Ints:
         """All captions in lots of `together` of one image; a short lot is filled by repeating."""
-        owner = data.images.owner
+        owner = data.owner
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(data.images) + 1))
         lots = []

@@ -23,7 +23,7 @@ from tellapart.errors import TellapartError
 from tellapart.files import write_text
 from tellapart.models.zoo.weights import save_tensors
 from tellapart.training.checkpoint import BEST, TrainingState, load_checkpoint, save_checkpoint
-from tellapart.training.data import Batchable, BatchPlan, ahead_of
+from tellapart.training.data import BatchPlan, ahead_of
 from tellapart.training.processes import on_cpu
 from tellapart.training.settings import TrainingSettings, make_optimiser
 from tellapart.training.task import Task
@@ -38,10 +38,10 @@ class NotANumber(TellapartError):
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """What is trained on what, and where it is kept meanwhile."""
+    """What is trained on what (rows that become batches), and where it is kept meanwhile."""
 
     task: Task
-    data: Batchable
+    data: Any
     validation: Any
     settings: TrainingSettings
     seed: int
@@ -151,14 +151,16 @@ class _Loop:
             self.recent.clear()
             for loss in losses:
                 if not math.isfinite(loss):
-                    raise NotANumber(
-                        f"the loss became {loss} in epoch {self.state.epoch + 1}",
-                        where=f"near batch {self.state.step} of the epoch",
-                        todo="give a lower rate (--set rate=...), cut gradients (--set "
-                        "clip_norm=1), or look for features that are not numbers; the last "
-                        "checkpoint is kept",
-                    )
+                    raise self._not_a_number(f"the loss became {loss}")
             self.state.losses += losses
+
+    def _not_a_number(self, what: str) -> NotANumber:
+        return NotANumber(
+            f"{what} in epoch {self.state.epoch + 1}",
+            where=f"near batch {self.state.step} of the epoch",
+            todo="give a lower rate (--set rate=...), cut gradients (--set clip_norm=1), or look "
+            "for features that are not numbers; the last checkpoint is kept",
+        )
 
     def _note(self, steps: int) -> None:
         """A row of the metrics, with the mean loss since the last."""
@@ -172,6 +174,9 @@ class _Loop:
 
     def _validate(self) -> None:
         state = self.state
+        # The last update of an epoch has no loss behind it that would tell.
+        if not all(bool(one.isfinite().all()) for one in self.system.parameters()):
+            raise self._not_a_number("a weight became infinite or no number")
         self.task.eval()
         with self._timed("validation"), torch.inference_mode():
             figures = self.job.task.validate(self.job.validation)

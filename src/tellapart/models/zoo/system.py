@@ -9,7 +9,7 @@ task, which the system names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,7 +85,7 @@ class Minibatch:
     texts: TextInputs
     owner: Tensor
     numbers: Tensor
-    false: TextInputs | None = None
+    false: TextInputs | None = field(default=None, kw_only=True)
 
     def to(self, device: torch.device) -> Minibatch:
         """The batch on another device."""
@@ -97,7 +97,7 @@ class Minibatch:
             texts.to(device),
             self.owner.to(device),
             self.numbers,
-            self.false and self.false.to(device),
+            false=self.false and self.false.to(device),
         )
 
 
@@ -105,13 +105,16 @@ class System(nn.Module):
     """The base of all systems.
 
     `Config` is a frozen dataclass whose defaults are the published settings. `needs_regions` says
-    whether region vectors are read at all; `dual` that a score is the inner product of two codes.
+    whether region vectors are read at all; `dual` that a score is the inner product of two codes;
+    `most_pairs` is how many pairs are matched in one call: some seconds' work, so that the time
+    that a grid will take can be said soon.
     """
 
     Config: ClassVar[type[Any]]
     task: ClassVar[str] = "retrieval"
     needs_regions: ClassVar[bool] = True
     dual: ClassVar[bool] = False
+    most_pairs: ClassVar[int] = 1 << 16
 
     def __init__(self, config: Any, vocabulary: Vocabulary, space: FeatureSpace) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""The verb `train`: a system is trained on a corpus, and is then a model like any other."""
+"""The verb `train`: a system learns from captions or from items, and is a model like any other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
+    from tellapart.training.data import CaptionedImages
     from tellapart.training.pairs import TrainingPairs
-    from tellapart.training.trainer import TrainedSystem
+    from tellapart.training.trainer import TrainedSystem, TrainingOrder
     from tellapart.training.tuner import TunedModel
+
+Sources = Sequence["Benchmark | Corpus | Path | str"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +77,8 @@ def train(
     on: Annotated[
         Any,
         Help(
-            "A corpus to train on; of clip also a benchmark, table, shards or Parquet with "
-            "negatives; may be repeated.",
+            "A corpus to train on, or a benchmark for systems that learn from items or negatives; "
+            "of clip also a table, shards or Parquet; may be repeated.",
             flag="--on",
             repeat=True,
         ),
@@ -83,7 +86,10 @@ def train(
     out: Annotated[Path | str, Help("Folder to write the trained system to.", flag="--out")],
     *,
     validation: Annotated[
-        Sequence[Any], Help("A corpus to choose the best weights by; may be repeated.", repeat=True)
+        Sources,
+        Help(
+            "A corpus (or benchmark) to choose the best weights by; may be repeated.", repeat=True
+        ),
     ] = (),
     never: Annotated[
         Sequence[Benchmark | Path | str],
@@ -179,45 +185,33 @@ def _trained(
     system: str, given: TrainSources, out: Path, options: TrainOptions, progress: Progress
 ) -> TrainedSystem:
     """Train a system on features."""
-    from tellapart.training.data import gather, gather_pairs
+    from tellapart import registry
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
-    paired = _paired(given.on)
-    corpora = [] if paired else [open_corpus(one) for one in given.on]
-    others = [open_corpus(one) for one in given.validation]
-    if paired:
-        data = gather_pairs(paired, _only_store(options))
-        stores = _stores(others, options, progress)
-    else:
-        stores = _stores([*corpora, *others], options, progress)
-        data = gather(corpora, stores if len(stores) == 1 else stores[: len(corpora)])
-    if others:
-        held = gather(others, stores if len(stores) == 1 else stores[len(corpora) :])
-    else:
-        kept, apart = hold_out(
-            data, 0.1 if options.held_out is None else options.held_out, options.seed
-        )
+    recipe = options.recipe or "paper"
+    order = TrainingOrder(
+        system, recipe, tuple(options.changes), options.seed, options.task, options.start
+    )
+    data, others = _gathered(order, given.on, given.validation, options, progress)
+    if others is None:
+        share = 0.1 if options.held_out is None else options.held_out
+        kept, apart = hold_out(data, share, options.seed)
         data, held = data.part(kept), data.part(apart)
+    else:
+        held = others
     own, chosen_by = images_of(data), images_of(held)
     notes = refuse(own, chosen_by, "the validation set")
     for benchmark in map(open_benchmark, given.never):
         tests = test_images([benchmark])
         notes += refuse(own, tests, benchmark.name)
         refuse(chosen_by, tests, benchmark.name)
-    order = TrainingOrder(
-        system,
-        options.recipe or "paper",
-        tuple(options.changes),
-        options.seed,
-        options.task,
-        options.start,
-    )
+        registry.tasks.get(order.task_name).refuse(data, benchmark)
     done = train_system(order, data, held, out, overwrite=options.overwrite, progress=progress)
     return type(done)(done.folder, done.card, notes)
 
 
-def _paired(sources: tuple[Any, ...]) -> TrainingPairs | None:
+def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
     """Benchmarks as pairs with their negatives; None where corpora are given."""
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.training.pairs import TrainingPairs, joined_pairs, open_pairs
@@ -243,6 +237,52 @@ def _only_store(options: TrainOptions) -> FeatureStore:
             todo="compute them: tellapart features CORPUS STORE",
         )
     return load_store(options.features[0])
+
+
+def _gathered(
+    order: TrainingOrder,
+    on: Sequence[Any],
+    validation: Sequence[Any],
+    options: TrainOptions,
+    progress: Progress,
+) -> tuple[CaptionedImages, CaptionedImages | None]:
+    """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
+    from tellapart import registry
+    from tellapart.training.data import gather, gather_pairs
+    from tellapart.training.items_data import corpus_of, gather_items
+
+    sources = [*on, *validation]
+    stores: list[FeatureStore]
+    read: Callable[[Any, Any], CaptionedImages]
+    if registry.tasks.get(order.task_name).items:
+        opened: list[Any] = [_items(one, order.system) for one in sources]
+        corpora, read = list(map(corpus_of, opened)), gather_items
+    elif (paired := _paired(on)) is not None:
+        held = [open_corpus(one) for one in validation]
+        found = gather_pairs(paired, _only_store(options))
+        return found, gather(held, _stores(held, options, progress)) if held else None
+    else:
+        opened = corpora = [open_corpus(one) for one in sources]
+        read = gather
+    stores = _stores(corpora, options, progress)
+    first = stores if len(stores) == 1 else stores[: len(on)]
+    rest = stores if len(stores) == 1 else stores[len(on) :]
+    data = read(opened[: len(on)], first)
+    return data, read(opened[len(on) :], rest) if validation else None
+
+
+def _items(source: Any, system: str) -> Benchmark:
+    """A benchmark to learn from; raises where it is a corpus."""
+    from tellapart.corpus.corpus import Corpus
+
+    if isinstance(source, Corpus) or (Path(str(source)) / "corpus.json").is_file():
+        raise BadInput(
+            f"{system} learns from items, true captions beside false ones, and this is a corpus",
+            where=source.name if isinstance(source, Corpus) else str(source),
+            allowed="a benchmark of training images",
+            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
+        )
+    return open_benchmark(source)
 
 
 def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:
