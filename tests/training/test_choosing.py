@@ -12,7 +12,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
-from tellapart.verbs.train import TrainOptions, train  # noqa: E402
 from tests.models.small import one_thread  # noqa: E402
 from tests.models.small_systems import captioned, choices, features  # noqa: E402
 
@@ -24,6 +23,7 @@ from tellapart.models.zoo.system import TextInputs, system_class  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
 from tellapart.training.choosing import margins, scores_of  # noqa: E402
 from tellapart.training.items_data import gather_items  # noqa: E402
+from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
 TINY = ("width=8", "epochs=2", "batch=12", "least=1")
 
