@@ -33,11 +33,11 @@ from tellapart.items import Image
 from tellapart.models.zoo.pixel_encoder import TowersEncoder
 from tellapart.pictures import Picture
 from tellapart.seeds import rng
-from tellapart.training.contrast import ContrastSettings, ContrastTask
 from tellapart.training.loop import TrainingJob, fit
-from tellapart.training.pair_batches import PairSet
-from tellapart.training.pairs import TrainingPairs, make_pairs
 from tellapart.training.settings import TrainingSettings, make_optimiser
+from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask
+from tellapart.training.tuning.pair_batches import PairSet
+from tellapart.training.tuning.pairs import TrainingPairs, make_pairs
 
 WORDS = [f"w{k}" for k in range(200)]
 BATCH, STEPS, SKIPPED, REPEATS = 32, 10, 2, 3

@@ -22,12 +22,12 @@ from tellapart.errors import BadInput, DiskFull, UnknownName  # noqa: E402
 from tellapart.models.names import load  # noqa: E402
 from tellapart.models.zoo.pixel_encoder import start_encoder  # noqa: E402
 from tellapart.training import checkpoint  # noqa: E402
-from tellapart.training.contrast import ContrastSettings, ContrastTask  # noqa: E402
 from tellapart.training.loop import NotANumber  # noqa: E402
-from tellapart.training.pair_batches import PairSet  # noqa: E402
-from tellapart.training.pairs import open_pairs, split_pairs  # noqa: E402
 from tellapart.training.settings import TrainingSettings, make_optimiser  # noqa: E402
-from tellapart.training.tuner import TuningOrder, tuning_recipe  # noqa: E402
+from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask  # noqa: E402
+from tellapart.training.tuning.pair_batches import PairSet  # noqa: E402
+from tellapart.training.tuning.pairs import open_pairs, split_pairs  # noqa: E402
+from tellapart.training.tuning.tuner import TuningOrder, tuning_recipe  # noqa: E402
 from tellapart.verbs.benchmarks.export import export  # noqa: E402
 from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
@@ -148,9 +148,9 @@ rank = int(sys.argv[1])
 meeting = f"file://{sys.argv[2]}"
 torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
 from tellapart.models.zoo.pixel_encoder import start_encoder
-from tellapart.training.contrast import ContrastSettings, ContrastTask
-from tellapart.training.pair_batches import PairSet
-from tellapart.training.pairs import open_pairs
+from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask
+from tellapart.training.tuning.pair_batches import PairSet
+from tellapart.training.tuning.pairs import open_pairs
 encoder = start_encoder(sys.argv[3], [])
 data = PairSet(open_pairs(sys.argv[4]), encoder, "texts", share=(rank, 2))
 task = ContrastTask(encoder, ContrastSettings(negatives="texts", chunk=2), data, batch=7)

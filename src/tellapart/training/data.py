@@ -17,7 +17,7 @@ from tellapart.image_features.source import check_spaces, joined
 from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays
 from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs
 from tellapart.text.vocabulary import Vocabulary
-from tellapart.training.pairs import TrainingPairs
+from tellapart.training.tuning.pairs import TrainingPairs
 from tellapart.types import Ints
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
     from tellapart.training.data import CaptionedImages
-    from tellapart.training.pairs import TrainingPairs
     from tellapart.training.trainer import TrainedSystem, TrainingOrder
-    from tellapart.training.tuner import TunedModel
+    from tellapart.training.tuning.pairs import TrainingPairs
+    from tellapart.training.tuning.tuner import TunedModel
 
 Sources = Sequence["Benchmark | Corpus | Path | str"]
 
@@ -140,10 +140,10 @@ class TrainSources:
 def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Progress) -> TunedModel:
     """Fine-tune a dual encoder on pairs."""
     from tellapart.files import write_json
-    from tellapart.training.pairs import joined_pairs, open_pairs, split_pairs
     from tellapart.training.processes import is_first
     from tellapart.training.splits import known_images, refuse, test_images
-    from tellapart.training.tuner import TuningOrder, tune, tuning_recipe
+    from tellapart.training.tuning.pairs import joined_pairs, open_pairs, split_pairs
+    from tellapart.training.tuning.tuner import TuningOrder, tune, tuning_recipe
     from tellapart.verbs.systems.cost import cost as cost_of
 
     if not options.begin:
@@ -214,7 +214,7 @@ def _trained(
 def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
     """Benchmarks as pairs with their negatives; None where corpora are given."""
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.training.pairs import TrainingPairs, joined_pairs, open_pairs
+    from tellapart.training.tuning.pairs import TrainingPairs, joined_pairs, open_pairs
 
     def has(one: Any) -> bool:
         if isinstance(one, str | Path):
