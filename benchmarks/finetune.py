@@ -2,8 +2,8 @@
 
 Storybook's towers on made-up pictures and captions, one thread. Times are of the processor, so that
 other work on the machine counts little; both loops take turns, and the best of each counts. Memory
-is the peak of a process of its own, beyond what it held with model and batch loaded. The last line
-is JSON:
+is the peak of a process of its own, beyond what it held with the batch loaded and a step of two
+pairs done. The last line is JSON:
 
 - share_of_bare: steps a second of `tellapart train clip` over those of a bare loop (forward, the
   same loss, backward, AdamW) that has its batches ready in memory;
@@ -33,11 +33,11 @@ from tellapart.items import Image
 from tellapart.models.zoo.pixel_encoder import TowersEncoder
 from tellapart.pictures import Picture
 from tellapart.seeds import rng
-from tellapart.training.contrast import ContrastSettings, ContrastTask
 from tellapart.training.loop import TrainingJob, fit
-from tellapart.training.pairs.batches import PairSet
-from tellapart.training.pairs.pairs import TrainingPairs, make_pairs
 from tellapart.training.settings import TrainingSettings, make_optimiser
+from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask
+from tellapart.training.tuning.pair_batches import PairSet
+from tellapart.training.tuning.pairs import TrainingPairs, make_pairs
 
 WORDS = [f"w{k}" for k in range(200)]
 BATCH, STEPS, SKIPPED, REPEATS = 32, 10, 2, 3
@@ -117,6 +117,8 @@ def one_step(folder: Path, chunk: int) -> None:
     some = PairSet(made_up(folder, LARGE), model, "images")
     task = ContrastTask(model, ContrastSettings(negatives="images", chunk=chunk), some, batch=8)
     task.train()
+    task(some.minibatch(np.arange(2)), 0).backward()  # what libraries take once is no matter here
+    task.zero_grad()
     batch = some.minibatch(np.arange(LARGE))
     loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     task(batch, 0).backward()
@@ -134,7 +136,7 @@ def memory() -> tuple[float, float]:
             told = subprocess.run(command, check=True, capture_output=True, text=True)
             peaks.append(int(told.stdout))
             gradients.append(torch.load(Path(folder) / "gradients.pt", weights_only=True))
-    print(f"peak beyond model and batch: {peaks[0] / 1024:,.0f} MB plain, "
+    print(f"peak beyond what was loaded: {peaks[0] / 1024:,.0f} MB plain, "
           f"{peaks[1] / 1024:,.0f} MB in chunks of {CHUNK}", flush=True)  # fmt: skip
     differ = max(float((a - b).abs().max()) for a, b in zip(*gradients, strict=True))
     return peaks[1] / peaks[0], differ

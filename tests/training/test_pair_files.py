@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from tests.training.small_pairs import near_misses
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.training.pairs.pairs import joined_pairs, open_pairs
+from tellapart.training.tuning.pairs import joined_pairs, open_pairs
 from tellapart.verbs.benchmarks.export import export
 from tellapart.verbs.build import build
 from tellapart.verbs.build.negatives import NegativesOptions

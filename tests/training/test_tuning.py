@@ -22,12 +22,13 @@ from tellapart.errors import BadInput, DiskFull, UnknownName  # noqa: E402
 from tellapart.models.names import load  # noqa: E402
 from tellapart.models.zoo.pixel_encoder import start_encoder  # noqa: E402
 from tellapart.training import checkpoint  # noqa: E402
-from tellapart.training.contrast import ContrastSettings, ContrastTask  # noqa: E402
 from tellapart.training.loop import NotANumber  # noqa: E402
-from tellapart.training.pairs.batches import PairSet  # noqa: E402
-from tellapart.training.pairs.pairs import open_pairs, split_pairs  # noqa: E402
 from tellapart.training.settings import TrainingSettings, make_optimiser  # noqa: E402
-from tellapart.training.tuner import TuningOrder, tuning_recipe  # noqa: E402
+from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask  # noqa: E402
+from tellapart.training.tuning.pair_batches import PairSet  # noqa: E402
+from tellapart.training.tuning.pairs import open_pairs, split_pairs  # noqa: E402
+from tellapart.training.tuning.tuner import TuningOrder, tuning_recipe  # noqa: E402
+from tellapart.verbs.benchmarks.export import export  # noqa: E402
 from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
 QUICK = ("epochs=1", "batch=5", "warmup=1", "rate=1e-3")
@@ -147,9 +148,9 @@ rank = int(sys.argv[1])
 meeting = f"file://{sys.argv[2]}"
 torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
 from tellapart.models.zoo.pixel_encoder import start_encoder
-from tellapart.training.contrast import ContrastSettings, ContrastTask
-from tellapart.training.pairs.batches import PairSet
-from tellapart.training.pairs.pairs import open_pairs
+from tellapart.training.tuning.contrast import ContrastSettings, ContrastTask
+from tellapart.training.tuning.pair_batches import PairSet
+from tellapart.training.tuning.pairs import open_pairs
 encoder = start_encoder(sys.argv[3], [])
 data = PairSet(open_pairs(sys.argv[4]), encoder, "texts", share=(rank, 2))
 task = ContrastTask(encoder, ContrastSettings(negatives="texts", chunk=2), data, batch=7)
@@ -287,6 +288,18 @@ def test_a_full_disk_is_said_and_the_fine_tune_goes_on_later(small, tmp_path, mo
     monkeypatch.undo()
     assert not (tmp_path / "out").exists()
     assert tuned(small, tmp_path / "out", "trohn-text", "epochs=2").card.trained["epochs"] == 2
+
+
+def test_shards_and_parquet_are_trained_on_alike(small, tmp_path):
+    pairs = export(small.bench, tmp_path / "pairs", purpose="training",
+                   form=("webdataset", "huggingface"))  # fmt: skip
+    weights = []
+    for name, form in (("a", "shards/{}-000000.tar"), ("b", "data/{}-00000-of-00001.parquet")):
+        on, validation = (pairs / form.format(part) for part in ("train", "validation"))
+        told = given(small.start, "trohn-img")
+        done = train("clip", on, tmp_path / name, validation=[validation], options=told)
+        weights.append(done.card.weights)
+    assert weights[0] == weights[1]
 
 
 def test_rows_that_share_pictures_are_never_on_both_sides(small):

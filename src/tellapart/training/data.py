@@ -17,7 +17,7 @@ from tellapart.image_features.source import check_spaces, joined
 from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays
 from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs
 from tellapart.text.vocabulary import Vocabulary
-from tellapart.training.pairs.pairs import TrainingPairs
+from tellapart.training.tuning.pairs import TrainingPairs
 from tellapart.types import Ints
 
 
@@ -73,9 +73,8 @@ class CaptionedImages:
         return TrainingSet.encoded(self, vocabulary, longest)
 
     def content(self) -> str:
-        """The hash of what the captions say, and of their negatives where they have some."""
-        own = seeds.digest(self.texts)
-        return seeds.digest(own, self.false) if self.false else own
+        """The hash of what the captions, and their negatives, say."""
+        return seeds.digest(self.texts, *([self.false] if self.false else []))
 
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
@@ -185,7 +184,7 @@ class TrainingSet:
 
     images: CaptionedImages
     words: tuple[list[int], ...]
-    false: tuple[list[int], ...] = ()
+    false: tuple[list[int], ...] = field(default=(), kw_only=True)
 
     @classmethod
     def encoded(
@@ -196,7 +195,7 @@ class TrainingSet:
             tuple(vocabulary.encode(text, longest) for text in texts)
             for texts in (images.texts, images.false)
         )
-        return cls(images, words, false)
+        return cls(images, words, false=false)
 
     def __len__(self) -> int:
         return len(self.words)

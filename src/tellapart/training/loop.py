@@ -23,7 +23,7 @@ from tellapart.errors import TellapartError
 from tellapart.files import write_text
 from tellapart.models.zoo.weights import save_tensors
 from tellapart.training.checkpoint import BEST, TrainingState, load_checkpoint, save_checkpoint
-from tellapart.training.data import Batchable, BatchPlan, ahead_of
+from tellapart.training.data import BatchPlan, ahead_of
 from tellapart.training.processes import on_cpu
 from tellapart.training.settings import TrainingSettings, make_optimiser
 from tellapart.training.task import Task
@@ -38,10 +38,10 @@ class NotANumber(TellapartError):
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """What is trained on what, and where it is kept meanwhile."""
+    """What is trained on what (rows that become batches), and where it is kept meanwhile."""
 
     task: Task
-    data: Batchable
+    data: Any
     validation: Any
     settings: TrainingSettings
     seed: int

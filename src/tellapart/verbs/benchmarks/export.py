@@ -4,7 +4,7 @@
 `README.md` is the dataset card, which tells `datasets` what is a picture, `croissant.json` the
 Croissant 1.0 description (JSON-LD). With `benchmark.json` and `images.parquet` beside them, every
 verb reads the folder as the benchmark that it was. `--for training` writes pairs for trainers
-instead (`training/pairs/export.py`).
+instead (`training/tuning/pair_export.py`).
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def export(
     if purpose not in PURPOSES:
         raise UnknownName("purpose", purpose, PURPOSES)
     if purpose == "training":
-        from tellapart.training.pairs.export import export_pairs
-        from tellapart.training.pairs.pairs import open_pairs
+        from tellapart.training.tuning.pair_export import export_pairs
+        from tellapart.training.tuning.pairs import open_pairs
 
         named = benchmark
         if isinstance(benchmark, str) and not Path(benchmark).exists():

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
     from tellapart.training.data import CaptionedImages
-    from tellapart.training.pairs.pairs import TrainingPairs
     from tellapart.training.trainer import TrainedSystem, TrainingOrder
-    from tellapart.training.tuner import TunedModel
+    from tellapart.training.tuning.pairs import TrainingPairs
+    from tellapart.training.tuning.tuner import TunedModel
+
+Sources = Sequence["Benchmark | Corpus | Path | str"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +77,8 @@ def train(
     on: Annotated[
         Any,
         Help(
-            "A corpus to train on; a benchmark for systems that learn from items or negatives; of "
-            "clip also a table, shards or Parquet with negatives; may be repeated.",
+            "A corpus to train on, or a benchmark for systems that learn from items or negatives; "
+            "of clip also a table, shards or Parquet; may be repeated.",
             flag="--on",
             repeat=True,
         ),
@@ -84,7 +86,7 @@ def train(
     out: Annotated[Path | str, Help("Folder to write the trained system to.", flag="--out")],
     *,
     validation: Annotated[
-        Sequence[Any],
+        Sources,
         Help(
             "A corpus (or benchmark) to choose the best weights by; may be repeated.", repeat=True
         ),
@@ -138,10 +140,10 @@ class TrainSources:
 def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Progress) -> TunedModel:
     """Fine-tune a dual encoder on pairs."""
     from tellapart.files import write_json
-    from tellapart.training.pairs.pairs import joined_pairs, open_pairs, split_pairs
     from tellapart.training.processes import is_first
     from tellapart.training.splits import known_images, refuse, test_images
-    from tellapart.training.tuner import TuningOrder, tune, tuning_recipe
+    from tellapart.training.tuning.pairs import joined_pairs, open_pairs, split_pairs
+    from tellapart.training.tuning.tuner import TuningOrder, tune, tuning_recipe
     from tellapart.verbs.systems.cost import cost as cost_of
 
     if not options.begin:
@@ -187,15 +189,11 @@ def _trained(
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
+    recipe = options.recipe or "paper"
     order = TrainingOrder(
-        system,
-        options.recipe or "paper",
-        tuple(options.changes),
-        options.seed,
-        options.task,
-        options.start,
+        system, recipe, tuple(options.changes), options.seed, options.task, options.start
     )
-    data, others = _gathered(order, given, options, progress)
+    data, others = _gathered(order, given.on, given.validation, options, progress)
     if others is None:
         share = 0.1 if options.held_out is None else options.held_out
         kept, apart = hold_out(data, share, options.seed)
@@ -213,57 +211,10 @@ def _trained(
     return type(done)(done.folder, done.card, notes)
 
 
-def _gathered(
-    order: TrainingOrder, given: TrainSources, options: TrainOptions, progress: Progress
-) -> tuple[CaptionedImages, CaptionedImages | None]:
-    """What is trained on and what it is validated on, if that is named.
-
-    Corpora, or benchmarks: systems that learn from items read questions, others captions with
-    their negatives.
-    """
-    from tellapart import registry
-    from tellapart.training.data import gather, gather_pairs
-    from tellapart.training.items_data import corpus_of, gather_items
-
-    on, validation = list(given.on), list(given.validation)
-    items = registry.tasks.get(order.task_name).items
-    paired = None if items else _paired(given.on)
-    if paired:
-        others = [open_corpus(one) for one in validation]
-        held = gather(others, _stores(others, options, progress)) if others else None
-        return gather_pairs(paired, _only_store(options)), held
-    read: Callable[[Any, Any], CaptionedImages]
-    if items:
-        opened: list[Any] = [_items(one, order.system) for one in (*on, *validation)]
-        corpora, read = list(map(corpus_of, opened)), gather_items
-    else:
-        opened = corpora = [open_corpus(one) for one in (*on, *validation)]
-        read = gather
-    stores = _stores(corpora, options, progress)
-    first = stores if len(stores) == 1 else stores[: len(on)]
-    rest = stores if len(stores) == 1 else stores[len(on) :]
-    data = read(opened[: len(on)], first)
-    return data, read(opened[len(on) :], rest) if validation else None
-
-
-def _items(source: Any, system: str) -> Benchmark:
-    """A benchmark to learn from; raises where it is a corpus."""
-    from tellapart.corpus.corpus import Corpus
-
-    if isinstance(source, Corpus) or (Path(str(source)) / "corpus.json").is_file():
-        raise BadInput(
-            f"{system} learns from items, true captions beside false ones, and this is a corpus",
-            where=source.name if isinstance(source, Corpus) else str(source),
-            allowed="a benchmark of training images",
-            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
-        )
-    return open_benchmark(source)
-
-
-def _paired(sources: tuple[Any, ...]) -> TrainingPairs | None:
+def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
     """Benchmarks as pairs with their negatives; None where corpora are given."""
     from tellapart.benchmark.benchmark import Benchmark
-    from tellapart.training.pairs.pairs import TrainingPairs, joined_pairs, open_pairs
+    from tellapart.training.tuning.pairs import TrainingPairs, joined_pairs, open_pairs
 
     def has(one: Any) -> bool:
         if isinstance(one, str | Path):
@@ -286,6 +237,52 @@ def _only_store(options: TrainOptions) -> FeatureStore:
             todo="compute them: tellapart features CORPUS STORE",
         )
     return load_store(options.features[0])
+
+
+def _gathered(
+    order: TrainingOrder,
+    on: Sequence[Any],
+    validation: Sequence[Any],
+    options: TrainOptions,
+    progress: Progress,
+) -> tuple[CaptionedImages, CaptionedImages | None]:
+    """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
+    from tellapart import registry
+    from tellapart.training.data import gather, gather_pairs
+    from tellapart.training.items_data import corpus_of, gather_items
+
+    sources = [*on, *validation]
+    stores: list[FeatureStore]
+    read: Callable[[Any, Any], CaptionedImages]
+    if registry.tasks.get(order.task_name).items:
+        opened: list[Any] = [_items(one, order.system) for one in sources]
+        corpora, read = list(map(corpus_of, opened)), gather_items
+    elif (paired := _paired(on)) is not None:
+        held = [open_corpus(one) for one in validation]
+        found = gather_pairs(paired, _only_store(options))
+        return found, gather(held, _stores(held, options, progress)) if held else None
+    else:
+        opened = corpora = [open_corpus(one) for one in sources]
+        read = gather
+    stores = _stores(corpora, options, progress)
+    first = stores if len(stores) == 1 else stores[: len(on)]
+    rest = stores if len(stores) == 1 else stores[len(on) :]
+    data = read(opened[: len(on)], first)
+    return data, read(opened[len(on) :], rest) if validation else None
+
+
+def _items(source: Any, system: str) -> Benchmark:
+    """A benchmark to learn from; raises where it is a corpus."""
+    from tellapart.corpus.corpus import Corpus
+
+    if isinstance(source, Corpus) or (Path(str(source)) / "corpus.json").is_file():
+        raise BadInput(
+            f"{system} learns from items, true captions beside false ones, and this is a corpus",
+            where=source.name if isinstance(source, Corpus) else str(source),
+            allowed="a benchmark of training images",
+            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
+        )
+    return open_benchmark(source)
 
 
 def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:

@@ -24,9 +24,9 @@ from tellapart.models.tuned import TunedEncoder
 from tellapart.models.zoo.pixel_encoder import PixelEncoder, Read
 from tellapart.score.engine import Settings, run_model
 from tellapart.training.losses import info_nce, max_margin, own_cells
-from tellapart.training.pairs.batches import PairBatch, PairSet, share_of
-from tellapart.training.pairs.pairs import NEGATIVES
 from tellapart.training.task import LOSSES, Task
+from tellapart.training.tuning.pair_batches import PairBatch, PairSet, share_of
+from tellapart.training.tuning.pairs import NEGATIVES
 
 FROZEN = ("", "image", "text")
 STATISTICS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)

@@ -10,8 +10,8 @@ import yaml
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.files import whole_folder, write_json, write_text
-from tellapart.training.pairs.files import write_pair_parquet, write_pair_table, write_shards
-from tellapart.training.pairs.pairs import TrainingPairs, split_pairs
+from tellapart.training.tuning.pair_files import write_pair_parquet, write_pair_table, write_shards
+from tellapart.training.tuning.pairs import TrainingPairs, split_pairs
 
 FORMS = ("csv", "webdataset", "huggingface")
 CARD = "pairs.json"

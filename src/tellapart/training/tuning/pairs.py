@@ -141,7 +141,7 @@ def _item_rows(item: Item) -> list[PairRow]:
 
 def open_pairs(source: TrainingPairs | Benchmark | Corpus | Path | str) -> TrainingPairs:
     """Pairs from whatever is named: objects, or the path of any form that is known."""
-    from tellapart.training.pairs.files import read_pair_files, shards_of
+    from tellapart.training.tuning.pair_files import read_pair_files, shards_of
 
     if isinstance(source, TrainingPairs):
         return source

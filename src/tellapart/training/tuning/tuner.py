@@ -20,12 +20,12 @@ from tellapart.models.zoo.weights import load_tensors
 from tellapart.torch_tools import fingerprint, mend_torchvision
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
-from tellapart.training.contrast import FROZEN, ContrastSettings, ContrastTask, TuningConfig
 from tellapart.training.loop import TrainingJob, fit
-from tellapart.training.pairs.batches import PairSet
-from tellapart.training.pairs.pairs import TrainingPairs
 from tellapart.training.processes import is_first, processes, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of
+from tellapart.training.tuning.contrast import FROZEN, ContrastSettings, ContrastTask, TuningConfig
+from tellapart.training.tuning.pair_batches import PairSet
+from tellapart.training.tuning.pairs import TrainingPairs
 from tellapart.types import Progress, silent
 
 NAME = "clip"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tellapart.errors import BadInput
 from tellapart.models.zoo.pixel_encoder import PixelEncoder, Read
-from tellapart.training.pairs.pairs import TrainingPairs
+from tellapart.training.tuning.pairs import TrainingPairs
 from tellapart.types import Ints
 
 

@@ -26,7 +26,7 @@ from tellapart.files import TABLE_KINDS, read_table, suffix, whole_file, write_p
 from tellapart.items import Image
 from tellapart.parquet import schema_of, try_parquet, whole_parquet
 from tellapart.pictures import Picture
-from tellapart.training.pairs.pairs import PairRow, TrainingPairs, make_pairs
+from tellapart.training.tuning.pairs import PairRow, TrainingPairs, make_pairs
 
 PICTURE_ENDINGS = ("jpg", "jpeg", "png", "webp")
 CAPTIONS = ("title", "caption")

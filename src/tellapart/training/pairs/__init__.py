@@ -1,1 +1,0 @@
-"""Images with captions and hard negatives, as training data: read, batched, written."""

@@ -1,0 +1,1 @@
+"""Fine-tuning of dual encoders: pairs with negatives, their files and batches, the task."""
