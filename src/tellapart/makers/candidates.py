@@ -101,9 +101,7 @@ def _gathered(folder: Path, keys: Iterable[str]) -> Candidates:
     images: dict[str, Image] = {}
     refused: dict[str, str] = {}
     for key in keys:
-        path = next(
-            (p for s in SUFFIXES if (p := folder / IMAGES / f"{key}.{s}").is_file()), None
-        )
+        path = next((p for s in SUFFIXES if (p := folder / IMAGES / f"{key}.{s}").is_file()), None)
         if path is None:
             refused[key] = str(read_json(folder / REFUSED / f"{key}.json")["refused"])
         else:

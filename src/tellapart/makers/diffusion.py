@@ -28,7 +28,7 @@ NSFW = "the pipeline's own filter took it for unsafe"
 
 @dataclass(frozen=True, slots=True)
 class KnownPipeline:
-    """A published pipeline: where its parts are on the hub, and the settings that it was used with."""
+    """A published pipeline: where its parts are on the hub, and the settings that it had."""
 
     base: str
     unet: str = ""
@@ -48,11 +48,11 @@ KNOWN = {
         licence="SDXL: CreativeML Open RAIL++-M; the DPO UNet: Apache 2.0",
     ),
 }
-"""Pipelines by name; the words behind the prompt are ours, where a paper only says that there were."""
+"""Pipelines by name; the words behind the prompt are ours, where a paper does not print them."""
 
 
 class Diffusion:
-    """text-to-image pipelines of diffusers, such as sdxl-dpo, a hub name or a folder"""
+    """Text-to-image pipelines of diffusers, such as sdxl-dpo, a hub name or a folder."""
 
     needs: Literal["caption", "picture", "boxes"] = "caption"
 
@@ -72,7 +72,7 @@ class Diffusion:
         if steps < 1 or batch < 1 or size < 0 or keep < 0:
             raise BadInput(
                 f"steps={steps}, batch={batch}, size={size}, keep={keep}",
-                allowed="steps and batch from 1; size and keep in pixels, or 0 for the pipeline's own",
+                allowed="steps and batch from 1; size and keep in pixels, 0 for the pipeline's own",
             )
         options: dict[str, Any] = {
             "steps": steps, "guidance": guidance, "size": size, "keep": keep, "suffix": suffix,

@@ -1,8 +1,8 @@
 """`edit:`: pictures edited by diffusers, by an instruction or by painting a box anew.
 
 `edit:FOLDER-OR-HUB-NAME?way=instruct` gives the original picture and the negative caption to a
-pipeline such as InstructPix2Pix; `way=inpaint` paints the boxes of a photograph anew, so that it can
-stand in for MI-GAN on photographs with boxes.
+pipeline such as InstructPix2Pix; `way=inpaint` paints the boxes of a photograph anew, so that it
+can stand in for MI-GAN on photographs with boxes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STEP = 8
 
 
 class Editing:
-    """pictures edited by diffusers: by the negative caption, or boxes painted anew (?way=inpaint)"""
+    """Pictures edited by diffusers, by the caption, or their boxes painted anew (?way=inpaint)."""
 
     batch = 1
 

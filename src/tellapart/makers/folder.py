@@ -19,7 +19,7 @@ LIST = "wanted.csv"
 
 
 class FolderMaker:
-    """pictures that were made elsewhere: KEY.png or KEY.jpg in a folder, keys in its wanted.csv"""
+    """Pictures that were made elsewhere: KEY.png or KEY.jpg in a folder, by its wanted.csv."""
 
     needs: Literal["caption", "picture", "boxes"] = "caption"
     batch = 1

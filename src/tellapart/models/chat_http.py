@@ -87,7 +87,9 @@ class Endpoint:
                 reached = isinstance(error, self._httpx.TimeoutException)
                 reason = f"{type(error).__name__}: {error}".rstrip(": ")
             if attempt + 1 < attempts:
-                self._halted.wait(pause_before(attempt, self._limits.wait) if pause is None else pause)
+                self._halted.wait(
+                    pause_before(attempt, self._limits.wait) if pause is None else pause
+                )
         self._gone = not reached
         times = f"{attempts} attempt{'' if attempts == 1 else 's'}"
         raise NoAnswer(self.hidden(f"{reason} (after {times})"))

@@ -18,8 +18,8 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS, Grid, Item, Origin
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.negatives import NegativesMethod
-from tellapart.store.cache import default_folder
 from tellapart.mine.shares import equal_shares
+from tellapart.store.cache import default_folder
 from tellapart.text.english import alike, article
 from tellapart.text.parse import parse
 from tellapart.text.parses import Parse, Parses

@@ -12,7 +12,7 @@ from tellapart.text.english import plural
 FURTHER = {
     "person": "person|man|woman|boy|girl|child|kid|baby|lady|guy|player|rider|skier|surfer|"
     "skateboarder|snowboarder|batter|pitcher|catcher|umpire|toddler|adult|chef|worker|officer|"
-    "someone|skater|cyclist|motorcyclist|pedestrian|couple|family|crowd|group|team|bride|groom",
+    "someone|somebody|hand|arm|finger|he|she|his|her|their|skater|cyclist|motorcyclist|pedestrian|couple|family|crowd|group|team|bride|groom",
     "potted plant": "potted plant|plant|house plant|houseplant|flower|bush|pot",
     "teddy bear": "teddy bear|teddy|stuffed bear|stuffed animal|teddybear|bear|toy|doll",
     "traffic light": "traffic light|stoplight|stop light|traffic signal|street light|signal|light",
@@ -31,7 +31,8 @@ OTHER_NAMES = {
     "couch": "sofa loveseat", "tv": "television", "refrigerator": "fridge", "oven": "stove",
     "cell phone": "cellphone smartphone iphone", "laptop": "computer macbook", "cup": "mug",
     "suitcase": "luggage", "handbag": "purse", "umbrella": "parasol", "donut": "doughnut",
-    "sandwich": "hamburger burger", "wine glass": "wineglass", "skis": "ski", "chair": "armchair stool",
+    "sandwich": "hamburger burger", "wine glass": "wineglass", "skis": "ski",
+    "chair": "armchair stool",
     "tennis racket": "racquet", "tie": "necktie", "frisbee": "frisbie", "dining table": "desk",
     "potted plant": "plant houseplant", "teddy bear": "teddy", "traffic light": "stoplight",
     "hot dog": "hotdog", "parking meter": "meter",

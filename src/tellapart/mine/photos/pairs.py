@@ -3,20 +3,23 @@
 - `mirror`: the whole picture against its mirror image, "A left of B" against "A right of B".
 - `count`: "two dogs" against "one dog", one of the two taken out.
 - `one-of-two`: without B against without A, with a caption of A against one of B.
-- `add-object`: with the object against without it. A caption without it is true of both pictures, so
-  three cells are true; the grid asks only what has a wrong answer.
+- `add-object`: with the object against without it. A caption without it is true of both pictures,
+  so three cells are true; the grid asks only what has a wrong answer.
 
-Boxes that are taken out are the only ones of their category (or one of two), named by two captions,
-of 1.5 to 15% of the picture; grown by 2% they hide at most a tenth of any other named object, and no
-person fills 30% of the hole. Each rule below that is not of this sort came from looking at pictures.
+Boxes that are taken out are the only ones of their category (or one of two), of 1.5 to 15% of the
+picture; grown by 2% they hide at most a tenth of any other named object, and no person fills 30% of
+the hole. Captions of people are taken where two or three of them name the thing, else they are
+written from the boxes. The other rules came from looking at pictures.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
@@ -31,20 +34,32 @@ PHOTO_KINDS = ("mirror", "count", "one-of-two", "add-object")
 AREA = (0.015, 0.15)
 MENTIONS = 2
 HIDDEN, PERSON_IN_HOLE = 0.1, 0.3
-SMALLEST_SIDE = 0.01
+SMALLEST = 0.01
 """Of a thing that is spoken of, as a share of the picture's area."""
+UNNAMED = 0.02
+"""Of a thing that no caption names: smaller ones, and those at the edge, nobody recognises."""
+EDGE = 0.01
+TOGETHER = 3
+"""Things of one sort that are spoken of together at most ("the chairs")."""
+WITHOUT_ARTICLE = ("skis", "scissors", "broccoli")
+NEVER_ERASED = frozenset({"dining table", "bed"})
+"""Their boxes stand for a part of what is there: most of the table stays."""
+MISSPELT = 0.8
+"""Words that are so alike (difflib's ratio) may be the same word, misspelt."""
 APART, OVERLAP = 0.15, 0.1
 """For "left of": how far the centres are apart, and how much of the narrower box may lie beside."""
 TEXT = re.compile(
-    r"\b(?:signs?|signage|text|letters?|lettering|words?|writing|written|logos?|reads?|says|label\w*|"
-    r"street name|numbers?|advert\w*|billboard|poster|banner|graffiti|clock|newspaper|magazine|menu|"
-    r"jersey|jerseys|store|shop|license)\b",
+    r"\b(?:signs?|signage|text|letters?|lettering|words?|writing|written|logos?|reads?|says|"
+    r"label\w*|street name|numbers?|advert\w*|billboard|poster|banner|graffiti|clock|newspaper|"
+    r"magazine|menu|jerseys?|store|shop|license)\b",
     re.IGNORECASE,
 )
 """Captions of pictures in which something can be read, which mirroring would show."""
 WITH_TEXT = frozenset(
     "stop sign,book,clock,tv,laptop,keyboard,parking meter,bus,cell phone,remote,truck".split(",")
 )
+READABLE = 0.02
+"""What has text on it and is smaller, nobody reads at the size that models see."""
 SUBJECT = 3
 """A thing that more captions name is the picture's subject: who does not name it means it too."""
 TRUE_OF_BOTH: frozenset[Cell] = frozenset({(0, 0), (0, 1), (1, 1)})
@@ -132,32 +147,40 @@ def photo_pairs(
 def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
     """Pairs of things side by side, each the only one of its sort."""
     if any(TEXT.search(one) for one in photo.captions) or any(
-        category in WITH_TEXT for category, _ in photo.boxes
+        category in WITH_TEXT and area(box) >= READABLE for category, box in photo.boxes
     ):
         why.add("something can be read in it")
         return
-    single = {c: b[0] for c, b in photo.by_category().items() if len(b) == 1}
+    places = {c: _around(b) for c, b in photo.by_category().items() if len(b) <= TOGETHER}
+    many = {c for c, b in photo.by_category().items() if len(b) > 1}
     fit = [
         category
-        for category, box in single.items()
-        if area(box) >= SMALLEST_SIDE
-        and not photo.said_in_plural(category)
+        for category, box in places.items()
+        if area(box) >= SMALLEST
+        and photo.said_in_plural(category) == (category in many)
+        and recognisable(photo, category, box)
     ]
-    for place, first in enumerate(fit):
-        for second in fit[place + 1 :]:
-            a, b = single[first], single[second]
-            if not side_by_side(a, b):
-                continue
-            if seeds.unit(seed, "mirror", photo.image, first, second) < 0.5:
-                first, second, a, b = second, first, b, a
-            nouns = photo.names[first].noun, photo.names[second].noun
-            sides = ("left", "right") if a[0] < b[0] else ("right", "left")
-            captions = [f"The {nouns[0]} is to the {side} of the {nouns[1]}." for side in sides]
-            edits = PhotoEdit(), PhotoEdit(mirror=True)
-            yield PhotoPair(
-                "mirror", photo.image, edits, (alike(captions[0]), alike(captions[1])),
-                SQUARE, (first, second),
-            )  # fmt: skip
+    for first, second in combinations(fit, 2):
+        if not side_by_side(places[first], places[second]):
+            continue
+        pair = (first, second)
+        if seeds.unit(seed, "mirror", photo.image, first, second) < 0.5:
+            pair = (second, first)
+        sides = ("left", "right") if places[pair[0]][0] < places[pair[1]][0] else ("right", "left")
+        nouns = [
+            plural(photo.names[one].noun) if one in many else photo.names[one].noun for one in pair
+        ]
+        verb = "are" if pair[0] in many or nouns[0] in WITHOUT_ARTICLE else "is"
+        texts = [alike(f"The {nouns[0]} {verb} to the {side} of the {nouns[1]}.") for side in sides]
+        edits = PhotoEdit(), PhotoEdit(mirror=True)
+        yield PhotoPair("mirror", photo.image, edits, (texts[0], texts[1]), SQUARE, pair)
+
+
+def _around(boxes: Sequence[FractionBox]) -> FractionBox:
+    """The smallest box that holds all."""
+    left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
+    right, bottom = max(b[0] + b[2] for b in boxes), max(b[1] + b[3] for b in boxes)
+    return left, top, right - left, bottom - top
 
 
 def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
@@ -198,7 +221,11 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
     """A thing that can be taken out, a caption that names it and one that does not hint at it."""
     for category, box in _erasable(photo, why, mentions=0):
         name = photo.names[category]
-        without = [one for one in photo.captions if not name.hinted.search(one)]
+        without = [
+            one
+            for one in photo.captions
+            if not name.hinted.search(one) and not _misspells(name.noun, one)
+        ]
         having = [one for one in photo.captions if name.named.search(one)]
         if without and MENTIONS <= photo.mentions(category) <= SUBJECT:
             drawn = [
@@ -213,6 +240,14 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
         edits = PhotoEdit(), PhotoEdit(erase=(box,))
         captions = drawn[0], drawn[1]
         yield PhotoPair("add-object", photo.image, edits, captions, TRUE_OF_BOTH, (category,))
+
+
+def _misspells(noun: str, caption: str) -> bool:
+    """Whether a word of a caption is nearly the noun (stop sighn)."""
+    words = re.findall(r"[a-z]+", caption.lower())
+    size = noun.count(" ") + 1
+    phrases = [" ".join(words[k : k + size]) for k in range(len(words) - size + 1)]
+    return bool(difflib.get_close_matches(noun, phrases, n=1, cutoff=MISSPELT))
 
 
 def _beside_another(photo: Photo, category: str, box: FractionBox) -> list[str]:
@@ -234,7 +269,8 @@ def _beside_another(photo: Photo, category: str, box: FractionBox) -> list[str]:
 
 
 def _one(noun: str) -> str:
-    return noun if plural(noun) == noun else f"{article(noun)} {noun}"
+    """With its article; skis, scissors and broccoli have none."""
+    return noun if noun in WITHOUT_ARTICLE else f"{article(noun)} {noun}"
 
 
 def _erasable(photo: Photo, why: set[str], *, mentions: int) -> list[tuple[str, FractionBox]]:
@@ -253,8 +289,11 @@ def _erasable(photo: Photo, why: set[str], *, mentions: int) -> list[tuple[str, 
 
 def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool:
     """Whether a box can be taken out without taking much of anything else that is named."""
-    if not AREA[0] <= area(box) <= AREA[1]:
+    if category in NEVER_ERASED or not AREA[0] <= area(box) <= AREA[1]:
         why.add("too small or too large")
+        return False
+    if not recognisable(photo, category, box):
+        why.add("hardly to be recognised")
         return False
     hole = grown(box)
     for other, place in photo.boxes:
@@ -269,6 +308,13 @@ def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool
             why.add("it would take something else along")
             return False
     return True
+
+
+def recognisable(photo: Photo, category: str, box: FractionBox) -> bool:
+    """Whether people would see what a box shows: a caption names it, or it is large and whole."""
+    left, top, width, height = box
+    whole = min(left, top, 1 - left - width, 1 - top - height) >= EDGE
+    return photo.mentions(category) > 0 or (area(box) >= UNNAMED and whole)
 
 
 def _hides(box: FractionBox, photo: Photo, category: str) -> float:
@@ -292,7 +338,7 @@ def _each_alone(photo: Photo, first: str, second: str, seed: int) -> tuple[str, 
 
 def _written(photo: Photo, first: str, second: str) -> tuple[str, str]:
     nouns = [photo.names[one].noun for one in (first, second)]
-    if any(plural(noun) == noun for noun in nouns):  # skis, scissors
+    if any(_one(noun) == noun for noun in nouns):
         return f"The picture shows {nouns[0]}.", f"The picture shows {nouns[1]}."
     texts = [f"There is {_one(noun)} in the picture." for noun in nouns]
     return texts[0], texts[1]

@@ -244,19 +244,22 @@ def _generated(
     from tellapart.mine.hard_images import by_kind
 
     origin = _hard_captions(source, out, options, progress)
-    requests = [
-        request
+    wanted = {
+        hard: hard.requests(options.candidates, options.seed, origin.picture(hard.image))
         for hard in origin.captions
-        for request in hard.requests(options.candidates, options.seed, origin.picture(hard.image))
-    ]
-    place = out if not (options.auto or options.people) else out.with_name(f"{out.name}-{CANDIDATES}")
+    }
+    place = (
+        out if not (options.auto or options.people) else out.with_name(f"{out.name}-{CANDIDATES}")
+    )
 
     def finish(made: Candidates, partial: Path) -> Benchmark:
         items, images = [], {name: origin.image(name) for name in origin.used()}
         for hard in origin.captions:
             keys = [
                 one.key
-                for one in hard.requests(options.candidates, options.seed, origin.picture(hard.image))
+                for one in hard.requests(
+                    options.candidates, options.seed, origin.picture(hard.image)
+                )
                 if one.key in made.images
             ]
             if keys:
@@ -271,6 +274,7 @@ def _generated(
     if (place / "benchmark.json").is_file() and not options.overwrite and place != out:
         benchmark = load_benchmark(place)  # an earlier call came as far as this
     else:
+        requests = [one for several in wanted.values() for one in several]
         benchmark = _made(maker, requests, place, options, finish, progress)
     if options.auto:
         return _chosen_by_model(benchmark, out, options, progress)
@@ -319,13 +323,13 @@ def _hard_captions(
         found = sample_captions(every, options.items, options.seed)
         if not found:
             raise BadInput(
-                f"{negatives.name} has no negative caption" + " of these kinds" * bool(options.kinds),
+                f"{negatives.name} has no negative caption"
+                + " of these kinds" * bool(options.kinds),
                 allowed="items with one image, a true caption and a false one",
                 todo="make some with: tellapart build negatives CORPUS NEGATIVES",
             )
         about = {"benchmark": negatives.name, "benchmark_sha256": negatives.sha256}
         return _HardSource(negatives.name, negatives.root, found, negatives, about)
-    assert not isinstance(source, Benchmark)
     corpus = source_corpus(source, out, options)
     kinds = options.checked_kinds(KINDS)
     found = list(world_captions(corpus, kinds, options.items, options.seed, progress))
@@ -391,9 +395,7 @@ def _chosen_by_model(
     about = f"BiVLC items from {candidates.card.made['from']}, chosen by a model, not verified"
     card = replace(candidates.card, about=about, made=made, verified="")
     chosen = make_benchmark(card, candidates.root, choice.items, candidates.images)
-    return save_portable(
-        chosen, out, overwrite=options.overwrite, copy_images=options.copy_images
-    )
+    return save_portable(chosen, out, overwrite=options.overwrite, copy_images=options.copy_images)
 
 
 def _chosen_by_people(
