@@ -22,6 +22,8 @@ from tellapart.makers.maker import (
     maker_name,
     png,
 )
+from tellapart.seeds import digest
+from tellapart.torch_tools import fingerprint, mend_torchvision
 
 NSFW = "the pipeline's own filter took it for unsafe"
 
@@ -122,8 +124,9 @@ def generators(requests: Sequence[ImageRequest]) -> list[Any]:
 
 def load_pipeline(class_name: str, known: KnownPipeline, device: str, dtype: str) -> Any:
     """A pipeline from a folder or the hub, on its device and without bars of its own."""
-    diffusers = need("diffusers", "generate", "the maker diffusers:")
     torch = need("torch", "generate", "the maker diffusers:")
+    mend_torchvision()
+    diffusers = need("diffusers", "generate", "the maker diffusers:")
     try:
         kind = getattr(torch, dtype)
         parts: dict[str, Any] = {}
@@ -150,19 +153,9 @@ def load_pipeline(class_name: str, known: KnownPipeline, device: str, dtype: str
 
 def weights_of(pipeline: Any) -> str:
     """A hash of all numbers of a pipeline: what its pictures depend on beside the settings."""
-    import hashlib
-
-    import numpy as np
-
     torch = need("torch", "generate", "the maker diffusers:")
-    found = hashlib.sha256()
-    for name, part in sorted(pipeline.components.items()):
-        if isinstance(part, torch.nn.Module):
-            for key, tensor in sorted(part.state_dict().items()):
-                found.update(f"{name}.{key}".encode())
-                raw = tensor.detach().to("cpu").contiguous().view(torch.uint8).numpy()
-                found.update(np.ascontiguousarray(raw).tobytes())
-    return found.hexdigest()
+    modules = {n: m for n, m in pipeline.components.items() if isinstance(m, torch.nn.Module)}
+    return digest([[name, fingerprint(part)] for name, part in sorted(modules.items())])
 
 
 def called(pipeline: Any, **arguments: Any) -> Any:

@@ -255,13 +255,7 @@ def _generated(
     def finish(made: Candidates, partial: Path) -> Benchmark:
         items, images = [], {name: origin.image(name) for name in origin.used()}
         for hard in origin.captions:
-            keys = [
-                one.key
-                for one in hard.requests(
-                    options.candidates, options.seed, origin.picture(hard.image)
-                )
-                if one.key in made.images
-            ]
+            keys = [one.key for one in wanted[hard] if one.key in made.images]
             if keys:
                 items.append(hard.item(keys, origin.name, options.seed))
         steps = {
@@ -315,10 +309,11 @@ def _hard_captions(
     from tellapart.items import KINDS
     from tellapart.mine.hard_images import hard_captions, sample_captions, world_captions
 
-    is_folder = isinstance(source, str | Path) and (Path(source) / "benchmark.json").is_file()
-    if isinstance(source, Benchmark) or is_folder:
+    negatives: Benchmark | None = source if isinstance(source, Benchmark) else None
+    if isinstance(source, str | Path) and (Path(source) / "benchmark.json").is_file():
+        negatives = load_benchmark(Path(source))
+    if negatives is not None:
         check_free(out, overwrite=options.overwrite)
-        negatives = source if isinstance(source, Benchmark) else load_benchmark(Path(str(source)))
         every = list(hard_captions(negatives, options.kinds))
         found = sample_captions(every, options.items, options.seed)
         if not found:
@@ -330,7 +325,7 @@ def _hard_captions(
             )
         about = {"benchmark": negatives.name, "benchmark_sha256": negatives.sha256}
         return _HardSource(negatives.name, negatives.root, found, negatives, about)
-    corpus = source_corpus(source, out, options)
+    corpus = source_corpus(source, out, options)  # type: ignore[arg-type]  # no benchmark
     kinds = options.checked_kinds(KINDS)
     found = list(world_captions(corpus, kinds, options.items, options.seed, progress))
     return _HardSource(corpus.name, corpus.root, found, corpus, dict(corpus.about))
