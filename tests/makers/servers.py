@@ -31,7 +31,7 @@ def image_server(*, die_after: int = 10**9, refuse: str = "\0"):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if len(made) >= server.die_after:
                 self.connection.close()
-                return
+                return None
             if refuse in asked["prompt"]:
                 return self.answer(400, {"error": {"code": "content_policy_violation"}})
             side = int(asked.get("width") or asked["size"].partition("x")[0])

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tellapart import registry, seeds
 from tellapart.audits.image_guessers import PictureStatistics
@@ -145,25 +146,31 @@ class DetectorReport:
         )
 
     def verdict(self) -> list[str]:
-        """Whether a look gives grids away, in words."""
-        own = self.row("matched")
-        interval = f"{percent(own.low)} - {percent(own.high)}, chance {percent(own.chance)}"
-        told = f"{percent(own.value)}% of whole grids ({interval})"
-        image = self.row("image")
-        if own.low <= own.chance:
-            return [f"the pair of detectors is at chance: it matches {told}"]
-        lines = [
-            f"guessable by a pair of detectors: they match {told} by looks alone; images are "
-            f"detected at {percent(image.value)}%, texts at {percent(self.row('text').value)}%"
+        """Whether a look gives grids away, by either rule, in words."""
+        matched = self.row("matched")
+        above = [
+            f"{HEADS[name]} {_told(self.row(name))}"
+            for name in ("matched", "I2T", "T2I", "Group")
+            if self.row(name).low > CHANCES[name]
         ]
+        seen = ", ".join(f"{HEADS[name]} {_told(self.row(name))}" for name in ("image", "text"))
+        if not above:
+            return [f"the pair of detectors is at chance by both rules: matched {_told(matched)}"]
+        lines = [f"guessable by a pair of detectors that compare nothing: {', '.join(above)}"]
+        lines.append(f"what the detectors see: {seen}")
         worst = [
             f"{kind} {percent(self.row('matched', kind).value)}"
             for kind in self.kinds[1:]
-            if self.row("matched", kind).low > own.chance
+            if self.row("matched", kind).low > matched.chance
         ]
         if worst and len(worst) < len(self.kinds) - 1:
             lines.append(f"kinds that detectors match: {', '.join(worst)}")
         return lines
+
+
+def _told(row: DetectorRow) -> str:
+    interval = f"{percent(row.low)} - {percent(row.high)}, chance {percent(row.chance)}"
+    return f"{percent(row.value)}% ({interval})"
 
 
 def report_of(
@@ -193,7 +200,11 @@ def read_detections(file: Path) -> Detections:
     """
     table = read_table(file)
     require_columns(table, ("text_pred", "img_pred", "label"), file)
-    text, image, label = (table[c].to_numpy() for c in ("text_pred", "img_pred", "label"))
+    try:
+        numbers = table.select("text_pred", "img_pred", "label").cast(pl.Float64)
+    except pl.exceptions.PolarsError:
+        raise BadInput(f"{file.name} holds what is no number", where=str(file)) from None
+    text, image, label = (column.to_numpy() for column in numbers.iter_columns())
     ends = [0, *(np.flatnonzero(np.diff(label)) + 1).tolist(), len(label)]
     runs = [np.arange(a, b) for a, b in pairwise(ends)]
     natural, synthetic = runs[0::2], runs[1::2]
