@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
 from tellapart.corpus.categories import Categories
 from tellapart.text.english import plural
@@ -29,7 +28,7 @@ OTHER_NAMES = {
     "bird": "seagull gull pigeon duck goose swan parrot owl pelican chicken rooster",
     "cat": "kitten", "dog": "puppy pup", "horse": "pony foal", "sheep": "lamb", "cow": "bull calf",
     "couch": "sofa loveseat", "tv": "television", "refrigerator": "fridge", "oven": "stove",
-    "cell phone": "cellphone smartphone iphone", "laptop": "computer macbook", "cup": "mug",
+    "cell phone": "cellphone smartphone iphone", "laptop": "macbook", "cup": "mug",
     "suitcase": "luggage", "handbag": "purse", "umbrella": "parasol", "donut": "doughnut",
     "sandwich": "hamburger burger", "wine glass": "wineglass", "skis": "ski",
     "chair": "armchair stool",
@@ -39,6 +38,18 @@ OTHER_NAMES = {
 }  # fmt: skip
 """Words that name the thing itself, unlike those that merely hint at it."""
 
+WIDER = {
+    "vehicle": "vehicle car truck", "animal": "animal pet", "furniture": "furniture furnishing",
+    "appliance": "appliance", "food": "food fruit vegetable meal", "kitchen": "utensil dish drink",
+    "electronic": "electronics device gadget", "sports": "board equipment gear",
+}  # fmt: skip
+"""By supercategory: words that may mean a thing without naming it (two cars: a car and a truck)."""
+FURTHER_HINTS = {"bowl": "soup sauce salad cereal dip", "cup": "tea coffee", "bottle": "wine water"}
+PART_OF_NAME = (
+    "tree trees chair chairs field court station stop track tracks yard shop box holder seat room "
+    "stand rack bread cake house food"
+).split()
+"""After these a word names something else: a banana tree, a computer chair, a bus stop."""
 TWO = "(?:two|a couple of|a pair of|2|both)"
 
 
@@ -64,7 +75,9 @@ def object_names(table: Categories) -> dict[str, ObjectName]:
     for name in table.names:
         own = (name.word, *name.long, *OTHER_NAMES.get(name.category, "").split())
         noun = name.one.removeprefix("pair of ").removeprefix("piece of ") or name.word
-        found[name.category] = _object_name(name.category, noun, own, (*own, *name.synonyms))
+        wider = WIDER.get(name.supercategory, "").split()
+        hints = (*own, *name.synonyms, *wider, *FURTHER_HINTS.get(name.category, "").split())
+        found[name.category] = _object_name(name.category, noun, own, hints)
     for category, words in FURTHER.items():
         first, *others = words.split("|")
         own = (first, *OTHER_NAMES.get(category, "").split())
@@ -80,7 +93,7 @@ def _object_name(
     return ObjectName(
         category,
         noun,
-        named=_words([*own, *plurals]),
+        named=_words([*own, *plurals], rf"(?! (?:{'|'.join(PART_OF_NAME)})\b)"),
         several=_words([*plurals, f"(?:two|three|four|five|six|many|several|some|few) {own[0]}"]),
         two=_words(many),
         hinted=_words([*hints, *(plural(word) for word in hints), *_stems(hints)]),
@@ -92,11 +105,6 @@ def _stems(words: tuple[str, ...]) -> list[str]:
     return [rf"{re.escape(word)}\w*" for word in words if len(word) >= 5]
 
 
-@cache
-def _words_of(parts: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(parts)})\b", re.IGNORECASE)
-
-
-def _words(parts: list[str]) -> re.Pattern[str]:
+def _words(parts: list[str], ahead: str = "") -> re.Pattern[str]:
     longest_first = sorted(dict.fromkeys(part.replace(" ", r"[\s-]?") for part in parts), key=len)
-    return _words_of(tuple(reversed(longest_first)))
+    return re.compile(rf"\b(?:{'|'.join(reversed(longest_first))})\b{ahead}", re.IGNORECASE)
