@@ -442,7 +442,7 @@ def _funnel(results: Path, candidates: Benchmark) -> dict[str, int]:
     return by_kind(candidates.by_id[name].kind for name in table["item"].unique())
 
 
-def _steps(made: Mapping[str, Any]) -> list[str]:
+def steps_table(made: Mapping[str, Any]) -> list[str]:
     """What was left at each step, by kind."""
     from tellapart.text.table_text import aligned
 
@@ -459,5 +459,5 @@ def _steps(made: Mapping[str, Any]) -> list[str]:
 VERB = builder_verb(
     bivlc,
     "tellapart build bivlc captions.json my-bivlc --maker photo: --boxes instances.json",
-    _steps,
+    steps_table,
 )
