@@ -36,14 +36,16 @@ def test_figures_of_data_from_elsewhere_are_what_comes_out():
     assert figures.FIGURES["flickr8k-expert"]() == BLOCKS["flickr8k-expert"], "run: make figures"
 
 
-@pytest.mark.parametrize("name", ["negatives-verdicts", "details-verdicts", "catalogue-sources"])
+@pytest.mark.parametrize(
+    "name", ["negatives-verdicts", "details-verdicts", "photos-verdicts", "catalogue-sources"]
+)
 def test_figures_of_files_in_the_project_are_what_comes_out(name):
     assert figures.FIGURES[name]() == BLOCKS[name], "run: make figures"
 
 
 def test_every_figure_is_compared_here():
     storybook = {name for name in figures.FIGURES if "storybook" in name}
-    files = {*figures.SAMPLES, "catalogue-sources"}
+    files = {*figures.SAMPLES, "photos-verdicts", "catalogue-sources"}
     assert set(figures.FIGURES) == storybook | files | {"flickr8k-expert"}
 
 
