@@ -180,8 +180,9 @@ def likeness(captions: Sequence[str], negatives: Sequence[str]) -> Floats:
         )
     sides = [np.asarray(embed_texts(model, texts), float) for texts in (captions, negatives)]
     lengths = [np.linalg.norm(side, axis=1) for side in sides]
-    inner: Floats = np.einsum("ij,ij->i", *sides)
-    return inner / np.maximum(lengths[0] * lengths[1], 1e-12)
+    inner = np.einsum("ij,ij->i", *sides)
+    cosines: Floats = inner / np.maximum(lengths[0] * lengths[1], 1e-12)
+    return cosines
 
 
 def best(scaled: Floats, kind: Ints, kinds: int, keep: float, combine: str = "mean") -> Bools:

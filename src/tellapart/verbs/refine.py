@@ -91,8 +91,10 @@ class RefineOptions:
         from tellapart.mine.refinement import RefineRecipe
 
         bins = 2 * self.bins_a_side or self.bins
-        chosen = {"combine": self.combine, "within": self.within, "similar": self.similar}
-        return RefineRecipe(self.keep, bins, self.scale, self.folds, self.seed, **chosen)
+        return RefineRecipe(
+            self.keep, bins, self.scale, self.folds, self.seed,
+            combine=self.combine, within=self.within, similar=self.similar,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
