@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Tests start hundreds of processes; each would compile the package anew where this is set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check format bench soak audit mutants figures storybook clean
+.PHONY: papers demo test check format bench soak audit mutants figures docs build storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -45,6 +45,20 @@ audit: $(VENV)/.dev        ## a step of every release: known holes in the versio
 
 figures: $(VENV)/.dev      ## make the figures in docs/ again
 	$(BIN)/python -P docs/figures.py
+
+docs: $(VENV)/.dev         ## the documentation as a site, in build/docs/site
+	$(PIP) -e ".[docs]"
+	$(BIN)/python -P docs/site.py
+
+build: $(VENV)/.dev        ## wheel and source archive, in dist/
+	$(PIP) -e ".[release]"
+	rm -rf dist
+	$(BIN)/python -m build
+	ls -l dist
+
+papers: $(VENV)/.dev       ## make docs/papers again: four papers in small, on the built-in world (minutes)
+	for paper in bison foil mcic bivlc; do \
+	  $(BIN)/tellapart paper $$paper --small --out docs/papers/$$paper.html --work build/papers/$$paper || exit 1; done
 
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
 	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files --overwrite

@@ -37,9 +37,9 @@ from tellapart.store.cache import default_folder
 from tellapart.text.parse import parse
 from tellapart.text.spacy_pipeline import DEFAULT, find_pipeline, load_pipeline
 from tellapart.types import silent
+from tellapart.verbs.benchmarks.refine import refine
 from tellapart.verbs.build.foil import FoilOptions
 from tellapart.verbs.build.negatives import NegativesOptions
-from tellapart.verbs.refine import refine
 
 SAMPLE = 30_000
 """Captions of the race between the two parsers."""

@@ -24,8 +24,8 @@ from tellapart.benchmark.benchmark import save_benchmark as save
 from tellapart.items import Image, Item, Origin
 from tellapart.score.run import Run, RunCard, answers_frame
 from tellapart.seeds import rng
-from tellapart.verbs.compare import compare
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.compare import compare
+from tellapart.verbs.runs.measure import measure
 
 ITEMS, GROUPS, MODELS, DRAWS = 54_253, 7_317, 10, 10_000
 
@@ -72,7 +72,7 @@ def imported(folder: Path) -> tuple[Benchmark, float]:
     real = os.environ.get("TELLAPART_REAL_DATA")
     files = sorted(Path(real).glob("**/bison_annotations*.json*")) if real else []
     if files:
-        from tellapart.verbs.get import get
+        from tellapart.verbs.benchmarks.get import get
 
         start = time.perf_counter()
         read = get("bison", files[:1], folder / "bison")

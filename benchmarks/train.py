@@ -1,7 +1,8 @@
 """How much of training is the model's own work, and how fast features are read and grids scored.
 
 On made-up features of 2,000 images (16 regions of 1,280 numbers) with five captions each, in the
-`small` recipes, with two threads. The last line is JSON:
+`small` recipes, with two threads (`--threads 1` on a machine that others use: threads that wait for
+each other would be counted). The last line is JSON:
 
 - share_of_model: the share of the steps' time that is forward and backward, over all systems;
   share_of_model_by has each;
@@ -12,11 +13,12 @@ On made-up features of 2,000 images (16 regions of 1,280 numbers) with five capt
 - reward_share: of a step of self-critical training (UpDown, 16 images, five samples each), the
   share that goes into the CIDEr-D of what was written.
 
-    python benchmarks/train.py
+    python benchmarks/train.py [--threads 2]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
@@ -162,7 +164,9 @@ def reward_share(system: System, corpus: Corpus, store: FeatureStore) -> float:
 
 def main() -> None:
     """Measure all and print it."""
-    torch.set_num_threads(2)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    torch.set_num_threads(parser.parse_args().threads)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         corpus, store = made_up(folder)

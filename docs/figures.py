@@ -18,6 +18,7 @@ from pathlib import Path
 
 import tellapart as ta
 from tellapart.benchmark.published.catalogue import layouts
+from tellapart.mine.foil.items import PAPER
 from tellapart.stats.intervals import wilson
 
 DOCS = Path(__file__).parent
@@ -169,6 +170,37 @@ def photo_verdicts() -> str:
     return table(heads, (list(cells(kind)) for kind in kinds))
 
 
+def foils_coco() -> str:
+    """What `build foil` makes of val2014, by supercategory, beside the paper's shares."""
+    coco = real_data() / "coco"
+    how = {"objects": coco / "objects_val2014.json.gz", "look": False, "unfiltered": True}
+    with tempfile.TemporaryDirectory() as place:
+        made = [
+            ta.build(
+                "foil",
+                coco / "captions_val2014.json.gz",
+                Path(place) / str(plain),
+                ta.FoilOptions(plain=plain, **how),
+            ).card.made["by_supercategory"]
+            for plain in (False, True)
+        ]
+    ours, plain = ({sort: row["kept"] for sort, row in one.items()} for one in made)
+    candidates = {sort: row["candidates"] for sort, row in made[0].items()}
+
+    def share(counted: dict[str, int], sort: str) -> str:
+        return f"{100 * counted[sort] / sum(counted.values()):.1f}%"
+
+    def rows() -> Iterator[Sequence[str]]:
+        for sort in PAPER:
+            yield (sort, f"{candidates[sort]:,}", f"{ours[sort]:,}", share(ours, sort),
+                   f"{plain[sort]:,}", share(plain, sort), share(PAPER, sort))  # fmt: skip
+        sums = [f"{sum(one.values()):,}" for one in (candidates, ours, plain, PAPER)]
+        yield "all", sums[0], sums[1], "", sums[2], "", f"{sums[3]} pairs"
+
+    heads = ("supercategory", "candidates", "kept", "share", "kept, plain", "share")
+    return table((*heads, "paper's share"), rows())
+
+
 def catalogue_sources() -> str:
     """Where each layout of the catalogue is documented."""
     return table(
@@ -198,6 +230,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "details-verdicts": lambda: verdicts("details-verdicts"),
     "photos-verdicts": photo_verdicts,
     "catalogue-sources": catalogue_sources,
+    "foils-coco": foils_coco,
 }
 
 

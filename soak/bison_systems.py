@@ -4,16 +4,20 @@ Trained on Flickr8k's training images and on COCO images that no test uses; chos
 images and 300 further ones of COCO; tested on the COCO-BISON examples both of whose images are
 there, and for recall on 500 COCO images. That is a ninth of the papers' training set. Needs the
 data at TELLAPART_REAL_DATA. What is there already is not made again, so a campaign that was stopped
-goes on; the last lines are the two tables.
+goes on, and several can share the systems among them; the last lines are the two tables, of all
+systems and seeds that are there, and BISON's means over seeds with intervals over items.
+`times.jsonl` has the seconds of each command.
 
-    python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--commands]
-                                        [--backbone efficientnet-lite0]
+    python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--no-tables]
+                                        [--backbone efficientnet-lite0] [--commands]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import resource
 import shlex
 import subprocess
 import sys
@@ -22,9 +26,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from soak.seed_means import seed_mean
+
+import tellapart as ta
+
 RETRIEVAL = ("convnet-bow", "convnet-bigru", "obj-bigru", "scan-i2t", "scan-t2i")
 CAPTIONERS = ("showtell", "showatttell", "updown")
 RECALL, DEV = 500, 300
+TIMES = "times.jsonl"
+
+
+def _processor_time() -> float:
+    """Seconds that commands have worked so far; threads that wait for a core do not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +52,12 @@ class Command:
     makes: Path
     printed: bool = False
 
-    def run(self) -> None:
-        """Run it, unless what it makes is there."""
+    def run(self, times: Path) -> None:
+        """Run it, unless what it makes is there; a row of `times` says how long that took."""
         if self.makes.exists():
             return
         print(f"$ {self}", flush=True)
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), _processor_time()
         told = subprocess.run(
             [sys.executable, "-m", "tellapart", *self.words],
             check=True,
@@ -49,7 +66,11 @@ class Command:
         if self.printed:
             self.makes.parent.mkdir(parents=True, exist_ok=True)
             self.makes.write_bytes(told.stdout)
-        print(f"  {time.perf_counter() - begin:.0f} s", flush=True)
+        passed, worked = time.perf_counter() - begin, _processor_time() - before
+        print(f"  {passed:.0f} s, {worked:.0f} s of processor time", flush=True)
+        row = {"makes": self.makes.name, "verb": self.words[0], "passed": passed, "worked": worked}
+        with times.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
     def __str__(self) -> str:
         kept = f" > {self.makes}" if self.printed else ""
@@ -117,17 +138,33 @@ def system(name: str, seed: int, out: Path) -> Iterator[Command]:
             yield Command(tuple(map(str, words)), kept, printed=True)
 
 
-def tables(names: tuple[str, ...], seeds: int, out: Path) -> Iterator[Command]:
-    """Both tables, from all that was made."""
+def tables(out: Path) -> Command:
+    """Both tables, from all systems and seeds that were made."""
     words = ["table", "bison", "--runs", out / "runs", "--references", out / "coco-recall"]
-    for name in names:
-        for seed in range(seeds):
-            if name in CAPTIONERS:
-                for one in (f"{name}-{seed}", f"{name}-scst-{seed}"):
-                    words += ["--captions", out / "captions" / f"{one}.json"]
-            else:
-                words += ["--retrieval", out / "retrieval" / f"{name}-{seed}.json"]
-    yield Command(tuple(map(str, words)), out / "tables.txt", printed=True)
+    for flag in ("captions", "retrieval"):
+        words += [
+            word for file in sorted((out / flag).glob("*.json")) for word in (f"--{flag}", file)
+        ]
+    return Command(tuple(map(str, words)), out / "tables.txt", printed=True)
+
+
+def means(out: Path, measure: str = "accuracy") -> list[str]:
+    """A line for each system: the mean over seeds, and what it was chosen by on validation."""
+    by_system: dict[str, list[Path]] = {}
+    for runs in sorted((out / "runs").iterdir()):
+        by_system.setdefault(runs.name.rpartition("-")[0], []).append(runs)
+    lines = []
+    for name, folders in by_system.items():
+        found = seed_mean([ta.outcomes([one], measures=[measure]) for one in folders], name)
+        cards = [json.loads((out / one.name / "system.json").read_text()) for one in folders]
+        trained = [card["trained"] for card in cards]
+        chosen = [f"{one['validation'][one['measure']]:.2f}" for one in trained]
+        own = ", ".join(f"{value:.1f}" for value in found.seeds)
+        lines.append(
+            f"{name}: {found}, {found.questions} items; by seed {own}; "
+            f"validation {trained[0]['measure']} {', '.join(chosen)}"
+        )
+    return lines
 
 
 def main() -> None:
@@ -137,6 +174,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--systems", default=",".join((*RETRIEVAL, *CAPTIONERS)))
     parser.add_argument("--backbone", default="efficientnet-lite0")
+    parser.add_argument("--no-tables", action="store_true", help="another campaign makes them")
     parser.add_argument("--commands", action="store_true", help="print them and run none")
     given = parser.parse_args()
     source = os.environ.get("TELLAPART_REAL_DATA")
@@ -147,14 +185,16 @@ def main() -> None:
     commands = list(data(Path(source), given.out, given.backbone))
     for seed in range(given.seeds):
         commands += [one for name in names for one in system(name, seed, given.out)]
+    if given.commands:
+        print(*commands, tables(given.out), sep="\n")
+        return
+    for command in commands:
+        command.run(given.out / TIMES)
+    if given.no_tables:
+        return
     (given.out / "tables.txt").unlink(missing_ok=True)
-    for command in (*commands, *tables(names, given.seeds, given.out)):
-        if given.commands:
-            print(command)
-        else:
-            command.run()
-    if not given.commands:
-        print((given.out / "tables.txt").read_text(encoding="utf-8"))
+    tables(given.out).run(given.out / TIMES)
+    print((given.out / "tables.txt").read_text(encoding="utf-8"), *means(given.out), sep="\n")
 
 
 if __name__ == "__main__":

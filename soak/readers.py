@@ -28,8 +28,8 @@ from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
 from tellapart.files import suffix
-from tellapart.verbs.get import get
-from tellapart.verbs.import_ import import_scores
+from tellapart.verbs.benchmarks.get import get
+from tellapart.verbs.runs.import_ import import_scores
 
 BY_ENDING: dict[str, Mutation] = {
     "json": mutate_json, "jsonl": mutate_jsonl, "parquet": mutate_parquet,

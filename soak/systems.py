@@ -15,18 +15,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from soak.seed_means import SeedMean, seed_mean
+
 import tellapart as ta
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.seeds import rng
-from tellapart.stats.intervals import mean_interval
 from tellapart.text.tokens import tokens
 
 SWAPPED, OTHER = "same words, other order", "other words"
@@ -56,11 +59,15 @@ def same_words(benchmark: Benchmark) -> frozenset[str]:
 
 def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[Any]]]:
     """Train every system with every seed, and put all through the test."""
-    drawn = ta.world(folder / "train", scenes=plan.scenes, seed=0, part="train", overwrite=True)
+    # Both halves count their scenes alike: those whose number a test image has are left out.
+    scenes = plan.scenes + plan.items
+    whole = ta.world(folder / "train", scenes=scenes, seed=0, part="train", overwrite=True)
     held = ta.world(folder / "test", scenes=plan.items, seed=0, part="test", overwrite=True)
     options = ta.FeatureOptions(backbone=plan.backbone, overwrite=True)
-    store = ta.features(drawn, folder / "features", options)
+    store = ta.features(whole, folder / "features", options)
     bench = ta.build("bivlc", held, folder / "bivlc", ta.BivlcOptions(overwrite=True))
+    kept = ta.CorpusOptions(without=(held.root,), limit=plan.scenes, overwrite=True)
+    drawn = ta.gather_corpus([whole], folder / "kept", kept)
     runs: dict[str, list[Any]] = {}
     for system in plan.systems:
         for seed in range(plan.seeds):
@@ -72,51 +79,32 @@ def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[An
                 print(ta.train(system, drawn, out, never=[bench], options=how), flush=True)
             where = folder / "runs" / f"{system}-{seed}"
             (run,) = ta.evaluate(
-                f"trained:{out}", on=bench, out=where, options=ta.EvaluateOptions(use_cache=False)
+                f"trained:{out}",
+                on=bench,
+                out=where,
+                options=ta.EvaluateOptions(use_cache=False, overwrite=True),
             )
             runs.setdefault(system, []).append(run)
     return bench, runs
 
 
-def figures(bench: Benchmark, runs: dict[str, Sequence[Any]]) -> dict[str, dict[str, Any]]:
-    """By system and sort of item: the mean over seeds, its interval, each seed, the ties."""
-    swapped = same_words(bench)
-    found: dict[str, dict[str, Any]] = {}
+def figures(bench: Benchmark, runs: dict[str, Sequence[Any]]) -> dict[str, dict[str, SeedMean]]:
+    """By system and sort of item: the mean over seeds."""
+    swapped = pl.col("item").is_in(list(same_words(bench)))
+    found: dict[str, dict[str, SeedMean]] = {}
     for system, own in runs.items():
         tables = [ta.outcomes([run], measures=["I2T"]) for run in own]
-        table = pl.concat([t.with_columns(seed=pl.lit(k)) for k, t in enumerate(tables)])
-        sort = pl.when(pl.col("item").is_in(list(swapped))).then(pl.lit(SWAPPED))
-        table = table.with_columns(sort=sort.otherwise(pl.lit(OTHER)), share=100 * pl.col("share"))
-        for name in (SWAPPED, OTHER):
-            part = table.filter(pl.col("sort") == name)
-            by_question = part.group_by("item", "question", maintain_order=True).agg(
-                pl.col("share").mean(), pl.col("group").first()
-            )
-            groups = by_question["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
-            within = mean_interval(by_question["share"].to_numpy() / 100, groups, rng(0, name))
-            found.setdefault(system, {})[name] = {
-                "mean": by_question["share"].mean(),
-                "low": 100 * within.low,
-                "high": 100 * within.high,
-                "seeds": part.group_by("seed", maintain_order=True)
-                .agg(pl.col("share").mean())["share"]
-                .to_list(),
-                "ties": float(part["tied"].mean() or 0.0),
-                "questions": by_question.height,
-            }
+        for name, part in ((SWAPPED, swapped), (OTHER, ~swapped)):
+            found.setdefault(system, {})[name] = seed_mean([t.filter(part) for t in tables], name)
     return found
 
 
-def table_text(found: dict[str, dict[str, Any]]) -> str:
+def table_text(found: dict[str, dict[str, SeedMean]]) -> str:
     """The figures in lines."""
     lines = [f"{'system':<15}{SWAPPED:>34}{'ties':>7}{OTHER:>30}"]
     for system, sorts in found.items():
-        cells = []
-        for name in (SWAPPED, OTHER):
-            one = sorts[name]
-            cells.append(f"{one['mean']:.1f} ({one['low']:.1f} - {one['high']:.1f})")
-        ties = f"{100 * sorts[SWAPPED]['ties']:.0f}%"
-        lines.append(f"{system:<15}{cells[0]:>34}{ties:>7}{cells[1]:>30}")
+        ties = f"{100 * sorts[SWAPPED].ties:.0f}%"
+        lines.append(f"{system:<15}{sorts[SWAPPED]!s:>34}{ties:>7}{sorts[OTHER]!s:>30}")
     return "\n".join(lines)
 
 
@@ -138,7 +126,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         found = figures(*runs_of(plan, given.work or Path(temporary)))
     print(table_text(found))
-    print(json.dumps(found))
+    print(
+        json.dumps(
+            {system: {k: asdict(v) for k, v in own.items()} for system, own in found.items()}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -48,33 +48,33 @@ if TYPE_CHECKING:
     from tellapart.reports.options import ReportOptions
     from tellapart.score.run import Run, load_run
     from tellapart.study.effort import Crowd, StudyEffort
-    from tellapart.verbs.analyse import analyse
-    from tellapart.verbs.audit import audit
+    from tellapart.verbs.benchmarks.audit import audit
+    from tellapart.verbs.benchmarks.diff import diff
+    from tellapart.verbs.benchmarks.export import export
+    from tellapart.verbs.benchmarks.get import get
+    from tellapart.verbs.benchmarks.merge import merge
+    from tellapart.verbs.benchmarks.refine import RefineOptions, refine
+    from tellapart.verbs.benchmarks.show import show
+    from tellapart.verbs.benchmarks.subset import SubsetOptions, subset
+    from tellapart.verbs.benchmarks.validate import validate
     from tellapart.verbs.build import BuildOptions, build
     from tellapart.verbs.build.bison import BisonOptions
     from tellapart.verbs.build.bivlc import BivlcOptions
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
-    from tellapart.verbs.caption import WriteCaptionsOptions, caption
     from tellapart.verbs.captions import captions
-    from tellapart.verbs.compare import compare
     from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
-    from tellapart.verbs.diff import diff
-    from tellapart.verbs.evaluate import EvaluateOptions, evaluate
-    from tellapart.verbs.export import export
-    from tellapart.verbs.features import FeatureOptions, features
-    from tellapart.verbs.get import get
-    from tellapart.verbs.import_ import import_scores
     from tellapart.verbs.list_ import list_all
-    from tellapart.verbs.measure import measure, outcomes
-    from tellapart.verbs.merge import merge
     from tellapart.verbs.paper import paper
-    from tellapart.verbs.refine import RefineOptions, refine
-    from tellapart.verbs.report import report
-    from tellapart.verbs.retrieve import retrieve
-    from tellapart.verbs.show import show
+    from tellapart.verbs.runs.analyse import analyse
+    from tellapart.verbs.runs.compare import compare
+    from tellapart.verbs.runs.evaluate import EvaluateOptions, evaluate
+    from tellapart.verbs.runs.import_ import import_scores
+    from tellapart.verbs.runs.measure import measure, outcomes
+    from tellapart.verbs.runs.report import report
+    from tellapart.verbs.runs.view import ViewOptions, view
     from tellapart.verbs.study.create import CreateStudyOptions, create_study
     from tellapart.verbs.study.export import export_study
     from tellapart.verbs.study.invite import invite_people
@@ -86,11 +86,11 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.serve import ServeStudyOptions, serve_study
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
-    from tellapart.verbs.subset import SubsetOptions, subset
+    from tellapart.verbs.systems.caption import WriteCaptionsOptions, caption
+    from tellapart.verbs.systems.features import FeatureOptions, features
+    from tellapart.verbs.systems.retrieve import retrieve
+    from tellapart.verbs.systems.train import TrainOptions, train
     from tellapart.verbs.table import table
-    from tellapart.verbs.train import TrainOptions, train
-    from tellapart.verbs.validate import validate
-    from tellapart.verbs.view import ViewOptions, view
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -113,8 +113,8 @@ _WHERE = {
     "Crowd": "study.effort",
     "DroppedOptions": "analyses.composition",
     "Estimate": "measures.scores",
-    "EvaluateOptions": "verbs.evaluate",
-    "FeatureOptions": "verbs.features",
+    "EvaluateOptions": "verbs.runs.evaluate",
+    "FeatureOptions": "verbs.systems.features",
     "FoilOptions": "verbs.build.foil",
     "GetOptions": "benchmark.published.options",
     "Image": "items",
@@ -131,7 +131,7 @@ _WHERE = {
     "ReadOptions": "corpus.reader",
     "RecallErrorOptions": "analyses.recall_errors",
     "ReferenceOptions": "analyses.references",
-    "RefineOptions": "verbs.refine",
+    "RefineOptions": "verbs.benchmarks.refine",
     "RegressionOptions": "analyses.regression",
     "ReportOptions": "reports.options",
     "RetrievalOptions": "measures.options",
@@ -140,54 +140,54 @@ _WHERE = {
     "Scores": "measures.scores",
     "ServeStudyOptions": "verbs.study.serve",
     "StudyEffort": "study.effort",
-    "SubsetOptions": "verbs.subset",
+    "SubsetOptions": "verbs.benchmarks.subset",
     "TellapartError": "errors",
-    "TrainOptions": "verbs.train",
-    "ViewOptions": "verbs.view",
-    "WriteCaptionsOptions": "verbs.caption",
+    "TrainOptions": "verbs.systems.train",
+    "ViewOptions": "verbs.runs.view",
+    "WriteCaptionsOptions": "verbs.systems.caption",
     "allow_participants": "verbs.study.participants",
-    "analyse": "verbs.analyse",
-    "audit": "verbs.audit",
+    "analyse": "verbs.runs.analyse",
+    "audit": "verbs.benchmarks.audit",
     "build": "verbs.build",
-    "caption": "verbs.caption",
+    "caption": "verbs.systems.caption",
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
-    "compare": "verbs.compare",
+    "compare": "verbs.runs.compare",
     "create_study": "verbs.study.create",
     "demo": "verbs.demo",
-    "diff": "verbs.diff",
-    "evaluate": "verbs.evaluate",
-    "export": "verbs.export",
+    "diff": "verbs.benchmarks.diff",
+    "evaluate": "verbs.runs.evaluate",
+    "export": "verbs.benchmarks.export",
     "export_study": "verbs.study.export",
-    "features": "verbs.features",
+    "features": "verbs.systems.features",
     "gather_corpus": "verbs.corpus",
-    "get": "verbs.get",
+    "get": "verbs.benchmarks.get",
     "guessable": "audits.guesses",
-    "import_scores": "verbs.import_",
+    "import_scores": "verbs.runs.import_",
     "invite_people": "verbs.study.invite",
     "list_all": "verbs.list_",
     "load_benchmark": "benchmark.benchmark",
     "load_run": "score.run",
-    "measure": "verbs.measure",
-    "merge": "verbs.merge",
-    "outcomes": "verbs.measure",
+    "measure": "verbs.runs.measure",
+    "merge": "verbs.benchmarks.merge",
+    "outcomes": "verbs.runs.measure",
     "owner_link": "verbs.study.owner",
     "paper": "verbs.paper",
     "plan_study": "verbs.study.plan",
     "read_corpus": "corpus.reader",
-    "refine": "verbs.refine",
-    "report": "verbs.report",
-    "retrieve": "verbs.retrieve",
+    "refine": "verbs.benchmarks.refine",
+    "report": "verbs.runs.report",
+    "retrieve": "verbs.systems.retrieve",
     "serve_study": "verbs.study.serve",
-    "show": "verbs.show",
+    "show": "verbs.benchmarks.show",
     "simulate_study": "verbs.study.simulate",
     "study_people": "verbs.study.people",
     "study_status": "verbs.study.status",
-    "subset": "verbs.subset",
+    "subset": "verbs.benchmarks.subset",
     "table": "verbs.table",
-    "train": "verbs.train",
-    "validate": "verbs.validate",
-    "view": "verbs.view",
+    "train": "verbs.systems.train",
+    "validate": "verbs.benchmarks.validate",
+    "view": "verbs.runs.view",
     "world": "verbs.world",
 }
 

@@ -16,7 +16,7 @@ from tellapart.attack.statistics import CaptionSource
 from tellapart.errors import UnknownName
 from tellapart.models.names import load
 from tellapart.models.sentence_vectors import PackagedSentences
-from tellapart.verbs.audit import audit
+from tellapart.verbs.benchmarks.audit import audit
 from tests.attack.test_attack import made_pairs
 from tests.audits.conftest import QUICK, pairs
 from tests.models.small import causal_folder, library

@@ -25,7 +25,7 @@ from tellapart.cli.main import app
 from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput
 from tellapart.items import Item, Origin
-from tellapart.verbs.audit import audit
+from tellapart.verbs.benchmarks.audit import audit
 
 QUICK = AuditOptions(look=False, ngrams=False, resamples=200)
 Plant = Callable[[str, bool], str]

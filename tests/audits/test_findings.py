@@ -22,7 +22,7 @@ from tellapart.benchmark.benchmark import Benchmark, save_benchmark
 from tellapart.corpus.corpus import make_corpus
 from tellapart.errors import BadInput
 from tellapart.items import Image, Item, Origin, Slot
-from tellapart.verbs.audit import audit
+from tellapart.verbs.benchmarks.audit import audit
 
 
 def counts(benchmark: Benchmark) -> dict[str, int]:

@@ -31,7 +31,7 @@ from tellapart.errors import TellapartError
 from tellapart.items import Item, Origin, Slot, Word
 from tellapart.measures.choice import ACCURACY
 from tellapart.models.names import load
-from tellapart.verbs.audit import audit
+from tellapart.verbs.benchmarks.audit import audit
 
 PLANTED = {
     "fewer characters": ("A cat", "A catfish"),

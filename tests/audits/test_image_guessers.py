@@ -12,7 +12,7 @@ from tests.audits.conftest import bench
 from tellapart import seeds
 from tellapart.audits.options import AuditOptions
 from tellapart.items import Item, Origin
-from tellapart.verbs.audit import audit
+from tellapart.verbs.benchmarks.audit import audit
 
 OPTIONS = AuditOptions(ngrams=False, resamples=50)
 GRID = ("Group", "I2T", "T2I", "Tpos2I", "Tneg2I")

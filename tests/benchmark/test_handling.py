@@ -11,10 +11,10 @@ from tests.conftest import benchmark_of, grid_item
 
 import tellapart as ta
 from tellapart.errors import BadInput, UnknownName
-from tellapart.verbs.diff import diff
-from tellapart.verbs.export import croissant, export
-from tellapart.verbs.merge import merge
-from tellapart.verbs.subset import SubsetOptions, subset
+from tellapart.verbs.benchmarks.diff import diff
+from tellapart.verbs.benchmarks.export import croissant, export
+from tellapart.verbs.benchmarks.merge import merge
+from tellapart.verbs.benchmarks.subset import SubsetOptions, subset
 
 
 def test_a_subset_keeps_what_was_asked_for_and_says_so(benchmarks, tmp_path):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tellapart as ta
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, TellapartError
-from tellapart.verbs.validate import validate
+from tellapart.verbs.benchmarks.validate import validate
 
 BUILDERS = ("bison", "foil", "mcic", "bivlc")
 

@@ -21,7 +21,7 @@ from tellapart.reports.options import ReportOptions
 from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.score.run import Run
 from tellapart.types import silent
-from tellapart.verbs.report import report
+from tellapart.verbs.runs.report import report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -27,7 +27,7 @@ import tellapart as ta
 from tellapart import registry, verbs
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.cli import main
-from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, module_of
+from tellapart.verbs import ANALYSES, BUILDERS, FOLDERS, STUDY, VERBS, module_of
 
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
 
@@ -123,8 +123,13 @@ def test_the_table_of_verbs_says_what_they_say_of_themselves(words):
 
 def test_no_verb_is_left_out_of_the_table():
     folder = Path(verbs.__file__).parent
-    files = {path.stem.rstrip("_") for path in folder.glob("*.py")}
-    assert files - {"__init"} == set(VERBS) - {"build", "study"}
+    beside = {path.stem.rstrip("_") for path in folder.glob("*.py")} - {"__init"}
+    assert beside == set(VERBS) - {"build", "study"} - {
+        v for some in FOLDERS.values() for v in some
+    }
+    for name, inside in FOLDERS.items():
+        files = {path.stem.rstrip("_") for path in (folder / name).glob("*.py")} - {"__init"}
+        assert files == set(inside)
     assert set(ANALYSES) == set(registry.analyses.names())
     assert {path.stem for path in folder.glob("build/*.py")} - {"__init__"} == set(BUILDERS)
     assert {path.stem for path in folder.glob("study/*.py")} - {"__init__"} == set(STUDY)
@@ -294,3 +299,15 @@ def test_home_makes_benchmarks_known_by_name(place):
     assert "bison" in listed.stdout
     shown = tellapart("show", "bison", TELLAPART_HOME=str(place), cwd=place / "world")
     assert shown.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("me", {"merge", "measure"}), ("build bi", {"bison", "bivlc"}), ("measure --t", {"--ties"})],
+)
+def test_the_shell_completes_verbs_builders_and_flags(typed, offered):
+    words = f"tellapart {typed}"
+    place = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    asked = {"_TELLAPART_COMPLETE": "complete_bash", **place}
+    found = CliRunner().invoke(main.app, [], env=asked, prog_name="tellapart")
+    assert set(found.stdout.split()) == offered

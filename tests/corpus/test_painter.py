@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 import tellapart as ta
 from tellapart.corpus.world.painter import SpritePainter, sprite_name
 from tellapart.errors import BadInput
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 STAMPS = Path("/usr/share/tuxpaint/stamps")
 

@@ -17,7 +17,7 @@ from tellapart.image_features.boxes import read_boxes
 from tellapart.image_features.extract import FeaturePlan, extract, grid_cells, look_of
 from tellapart.image_features.source import FeatureSource, check_spaces
 from tellapart.image_features.store import load_store
-from tellapart.verbs.features import FeatureOptions, features
+from tellapart.verbs.systems.features import FeatureOptions, features
 from tellapart.verbs.world import world
 
 

@@ -13,7 +13,7 @@ from tests.conftest import benchmark_of, choices_of, grid_item, run_of
 from tellapart import registry
 from tellapart.measures.scores import estimates
 from tellapart.questions import Ask, questions
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 BIVLC = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 PAIR = {(0, 0), (1, 1)}

@@ -24,8 +24,8 @@ from tellapart.measures.contrast import RandomDraws, contrasts, paired_units, re
 from tellapart.measures.scores import estimates
 from tellapart.score.run import Run, save_run
 from tellapart.stats.roc import auc_difference
-from tellapart.verbs.compare import compare
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.compare import compare
+from tellapart.verbs.runs.measure import measure
 
 RIGHT, WRONG, TIED = [[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [1.0]]
 

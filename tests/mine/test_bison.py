@@ -22,8 +22,8 @@ from tellapart.mine.informativeness import Informativeness
 from tellapart.models.names import load
 from tellapart.text.english import plural
 from tellapart.text.tokens import FUNCTION_WORDS, tokens
+from tellapart.verbs.benchmarks.show import show
 from tellapart.verbs.build.bison import VERB, BisonOptions
-from tellapart.verbs.show import show
 
 THINGS = "dog cat horse dogs bus sofa couch kite man woman boy tree".split()
 REST = "a the on near with red big sits runs beautiful grass street beach".split()

@@ -38,7 +38,7 @@ from tellapart.mine.refinement import (
 from tellapart.models.baselines import ConstantChooser
 from tellapart.models.model import ModelInfo
 from tellapart.seeds import rng
-from tellapart.verbs.refine import TABLE, RefineOptions, refine
+from tellapart.verbs.benchmarks.refine import TABLE, RefineOptions, refine
 
 NOWHERE = Path("scores.csv")
 

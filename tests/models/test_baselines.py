@@ -10,8 +10,8 @@ from tellapart import registry
 from tellapart.errors import BadInput, UnknownName
 from tellapart.models.model import ChooserReply, ModelInfo, kind_of
 from tellapart.models.names import ModelName, load
-from tellapart.verbs.evaluate import MostlyFailed
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.evaluate import MostlyFailed
+from tellapart.verbs.runs.measure import measure
 
 OFFLINE = ["blind", "chance", "chance-chooser", "constant", "constant-chooser", "oracle"]
 

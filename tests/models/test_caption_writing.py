@@ -20,6 +20,7 @@ import tellapart as ta
 from tellapart.cli.main import app
 from tellapart.errors import BadImage, BadInput
 from tellapart.models.names import load
+from tellapart.models.trained import read_card
 
 SMALL = ("width=12", "attention=8", "epochs=2", "least=1", "rate=0.01", "batch=40", "together=5")
 
@@ -85,7 +86,7 @@ def test_a_command_that_was_stopped_goes_on_and_ends_alike(world, trained, tmp_p
     assert [one.name for one in out.parent.iterdir()] == ["whole.json"]
 
 
-def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained):
+def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained, monkeypatch):
     model = load(f"trained:{trained}")
     found = ta.retrieve(model, world, ta.RetrievalOptions(limit=6, use_cache=False))
     (row,) = (one for one in found.rows if one.direction == "text to image")
@@ -94,6 +95,11 @@ def test_retrieval_by_a_captioner_is_what_its_pairs_say(world, trained):
     grid = model.score_grid(pictures, texts)
     for picture, own in zip(pictures, grid, strict=True):
         np.testing.assert_allclose(model.score_pairs([picture] * 7, texts), own, rtol=1e-5)
+    told = []
+    monkeypatch.setattr(type(model.system), "most_pairs", 14)
+    parts = model.score_grid(pictures, texts, lambda phase, done, total: told.append(done))
+    assert told == [14, 21], "how long it takes is known after a part"
+    np.testing.assert_allclose(parts, grid, rtol=1e-5)
 
 
 def test_raw_pictures_need_no_captions(world, trained, tmp_path):
@@ -159,6 +165,26 @@ def test_the_second_stage_starts_from_the_first(world, features, trained, tmp_pa
     assert first.facts.weights != second.facts.weights
     assert first.system.vocabulary == second.system.vocabulary
     assert "cider_d" in done.card.trained["validation"]
+    chosen_by = [read_card(one).trained["measure"] for one in (trained, done.folder)]
+    assert chosen_by == ["log_likelihood", "cider_d"]
+
+
+def test_a_second_stage_that_was_killed_ends_in_the_same_bytes(world, features, trained, tmp_path):
+    how = ta.TrainOptions(
+        recipe="scst-small", features=(features,), start=trained,
+        changes=("samples=1", "write=5", "batch=80", "checkpoint_steps=1"),
+    )  # fmt: skip
+    done = ta.train("updown", world, tmp_path / "whole", options=how)
+
+    def stops(phase, number, total):
+        if phase == "training" and number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ta.train("updown", world, tmp_path / "cut", options=how, progress=stops)
+    again = ta.train("updown", world, tmp_path / "cut", options=how)
+    for file in ("weights.safetensors", "metrics.jsonl", "system.json"):
+        assert (again.folder / file).read_bytes() == (done.folder / file).read_bytes()
 
 
 def test_a_system_that_does_not_write_cannot_be_trained_to(world, features, tmp_path):

@@ -26,7 +26,7 @@ from tellapart.models.model import Chooser, ShownQuestion
 from tellapart.models.names import load
 from tellapart.pictures import Picture
 from tellapart.questions import Ask, questions
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 pytest.importorskip("httpx", reason="httpx is not installed")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from tests.models.small import (
     pictures,
     wide,
 )
+from typer.testing import CliRunner
 
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, TellapartError
 from tellapart.models.caption_writer import Decoding, writes_captions
 from tellapart.models.model import DualEncoder, PairScorer
@@ -373,6 +376,19 @@ def test_captions_written_equal_the_librarys_own_generate(transformers, family, 
             expected = tokenizer.batch_decode(tokens, skip_special_tokens=True)[0]
             assert text == " ".join(expected.split())
         assert any(texts)
+
+
+def test_raw_pictures_go_in_and_a_results_file_comes_out(captioner, tmp_path):
+    (tmp_path / "photos").mkdir()
+    pictures(tmp_path / "photos")
+    out = tmp_path / "captions.json"
+    words = ["caption", f"hf:{captioner}?head=caption", "--on", str(tmp_path / "photos")]
+    done = CliRunner().invoke(app, [*words, "--out", str(out), "--longest", "6"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    rows = json.loads(out.read_text())
+    assert len(rows) == len(list((tmp_path / "photos").iterdir()))
+    assert all(row["image_id"] in done.output for row in rows[:2])
+    assert any(row["caption"] for row in rows)
 
 
 def test_what_is_drawn_for_a_picture_depends_on_it_and_the_seed_alone(captioner, seen):

@@ -17,7 +17,7 @@ from tellapart.models.language import TextScorer, Vera, cola, vera
 from tellapart.models.model import PairScorer
 from tellapart.models.names import load
 from tellapart.score.encoder import score_texts
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 transformers = library("transformers")
 import torch  # noqa: E402

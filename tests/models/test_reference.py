@@ -20,8 +20,8 @@ from tellapart.text.caption_metrics.cider import cider_d
 from tellapart.text.caption_metrics.references import DocumentFrequencies, ReferenceSets
 from tellapart.text.caption_metrics.rouge import rouge_l
 from tellapart.text.ptb import ptb_tokenise
-from tellapart.verbs.evaluate import EvaluateOptions, evaluate
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.evaluate import EvaluateOptions, evaluate
+from tellapart.verbs.runs.measure import measure
 
 FIVE = [f"caption number {k}" for k in range(5)]
 

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.errors import TellapartError
-from tellapart.verbs.get import get
+from tellapart.verbs.benchmarks.get import get
 
 
 class Desk:

@@ -14,7 +14,7 @@ from tellapart import registry
 from tellapart.benchmark.published.catalogue import FOLDER, layouts
 from tellapart.benchmark.source_order import source_order
 from tellapart.cli.main import app
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 PAIR = {"caption": "A dog.", "negative_caption": "A cat."}
 BOX = {"image_id": 7, "x": 1, "y": 2, "width": 30, "height": 40}

@@ -11,7 +11,7 @@ import pytest
 
 from tellapart.benchmark.published import sugarcrepe
 from tellapart.benchmark.published.download import DownloadFailed, PublishedFile, fetch
-from tellapart.verbs.get import get
+from tellapart.verbs.benchmarks.get import get
 
 DATA = bytes(range(256)) * 4096
 

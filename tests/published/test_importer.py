@@ -14,8 +14,8 @@ from tellapart import registry
 from tellapart.benchmark.benchmark import card_json
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.errors import TellapartError
-from tellapart.verbs.get import get
-from tellapart.verbs.validate import validate
+from tellapart.verbs.benchmarks.get import get
+from tellapart.verbs.benchmarks.validate import validate
 
 
 def crepe(number: int, caption: str = "A dog.", negative: str = "A cat.") -> dict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tellapart import registry
-from tellapart.verbs.get import get
+from tellapart.verbs.benchmarks.get import get
 
 ROWS = [
     {"id": 7, "photo": "a.png", "says": "A dog runs.", "denies": "No dog runs."},

@@ -9,7 +9,7 @@ from tellapart.benchmark.published.foil import find_slot
 from tellapart.benchmark.published.options import PairColumns
 from tellapart.errors import BadInput
 from tellapart.questions import Ask, questions
-from tellapart.verbs.validate import validate
+from tellapart.verbs.benchmarks.validate import validate
 
 ALL = frozenset(Ask)
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.cli.main import app
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 ROWS = [
     {"pic": "a.png", "other": "b.png", "yes": "A dog.", "no": "A cat.", "sort": "Replace Object"},

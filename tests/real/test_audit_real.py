@@ -13,8 +13,8 @@ from tellapart.audits.guesses import guessable
 from tellapart.audits.options import AuditOptions
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.corpus.reader import ReadOptions, read_corpus
-from tellapart.verbs.audit import audit
-from tellapart.verbs.get import get
+from tellapart.verbs.benchmarks.audit import audit
+from tellapart.verbs.benchmarks.get import get
 
 QUICK = AuditOptions(ngrams=False, resamples=50)
 Look = Callable[..., dict[str, Finding]]

@@ -6,7 +6,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.errors import BadInput
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 MODELS = ("ViT-B-32", "CLIP_COCO")
 TABLE_3 = {

@@ -14,9 +14,9 @@ from tellapart.measures.captions.judgements import read_judgements
 from tellapart.measures.options import NATIVE, CaptionOptions
 from tellapart.text.caption_metrics.meteor import METEOR
 from tellapart.text.caption_metrics.metric import Material, metric_of
+from tellapart.verbs.benchmarks.get import get
 from tellapart.verbs.captions import captions
-from tellapart.verbs.get import get
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 QUICK = {"resamples": 300, "permutations": 1_000}
 UPDOWN, SOFT = "updown_karpathy_test", "soft_attention_karpathy_test"

@@ -10,8 +10,8 @@ from tellapart.benchmark.benchmark import card_json
 from tellapart.benchmark.published.options import GetOptions
 from tellapart.mine.foil.items import PAPER
 from tellapart.questions import Ask, questions
-from tellapart.verbs.get import get
-from tellapart.verbs.validate import validate
+from tellapart.verbs.benchmarks.get import get
+from tellapart.verbs.benchmarks.validate import validate
 
 
 @pytest.fixture

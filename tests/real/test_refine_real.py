@@ -8,7 +8,7 @@ import pytest
 import tellapart as ta
 from tellapart.mine.negative_scores import SCORES
 from tellapart.mine.refinement import SHORTER, Refinement
-from tellapart.verbs.refine import TABLE, RefineOptions, refine
+from tellapart.verbs.benchmarks.refine import TABLE, RefineOptions, refine
 
 
 @pytest.fixture(scope="module")

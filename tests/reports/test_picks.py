@@ -11,7 +11,7 @@ from tellapart import registry
 from tellapart.measures.scores import asks_of, estimates
 from tellapart.questions import Ask, questions
 from tellapart.reports.picks import State, reader, verdict_measure, verdicts
-from tellapart.verbs.evaluate import EvaluateOptions
+from tellapart.verbs.runs.evaluate import EvaluateOptions
 
 
 @pytest.mark.parametrize("benchmark", ["bison", "mcic", "bivlc"])

@@ -14,8 +14,8 @@ from tellapart.errors import BadInput, UnknownName
 from tellapart.items import Image, Item, Origin
 from tellapart.reports.options import ReportOptions
 from tellapart.reports.page import safe_json
-from tellapart.verbs.evaluate import EvaluateOptions
-from tellapart.verbs.report import report
+from tellapart.verbs.runs.evaluate import EvaluateOptions
+from tellapart.verbs.runs.report import report
 
 EVIL = "</script><img src=x onerror=alert(1)> <b>x</b>{{7*7}} \u2028&"
 

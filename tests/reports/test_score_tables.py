@@ -9,8 +9,8 @@ from tellapart.reports.results import StepCounter, measure_runs, overview
 from tellapart.reports.score_tables import RowKind, kinds_tables, measures_table, to_latex
 from tellapart.reports.summary import summarise
 from tellapart.types import silent
-from tellapart.verbs.evaluate import EvaluateOptions
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.evaluate import EvaluateOptions
+from tellapart.verbs.runs.measure import measure
 
 
 def measured(runs):

@@ -24,7 +24,7 @@ from tellapart.pictures import Picture
 from tellapart.score.batches import ModelFailed
 from tellapart.score.cells import CellTable
 from tellapart.score.precision import Imprecise
-from tellapart.verbs.evaluate import MostlyFailed, _warn
+from tellapart.verbs.runs.evaluate import MostlyFailed, _warn
 
 
 @pytest.fixture(autouse=True)

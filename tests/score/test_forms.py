@@ -13,7 +13,7 @@ import tellapart as ta
 from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.errors import BadInput, TellapartError
 from tellapart.items import Item, Origin
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 BIVLC = ("Group", "I2T", "T2I", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 # caption, negative caption, type, subtype, then right or wrong for the four questions

@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart.benchmark.source_order import source_order
 from tellapart.cli.main import app
 from tellapart.errors import BadInput, TellapartError
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 ROWS = 16
 

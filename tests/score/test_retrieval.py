@@ -19,7 +19,7 @@ from tellapart.measures.retrieval import Collection, RetrievalOptions, rank_both
 from tellapart.models.model import ModelInfo
 from tellapart.models.names import load
 from tellapart.score.batches import ModelFailed
-from tellapart.verbs.retrieve import retrieve
+from tellapart.verbs.systems.retrieve import retrieve
 
 
 class Whole:

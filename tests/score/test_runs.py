@@ -13,7 +13,7 @@ import pytest
 import tellapart as ta
 from tellapart.errors import BadImage, BadInput, DiskFull, UnknownName
 from tellapart.models.model import ModelInfo
-from tellapart.verbs.measure import measure
+from tellapart.verbs.runs.measure import measure
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
+from soak.bison_systems import means
 from soak.systems import OTHER, SWAPPED, WorldPlan, figures, runs_of, table_text
 from tests.models.small import one_thread
 
@@ -21,8 +22,11 @@ def test_words_in_another_order_tie_for_a_bag_of_words_and_not_for_a_reader(tmp_
     )
     with one_thread():
         found = figures(*runs_of(plan, tmp_path))
-    assert found["convnet-bow"][SWAPPED]["ties"] == 1
-    assert found["convnet-bow"][SWAPPED]["mean"] == 50
-    assert found["convnet-bow"][OTHER]["ties"] < 1
-    assert found["convnet-bigru"][SWAPPED]["ties"] == 0
+    assert found["convnet-bow"][SWAPPED].ties == 1
+    assert found["convnet-bow"][SWAPPED].mean == 50
+    assert found["convnet-bow"][OTHER].ties < 1
+    assert found["convnet-bigru"][SWAPPED].ties == 0
     assert "convnet-bigru" in table_text(found)
+    lines = means(tmp_path, "I2T")
+    assert [line.partition(":")[0] for line in lines] == ["convnet-bigru", "convnet-bow"]
+    assert all("validation rsum" in line for line in lines)

@@ -29,12 +29,12 @@ from tellapart.training.loop import NotANumber  # noqa: E402
 from tellapart.training.settings import TrainingSettings, make_optimiser, recipe_of  # noqa: E402
 from tellapart.training.splits import hold_out  # noqa: E402
 from tellapart.verbs.build import BuildOptions, build  # noqa: E402
-from tellapart.verbs.evaluate import EvaluateOptions, evaluate  # noqa: E402
-from tellapart.verbs.features import FeatureOptions  # noqa: E402
-from tellapart.verbs.features import features as compute  # noqa: E402
-from tellapart.verbs.measure import measure  # noqa: E402
-from tellapart.verbs.retrieve import retrieve  # noqa: E402
-from tellapart.verbs.train import TrainOptions, train  # noqa: E402
+from tellapart.verbs.runs.evaluate import EvaluateOptions, evaluate  # noqa: E402
+from tellapart.verbs.runs.measure import measure  # noqa: E402
+from tellapart.verbs.systems.features import FeatureOptions  # noqa: E402
+from tellapart.verbs.systems.features import features as compute  # noqa: E402
+from tellapart.verbs.systems.retrieve import retrieve  # noqa: E402
+from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 from tellapart.verbs.world import world  # noqa: E402
 
 QUICK = ("epochs=1", "batch=12", "joint=8", "hidden=8", "words=8", "least=1")
@@ -166,6 +166,12 @@ def test_a_loss_that_is_no_number_ends_the_training(small, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_weights_that_the_last_update_made_infinite_are_not_kept(small, tmp_path):
+    with pytest.raises(NotANumber, match="a weight became infinite or no number in epoch 1"):
+        fitted(small, tmp_path / "out", "rate=1e39", "batch=66")  # one update, after a sound loss
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_there_is_not_overwritten_unless_asked(small, tmp_path):
     first = fitted(small, tmp_path / "out")
     with pytest.raises(BadInput, match="already exists"):
@@ -193,6 +199,37 @@ def test_a_full_disk_is_said_and_the_training_goes_on_later(small, tmp_path, mon
     done = fitted(small, tmp_path / "out", "epochs=3")
     assert done.card.trained["epochs"] == 3
     assert done.card.weights == fitted(small, tmp_path / "whole", "epochs=3").card.weights
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system takes root")
+def test_a_disk_that_is_really_full_keeps_what_was_there(small, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(disk)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        first = fitted(small, disk / "out")
+        with pytest.raises(OSError, match="No space left"):
+            (disk / "filler").write_bytes(bytes(1 << 20))
+        with pytest.raises(DiskFull, match="the disk is full"):
+            fitted(small, disk / "out", overwrite=True, seed=1)
+        assert load(f"trained:{disk / 'out'}").facts.weights == first.card.weights
+        (disk / "filler").unlink()
+        second = fitted(small, disk / "out", overwrite=True, seed=1)
+        assert second.card.weights == fitted(small, tmp_path / "out", seed=1).card.weights
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_a_training_that_fails_leaves_what_was_there(small, tmp_path):
+    first = fitted(small, tmp_path / "out")
+    with pytest.raises(NotANumber):
+        fitted(small, tmp_path / "out", "rate=1e39", "batch=66", overwrite=True)
+    other = captioned(tmp_path, 24, "other")
+    with pytest.raises(BadInput, match="the features are not of the corpus other"):
+        train("convnet-bow", other, tmp_path / "out", options=options(small, overwrite=True))
+    assert load(f"trained:{tmp_path / 'out'}").facts.weights == first.card.weights
 
 
 def stopped(small, out):
@@ -230,7 +267,10 @@ def test_a_trained_folder_whose_files_do_not_fit_is_said(small, tmp_path):
     words = (out / "vocabulary.json").read_text()
     (out / "vocabulary.json").write_text(words.replace('"dog"', '"hound"'))
     with pytest.raises(BadInput, match="does not fit the weights"):
-        load(f"trained:{out}")
+        retrieve(f"trained:{out}", small.corpus)
+    with pytest.raises(BadInput, match="does not fit the weights"):
+        fitted(small, tmp_path / "second", start=out)
+    assert not (tmp_path / "second").exists()
     (out / "vocabulary.json").write_text(words)
     weights = (out / "weights.safetensors").read_bytes()
     (out / "weights.safetensors").write_bytes(weights[:-4] + b"\0\0\0\1")

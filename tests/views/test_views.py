@@ -23,7 +23,7 @@ from tellapart.measures.comparison import compare_runs
 from tellapart.measures.measure import was_asked
 from tellapart.reports.picks import RANKS, verdicts
 from tellapart.score.run import Run, save_run
-from tellapart.verbs.view import address_of, make_viewer, notebook_origins
+from tellapart.verbs.runs.view import address_of, make_viewer, notebook_origins
 from tellapart.views.app import cookie_name, make_app
 from tellapart.views.cards import item_rows, whole_item
 from tellapart.views.figure import figure_zip

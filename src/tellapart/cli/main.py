@@ -75,7 +75,7 @@ class AnalysisGroup(VerbGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """An analysis's command; an unknown name is an error that names the near ones."""
         from tellapart.cli.commands import command_of
-        from tellapart.verbs.analyse import analysis_verb
+        from tellapart.verbs.runs.analyse import analysis_verb
 
         return command_of(cmd_name, analysis_verb(cmd_name))
 
@@ -110,7 +110,6 @@ app = typer.Typer(
     "images and captions, run any model on them, and measure honestly.",
     epilog="Start with: tellapart demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

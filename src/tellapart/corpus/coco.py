@@ -46,8 +46,8 @@ class CocoReader:
         """The corpus in a captions file; pictures are looked up in `options.images`."""
         problems = Problems(skip=options.skip_bad)
         data = read_json(path)
-        images = _Rows(data, "images", ("id", "file_name"), path)
-        annotations = _Rows(data, "annotations", ("id", "image_id", "caption"), path)
+        images = _CocoRows(data, "images", ("id", "file_name"), path)
+        annotations = _CocoRows(data, "annotations", ("id", "image_id", "caption"), path)
         root = picture_folder(path, options)
         listed = listing(root) if options.images else {}
         corpus = make_corpus(
@@ -81,7 +81,7 @@ def _caption_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     }
 
 
-class _Rows:
+class _CocoRows:
     """One list of a COCO file, its rows checked against the keys that they must have."""
 
     def __init__(self, data: object, name: str, keys: tuple[str, ...], path: Path) -> None:
@@ -188,12 +188,14 @@ def _names(listed: object, image_id: str, file: Path) -> list[str]:
 
 def _instances(data: dict[str, Any], file: Path) -> dict[str, list[str]]:
     problems = Problems()
-    categories = _Rows(data, "categories", ("id", "name"), file).good(problems)
+    categories = _CocoRows(data, "categories", ("id", "name"), file).good(problems)
     names = {row["id"]: _category(row["name"], where) for where, row in categories}
     # An image that is listed and has no annotation shows none of the categories.
-    listed = _Rows(data, "images", ("id",), file).good(problems) if "images" in data else ()
+    listed = _CocoRows(data, "images", ("id",), file).good(problems) if "images" in data else ()
     shown: dict[str, set[str]] = {str(row["id"]): set() for _, row in listed}
-    for where, row in _Rows(data, "annotations", ("image_id", "category_id"), file).good(problems):
+    for where, row in _CocoRows(data, "annotations", ("image_id", "category_id"), file).good(
+        problems
+    ):
         if row["category_id"] in names:
             shown.setdefault(str(row["image_id"]), set()).add(names[row["category_id"]])
         else:

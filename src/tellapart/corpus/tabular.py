@@ -43,7 +43,7 @@ class TableReader:
         """The corpus in a table."""
         inside, tables = _opened(path, options)
         beside = picture_folder(path, options)
-        rows = _Rows(path, options, path.parent if inside else beside, beside, name_of(path))
+        rows = _TableRows(path, options, path.parent if inside else beside, beside, name_of(path))
         problems = Problems(skip=options.skip_bad)
         number = 0
         for table in tables:
@@ -89,7 +89,7 @@ def _wanted(table: pl.DataFrame, path: Path, options: ReadOptions) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _TableRows:
     """Gathers a table's rows into images and captions; a row that is wrong raises `BadInput`.
 
     Uris are relative to `root`; paths in the table are relative to `beside`.

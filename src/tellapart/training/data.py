@@ -54,6 +54,23 @@ class CaptionedImages:
             number[self.owner[kept]],
         )
 
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """The captions that people gave to the images: what words are counted in."""
+        return self.texts
+
+    def counts(self) -> dict[str, int]:
+        """How much there is, for a trained system's card."""
+        return {"images": len(self), "captions": len(self.own_texts)}
+
+    def encoded(self, vocabulary: Vocabulary, longest: int | None) -> TrainingSet:
+        """The captions in the numbers of a vocabulary, cut at `longest` words."""
+        return TrainingSet.encoded(self, vocabulary, longest)
+
+    def content(self) -> str:
+        """The hash of what the captions say."""
+        return seeds.digest(self.texts)
+
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
         columns = [store.index[name].to_list() for store in self.stores]
@@ -87,7 +104,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     owner: list[int] = []
     for number, corpus in enumerate(corpora):
         at = min(number, len(stores) - 1)
-        rows = _rows(corpus, stores[at])
+        rows = rows_in(corpus, stores[at])
         for image, captions in corpus.texts_by_image.items():
             texts += captions
             owner += [len(ids)] * len(captions)
@@ -98,7 +115,7 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     )
 
 
-def _rows(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
+def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     """The rows of a corpus's images in a store; raises where it is another corpus's."""
     known = corpus.images.select("id", "sha256").iter_rows()
     hashes = store.index["sha256"]
@@ -141,6 +158,11 @@ class TrainingSet:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def owner(self) -> Ints:
+        """The image of each caption, or of whatever else batches are made of."""
+        return self.images.owner
+
     def minibatch(self, captions: Ints, *, regions: bool) -> Minibatch:
         """Some captions with their images, each image once."""
         numbers, owner = np.unique(self.images.owner[captions], return_inverse=True)
@@ -179,7 +201,7 @@ class BatchPlan:
 
     def _by_image(self, data: TrainingSet, rng: np.random.Generator) -> Ints:
         """All captions in lots of `together` of one image; a short lot is filled by repeating."""
-        owner = data.images.owner
+        owner = data.owner
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(data.images) + 1))
         lots = []

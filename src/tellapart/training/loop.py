@@ -142,14 +142,16 @@ class _Loop:
             self.recent.clear()
             for loss in losses:
                 if not math.isfinite(loss):
-                    raise NotANumber(
-                        f"the loss became {loss} in epoch {self.state.epoch + 1}",
-                        where=f"near batch {self.state.step} of the epoch",
-                        todo="give a lower rate (--set rate=...), cut gradients (--set "
-                        "clip_norm=1), or look for features that are not numbers; the last "
-                        "checkpoint is kept",
-                    )
+                    raise self._not_a_number(f"the loss became {loss}")
             self.state.losses += losses
+
+    def _not_a_number(self, what: str) -> NotANumber:
+        return NotANumber(
+            f"{what} in epoch {self.state.epoch + 1}",
+            where=f"near batch {self.state.step} of the epoch",
+            todo="give a lower rate (--set rate=...), cut gradients (--set clip_norm=1), or look "
+            "for features that are not numbers; the last checkpoint is kept",
+        )
 
     def _note(self, steps: int) -> None:
         """A row of the metrics, with the mean loss since the last."""
@@ -163,6 +165,9 @@ class _Loop:
 
     def _validate(self) -> None:
         state = self.state
+        # The last update of an epoch has no loss behind it that would tell.
+        if not all(bool(one.isfinite().all()) for one in self.system.parameters()):
+            raise self._not_a_number("a weight became infinite or no number")
         self.task.eval()
         with self._timed("validation"), torch.inference_mode():
             figures = self.job.task.validate(self.job.validation)

@@ -20,7 +20,8 @@ def max_margin(grid: Tensor, owner: Tensor, margin: float = 0.2, *, hardest: boo
     """Every true cell should beat the negatives of its row and of its column by a margin.
 
     With `hardest` only the highest negative of each counts (VSE++, Faghri et al. 2018, equation 6),
-    else all are summed (equation 5). The mean over captions.
+    else all are summed (equation 5). Ours: the mean over captions, where the code of VSE++ sums, so
+    that the batch's size does not decide how soon gradients are cut.
     """
     own = own_cells(grid, owner)
     right = grid[owner, torch.arange(len(owner), device=grid.device)]

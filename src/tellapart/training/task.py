@@ -6,17 +6,20 @@ like `RetrievalTask`, named under `tellapart.tasks`; a system says by that name 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
 
+from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import UnknownName
 from tellapart.measures.retrieval import KS, Collection, rank_both
 from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System
-from tellapart.training.data import TrainingSet
+from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.losses import info_nce, max_margin
 
 LOSSES = ("hardest", "sum", "info-nce")
@@ -26,15 +29,26 @@ class Task(nn.Module):
     """The base of all tasks.
 
     `Settings` is a frozen dataclass; `measure` names the figure of `validate` by which the best
-    weights are chosen, higher being better.
+    weights are chosen, higher being better; `items` says that it learns from a benchmark's items
+    instead of a corpus's captions.
     """
 
     Settings: ClassVar[type[Any]]
     measure: ClassVar[str]
+    items: ClassVar[bool] = False
 
     def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
         super().__init__()
         self.system, self.settings = system, settings
+
+    @classmethod
+    def refuse(cls, data: CaptionedImages, test: Benchmark) -> None:
+        """Raise where training on the data would give a test away, its images apart."""
+
+    @classmethod
+    def texts_to_count(cls, data: CaptionedImages) -> Sequence[str]:
+        """The texts whose words make up the vocabulary."""
+        return data.own_texts
 
     def forward(self, batch: Minibatch, epoch: int) -> Tensor:
         """The loss of a batch, a number."""
@@ -43,6 +57,10 @@ class Task(nn.Module):
     def validate(self, data: TrainingSet) -> dict[str, float]:
         """Figures on data that was not trained on; the system is in evaluation mode."""
         raise NotImplementedError
+
+    def conclude(self, data: TrainingSet, folder: Path) -> dict[str, Any]:
+        """Add files to the trained folder once the best weights are known; facts for the card."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)

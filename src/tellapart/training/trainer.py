@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from tellapart.text.vocabulary import Vocabulary
 from tellapart.torch_tools import fingerprint
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
-from tellapart.training.data import CaptionedImages, TrainingSet
+from tellapart.training.data import CaptionedImages
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
@@ -47,6 +48,11 @@ class TrainingOrder:
     task: str = ""
     start: Path | None = None
 
+    @property
+    def task_name(self) -> str:
+        """The task: the one asked for, the recipe's, or the system's own."""
+        return self.task or task_of(self.system, self.recipe) or system_class(self.system).task
+
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
@@ -63,8 +69,13 @@ class TrainedSystem:
     def __str__(self) -> str:
         trained = self.card.trained
         figures = ", ".join(f"{key} {value:.2f}" for key, value in trained["validation"].items())
+        counts = ", ".join(
+            f"{trained[noun]:,} {noun}"
+            for noun in ("images", "captions", "items")
+            if noun in trained
+        )
         return (
-            f"{self.card.system}: {trained['images']:,} images, {trained['captions']:,} captions, "
+            f"{self.card.system}: {counts}, "
             f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
         )
 
@@ -80,7 +91,7 @@ def train_system(
 ) -> TrainedSystem:
     """Train and write a folder; a training that was stopped goes on where it was."""
     kind = system_class(order.system)
-    task_name = order.task or task_of(order.system, order.recipe) or kind.task
+    task_name = order.task_name
     task_kind = registry.tasks.get(task_name)
     begun = read_card(order.start).settings if order.start else {}
     defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
@@ -91,32 +102,34 @@ def train_system(
     )  # fmt: skip
     with resumable_folder(out, job, overwrite=overwrite, finish=is_first()) as folder:
         torch.manual_seed(seeds.number(order.seed, "weights"))
-        system = _built(order, kind, recipe, data)
+        system = _built(order, kind, recipe, data, task_kind.texts_to_count(data))
         sets = [
-            TrainingSet.encoded(part, system.vocabulary, recipe.training.longest)
-            for part in (data, validation)
+            part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
-        state = fit(
-            TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder), progress
-        )
+        fitted = TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder)
+        state = fit(fitted, progress)
         if is_first():
-            _finish(folder, out, order, recipe, system, state, data)
+            _finish(fitted, state, order, recipe, out)
     wait_for_all()
     return TrainedSystem(out, read_card(out))
 
 
 def _content(data: CaptionedImages) -> list[Any]:
     """What a training depends on of its data."""
-    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts)]
+    return [data.space.key, seeds.digest(data.column("sha256")), data.content()]
 
 
 def _built(
-    order: TrainingOrder, kind: type[System], recipe: Recipe, data: CaptionedImages
+    order: TrainingOrder,
+    kind: type[System],
+    recipe: Recipe,
+    data: CaptionedImages,
+    texts: Sequence[str],
 ) -> System:
     """A new system, or one with the weights and words of another training."""
     if order.start is None:
-        vocabulary = Vocabulary.counted(data.texts, recipe.training.least)
+        vocabulary = Vocabulary.counted(texts, recipe.training.least)
         if not vocabulary.words:
             raise BadInput(
                 f"no word occurs {recipe.training.least} times in the captions",
@@ -143,15 +156,11 @@ def _built(
 
 
 def _finish(
-    folder: Path,
-    out: Path,
-    order: TrainingOrder,
-    recipe: Recipe,
-    system: System,
-    state: TrainingState,
-    data: CaptionedImages,
+    fitted: TrainingJob, state: TrainingState, order: TrainingOrder, recipe: Recipe, out: Path
 ) -> None:
-    """Put the best weights and all that is known of them into the folder."""
+    """Put the best weights and all that is known of them into the folder, which becomes `out`."""
+    folder, task = fitted.folder, fitted.task
+    system, data = task.system.eval(), fitted.data.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())
     measured = [row for row in state.rows if "loss" not in row]
@@ -159,13 +168,13 @@ def _finish(
     trained = {
         "recipe": order.recipe,
         "seed": order.seed,
-        "images": len(data),
-        "captions": len(data.texts),
+        **data.counts(),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
-        "measure": registry.tasks.get(order.task or system.task).measure,
+        "measure": type(task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
+        **task.conclude(fitted.data, folder),
     }
     stores = tuple(Path(os.path.relpath(one.folder, out)).as_posix() for one in data.stores)
     card = TrainedCard(

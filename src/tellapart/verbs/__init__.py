@@ -126,13 +126,25 @@ STUDY = {
 }
 
 
+FOLDERS = {
+    "benchmarks": ("get", "refine", "show", "validate", "subset", "merge", "diff", "export",
+                   "audit"),
+    "runs": ("evaluate", "import", "measure", "analyse", "view", "report", "compare"),
+    "systems": ("retrieve", "caption", "features", "train"),
+}  # fmt: skip
+"""Verbs that stand in a folder of their like; the others stand beside this file."""
+
+
 def module_of(verb: str) -> str:
     """The module of a verb; words of Python have a line below them.
 
     >>> module_of("import")
-    'tellapart.verbs.import_'
+    'tellapart.verbs.runs.import_'
+    >>> module_of("list")
+    'tellapart.verbs.list_'
     """
-    return f"tellapart.verbs.{verb}{'_' if verb in ('import', 'list') else ''}"
+    folder = next((f"{name}." for name, verbs in FOLDERS.items() if verb in verbs), "")
+    return f"tellapart.verbs.{folder}{verb}{'_' if verb in ('import', 'list') else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,9 +109,9 @@ def demo(
     """
     from tellapart.reports.options import ReportOptions
     from tellapart.verbs.build import BuildOptions, build
-    from tellapart.verbs.evaluate import EvaluateOptions, evaluate
-    from tellapart.verbs.measure import measure
-    from tellapart.verbs.report import report
+    from tellapart.verbs.runs.evaluate import EvaluateOptions, evaluate
+    from tellapart.verbs.runs.measure import measure
+    from tellapart.verbs.runs.report import report
     from tellapart.verbs.world import world
 
     out = Path(out)

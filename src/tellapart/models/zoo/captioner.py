@@ -16,11 +16,10 @@ from tellapart.errors import BadInput
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.zoo.decoding import MARK, Tensors, beam_search, greedy, rows_of, sample
+from tellapart.models.zoo.grids import PAIRS, match_by_pairs
 from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch, System, TextInputs
 from tellapart.text.vocabulary import END, Vocabulary
 
-BLOCK = 512
-"""Pairs of an image and a caption that are scored together: each holds its image's regions."""
 REDUCES = ("mean", "sum")
 
 
@@ -49,6 +48,7 @@ class RecurrentCaptioner(System):
     Config = CaptionerConfig
     task: ClassVar[str] = "captioning"
     averaged: ClassVar[bool] = True
+    most_pairs: ClassVar[int] = 4 * PAIRS
     words: nn.Embedding
     out: nn.Linear
 
@@ -96,7 +96,12 @@ class RecurrentCaptioner(System):
     def step(self, words: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
         """Scores (n, classes) of the next word, given the one before; and the new memory."""
         state, memory = self.advance(self._vectors(words), memory, seen)
-        return self.out(self.dropout(state)), memory
+        return self._word_scores(state), memory
+
+    def _word_scores(self, states: Tensor) -> Tensor:
+        """Scores of all words, in full precision even where the rest is not."""
+        scores: Tensor = self.out(self.dropout(states))
+        return scores.float()
 
     def _vectors(self, words: Tensor) -> Tensor:
         vectors: Tensor = self.dropout(self.words(words))
@@ -114,7 +119,7 @@ class RecurrentCaptioner(System):
         there = torch.arange(before.shape[1], device=captions.device) < lengths[:, None]
         states = self.unroll(self._vectors(before), lengths, seen)
         # Scores of ten thousand words are the largest part of the work: none for padding.
-        return self.out(self.dropout(states[there])), after[there], there
+        return self._word_scores(states[there]), after[there], there
 
     def forward(self, batch: Minibatch) -> Tensor:
         """The cross-entropy of the captions of a batch, each of its own image."""
@@ -132,7 +137,6 @@ class RecurrentCaptioner(System):
     def word_log_probabilities(self, captions: Tensor, seen: Tensors) -> Tensor:
         """Of each word of captions, then of their ends: (n, longest + 1), 0 behind the end."""
         scores, words, there = self.scores(captions, seen)
-        scores = scores.float()
         chosen = scores.gather(-1, words[:, None]).squeeze(-1) - scores.logsumexp(-1)
         # Sums decide between near misses: they are taken in 64 bits.
         filled = torch.zeros(there.shape, dtype=torch.float64, device=chosen.device)
@@ -152,19 +156,7 @@ class RecurrentCaptioner(System):
 
     def match(self, images: Codes, texts: Codes) -> Tensor:
         """The score of every caption with every image, in blocks."""
-        (captions,) = texts
-        rows, columns = len(images[0]), len(captions)
-        found = torch.empty(rows, columns, dtype=torch.float64, device=captions.device)
-        wide = max(1, min(columns, BLOCK))
-        high = max(1, BLOCK // wide)
-        for top in range(0, rows, high):
-            some = torch.arange(top, min(top + high, rows), device=captions.device)
-            for left in range(0, columns, wide):
-                block = captions[left : left + wide]
-                pairs = rows_of(images, some.repeat_interleave(len(block)))
-                scored = self.match_pairs(pairs, (block.repeat(len(some), 1),))
-                found[top : top + high, left : left + wide] = scored.view(len(some), -1)
-        return found
+        return match_by_pairs(self, images, texts)
 
     def write(self, images: ImageInputs, how: Decoding, chances: Tensor | None = None) -> Tensor:
         """Captions of images in the vocabulary's numbers, (n, longest), an end behind each.

@@ -3,7 +3,8 @@
 The paper's: a bidirectional GRU encodes the caption, the image is the mean of its region vectors
 behind an MLP, the cosine is the score. From the code that it cites (VSE++): the GRU is as wide as
 the joint space, 1,024, its directions are averaged, words have 300 numbers. Ours: what of the GRU
-becomes the caption's vector (`pool`: its last states, or the mean of all states).
+becomes the caption's vector (`pool`: its last states, or the mean of all states); the image as in
+ConvNet+BoW.
 """
 
 from __future__ import annotations

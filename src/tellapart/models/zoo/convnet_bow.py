@@ -3,7 +3,8 @@
 The paper's: the caption is the mean of its word vectors, the image the mean of its region vectors;
 an MLP brings each into a joint space, where the cosine is the score. From the code that it cites
 (VSE++, Faghri et al. 2018): 1,024 dimensions of the joint space, 300 of words. Ours: the MLPs'
-hidden width, which neither says (one hidden layer as wide as the joint space).
+hidden width, which neither says (one hidden layer as wide as the joint space); the image's own
+global vector is used where the features have one (of a grid it is the mean of the cells).
 
 It takes no notice of the order of words, so two captions of the same words tie.
 """

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
 from tellapart.types import Floats32, Ints, Progress, silent
 
 IMAGES, TEXTS = 128, 512
-"""How many of each are encoded, and matched, at a time."""
+"""How many of each are encoded at a time, and matched, where a system matches so many pairs."""
+PAIRS = 512
+"""Pairs of an image and a text that are matched together: each holds its image's regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,31 @@ def match_blocks(
     with torch.inference_mode():
         for left in images:
             for right in texts:
-                block = system.match(left.codes, right.codes).float().cpu().numpy()
-                scores[np.ix_(left.places, right.places)] = block
-                done += block.size
-                progress("pairs", done, scores.size)
+                high = max(1, system.most_pairs // len(right.places))
+                for top in range(0, len(left.places), high):
+                    codes = tuple(one[top : top + high] for one in left.codes)
+                    block = system.match(codes, right.codes).float().cpu().numpy()
+                    scores[np.ix_(left.places[top : top + high], right.places)] = block
+                    done += block.size
+                    progress("pairs", done, scores.size)
     return scores
+
+
+def match_by_pairs(system: System, images: Codes, texts: Codes, size: int = PAIRS) -> Tensor:
+    """How well each text fits each image, (n, m), for systems that only know pairs."""
+    rows, columns = len(images[0]), len(texts[0])
+    wide = max(1, min(columns, size))
+    high = max(1, size // wide)
+    lines = []
+    for top in range(0, rows, high):
+        some = torch.arange(top, min(top + high, rows), device=images[0].device)
+        blocks = []
+        for left in range(0, columns, wide):
+            block = tuple(one[left : left + wide] for one in texts)
+            count = len(block[0])
+            pairs = tuple(one[some.repeat_interleave(count)] for one in images)
+            again = torch.arange(count, device=some.device).repeat(len(some))
+            scored = system.match_pairs(pairs, tuple(one[again] for one in block))
+            blocks.append(scored.view(len(some), count))
+        lines.append(torch.cat(blocks, dim=1))
+    return torch.cat(lines)

@@ -2,9 +2,9 @@
 
 The paper's: both sides are sequences, words and region vectors, each read by a bidirectional GRU;
 the cosine is the score. From the code that it cites: widths as in ConvNet+BiGRU. Ours: a linear
-layer brings regions to the joint width before they are read, and the vector of an image is the mean
-of the states (`pool`), because the order of regions (cells row by row, or boxes as listed) says
-little about which comes last.
+layer with a ReLU narrows regions to `hidden` numbers before they are read, and the vector of an
+image is always the mean of the states, because the order of regions (cells row by row, or boxes as
+listed) says little about which comes last; `pool` is of the caption alone.
 """
 
 from __future__ import annotations

@@ -98,13 +98,16 @@ class System(nn.Module):
     """The base of all systems.
 
     `Config` is a frozen dataclass whose defaults are the published settings. `needs_regions` says
-    whether region vectors are read at all; `dual` that a score is the inner product of two codes.
+    whether region vectors are read at all; `dual` that a score is the inner product of two codes;
+    `most_pairs` is how many pairs are matched in one call: some seconds' work, so that the time
+    that a grid will take can be said soon.
     """
 
     Config: ClassVar[type[Any]]
     task: ClassVar[str] = "retrieval"
     needs_regions: ClassVar[bool] = True
     dual: ClassVar[bool] = False
+    most_pairs: ClassVar[int] = 1 << 16
 
     def __init__(self, config: Any, vocabulary: Vocabulary, space: FeatureSpace) -> None:
         super().__init__()

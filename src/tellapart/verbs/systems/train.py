@@ -1,13 +1,13 @@
-"""The verb `train`: a system is trained on a corpus, and is then a model like any other."""
+"""The verb `train`: a system learns from captions or from items, and is a model like any other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.errors import need
+from tellapart.errors import BadInput, need
 from tellapart.options import Help, Overwrite, Seed
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_benchmark, open_corpus
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
-    from tellapart.training.trainer import TrainedSystem
+    from tellapart.training.data import CaptionedImages
+    from tellapart.training.trainer import TrainedSystem, TrainingOrder
 
-CorpusSources = Sequence["Corpus | Path | str"]
+Sources = Sequence["Benchmark | Corpus | Path | str"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +55,21 @@ class TrainOptions:
 def train(
     system: Annotated[str, Help("A system; see: tellapart list systems")],
     on: Annotated[
-        Corpus | Path | str | CorpusSources,
-        Help("A corpus to train on; may be repeated.", flag="--on", repeat=True),
+        Benchmark | Corpus | Path | str | Sources,
+        Help(
+            "A corpus to train on, or a benchmark for systems that learn from items; may be "
+            "repeated.",
+            flag="--on",
+            repeat=True,
+        ),
     ],
     out: Annotated[Path | str, Help("Folder to write the trained system to.", flag="--out")],
     *,
     validation: Annotated[
-        CorpusSources, Help("A corpus to choose the best weights by; may be repeated.", repeat=True)
+        Sources,
+        Help(
+            "A corpus (or benchmark) to choose the best weights by; may be repeated.", repeat=True
+        ),
     ] = (),
     never: Annotated[
         Sequence[Benchmark | Path | str],
@@ -74,35 +83,74 @@ def train(
     In Python: `on`, `validation` and `never` take objects as well as paths.
     """
     need("torch", "train", "training")
+    from tellapart import registry
     from tellapart.files import check_free
-    from tellapart.training.data import gather
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
     check_free(Path(out), overwrite=options.overwrite)
-    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
-    corpora = [open_corpus(one) for one in sources]
-    others = [open_corpus(one) for one in validation]
-    stores = _stores([*corpora, *others], options, progress)
-    own = stores if len(stores) == 1 else stores[: len(corpora)]
-    data = gather(corpora, own)
-    if others:
-        held = gather(others, stores if len(stores) == 1 else stores[len(corpora) :])
-    else:
+    order = TrainingOrder(
+        system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
+    )
+    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else list(on)
+    data, others = _gathered(order, sources, list(validation), options, progress)
+    if others is None:
         kept, apart = hold_out(data, options.held_out, options.seed)
         data, held = data.part(kept), data.part(apart)
+    else:
+        held = others
     notes = refuse(data, images_of(held), "the validation set")
     for benchmark in map(open_benchmark, never):
         tests = test_images([benchmark])
         notes += refuse(data, tests, benchmark.name)
         refuse(held, tests, benchmark.name)
-    order = TrainingOrder(
-        system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
-    )
+        registry.tasks.get(order.task_name).refuse(data, benchmark)
     done = train_system(
         order, data, held, Path(out), overwrite=options.overwrite, progress=progress
     )
     return type(done)(done.folder, done.card, notes)
+
+
+def _gathered(
+    order: TrainingOrder,
+    on: Sequence[Any],
+    validation: Sequence[Any],
+    options: TrainOptions,
+    progress: Progress,
+) -> tuple[CaptionedImages, CaptionedImages | None]:
+    """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
+    from tellapart import registry
+    from tellapart.training.data import gather
+    from tellapart.training.items_data import corpus_of, gather_items
+
+    sources = [*on, *validation]
+    stores: list[FeatureStore]
+    read: Callable[[Any, Any], CaptionedImages]
+    if registry.tasks.get(order.task_name).items:
+        opened: list[Any] = [_items(one, order.system) for one in sources]
+        corpora, read = list(map(corpus_of, opened)), gather_items
+    else:
+        opened = corpora = [open_corpus(one) for one in sources]
+        read = gather
+    stores = _stores(corpora, options, progress)
+    first = stores if len(stores) == 1 else stores[: len(on)]
+    rest = stores if len(stores) == 1 else stores[len(on) :]
+    data = read(opened[: len(on)], first)
+    return data, read(opened[len(on) :], rest) if validation else None
+
+
+def _items(source: Any, system: str) -> Benchmark:
+    """A benchmark to learn from; raises where it is a corpus."""
+    from tellapart.corpus.corpus import Corpus
+
+    if isinstance(source, Corpus) or (Path(str(source)) / "corpus.json").is_file():
+        raise BadInput(
+            f"{system} learns from items, true captions beside false ones, and this is a corpus",
+            where=source.name if isinstance(source, Corpus) else str(source),
+            allowed="a benchmark of training images",
+            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
+        )
+    return open_benchmark(source)
 
 
 def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:

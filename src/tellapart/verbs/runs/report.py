@@ -9,7 +9,7 @@ from tellapart.options import Help
 from tellapart.reports.options import ReportOptions
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
-from tellapart.verbs.measure import Runs
+from tellapart.verbs.runs.measure import Runs
 
 
 def report(

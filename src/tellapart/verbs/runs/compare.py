@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tellapart.options import Help, Seed
 from tellapart.verbs import TableFlags, Verb, table_text
-from tellapart.verbs.measure import MeasureNames, On, Runs, Ties
+from tellapart.verbs.runs.measure import MeasureNames, On, Runs, Ties
 
 if TYPE_CHECKING:
     from tellapart.measures.comparison import Comparison

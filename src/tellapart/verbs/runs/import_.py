@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from tellapart.errors import BadInput, Problems, UnknownName
 from tellapart.options import Help, Overwrite, SkipBad
 from tellapart.verbs import BenchmarkSource, Verb, open_benchmark, skipped_notes
-from tellapart.verbs.evaluate import runs_json, runs_text
+from tellapart.verbs.runs.evaluate import runs_json, runs_text
 
 if TYPE_CHECKING:
     import polars as pl

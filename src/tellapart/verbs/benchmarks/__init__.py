@@ -1,0 +1,1 @@
+"""Verbs of benchmarks: got, looked at, handled, audited."""

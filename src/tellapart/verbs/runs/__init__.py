@@ -1,0 +1,1 @@
+"""Verbs of runs: made, measured, compared, shown."""

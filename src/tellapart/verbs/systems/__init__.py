@@ -1,0 +1,1 @@
+"""Verbs of systems: features, training, and what systems write and find."""
