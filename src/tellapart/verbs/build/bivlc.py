@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -210,7 +210,7 @@ def _made(
     requests: Sequence[ImageRequest],
     out: Path,
     options: BivlcOptions,
-    finish: Any,
+    finish: Callable[[Candidates, Path], Benchmark],
     progress: Progress,
 ) -> Benchmark:
     """Make the pictures in a folder that stays if this is interrupted, then the benchmark."""

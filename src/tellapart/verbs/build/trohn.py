@@ -101,7 +101,7 @@ def trohn_img(
     from tellapart.makers.maker import load_maker
     from tellapart.mine.hard_images import by_kind, hard_captions, sample_captions
     from tellapart.seeds import digest
-    from tellapart.verbs.refine import refine
+    from tellapart.verbs.benchmarks.refine import refine
 
     told = read_settings("trohn-img", options)
     check_free(Path(out), overwrite=options.overwrite)
@@ -133,7 +133,7 @@ def trohn_img(
 
 
 def _refine_options(told: Mapping[str, Any], options: TrohnOptions) -> Any:
-    from tellapart.verbs.refine import TWO_SCORES, RefineOptions
+    from tellapart.verbs.benchmarks.refine import TWO_SCORES, RefineOptions
 
     names = (
         "plausibility", "grammar", "keep", "combine", "similar", "bins_a_side", "within", "scale",
