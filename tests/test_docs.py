@@ -40,6 +40,7 @@ def test_every_verb_is_in_the_documentation():
         "caption_metrics",
         "questions",
         "analyses",
+        "makers",
     ],
 )
 def test_every_registered_name_is_in_the_documentation(sort):

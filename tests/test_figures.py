@@ -38,7 +38,7 @@ def test_figures_of_data_from_elsewhere_are_what_comes_out(name):
     assert figures.FIGURES[name]() == BLOCKS[name], "run: make figures"
 
 
-OF_FILES = [*figures.SAMPLES, "fairness-verdicts", "catalogue-sources"]
+OF_FILES = [*figures.SAMPLES, "fairness-verdicts", "photos-verdicts", "catalogue-sources"]
 
 
 @pytest.mark.parametrize("name", OF_FILES)

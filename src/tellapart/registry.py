@@ -102,6 +102,7 @@ backbones = Registry("tellapart.backbones", "backbone")
 systems = Registry("tellapart.systems", "system")
 tasks = Registry("tellapart.tasks", "task")
 analyses = Registry("tellapart.analyses", "analysis", "analyses")
+makers = Registry("tellapart.makers", "maker")
 
 REGISTRIES = (
     models,
@@ -115,5 +116,6 @@ REGISTRIES = (
     systems,
     tasks,
     analyses,
+    makers,
 )
 """All of them, as `tellapart list` names them."""

@@ -385,3 +385,28 @@ def test_the_verb_reads_a_table_and_prints_or_gives_json(tmp_path):
     read = json.loads(again.output)
     assert read["bins"] == 10 and read["lines"][0]["step"] == "given"
     assert pl.read_parquet(tmp_path / "out" / TABLE).height == 2_000
+
+
+def test_the_best_by_both_scores_are_those_that_neither_leaves_out():
+    rng = np.random.default_rng(3)
+    between = rng.random((2, 200, 2))
+    kind = np.repeat([0, 1], 100)
+    by_both = best(between, kind, 2, 0.35, "both")
+    slow = np.zeros(200, bool)
+    for one in (0, 1):
+        rows = np.flatnonzero(kind == one)
+        for row in rows:
+            slow[row] = all(
+                (between[k, rows, 1] < between[k, row, 1]).mean() >= 0.65 for k in (0, 1)
+            )
+    assert by_both.tolist() == slow.tolist()
+    assert 0 < by_both.sum() < best(between, kind, 2, 0.35).sum()
+
+
+def test_gaps_evened_out_over_all_kinds_may_differ_within_one():
+    one = scored(table(400), NOWHERE)
+    apart = refined(one, RefineRecipe(keep=1, bins=4, folds=1)).kept
+    together = refined(one, RefineRecipe(keep=1, bins=4, folds=1, within="all")).kept
+    assert together.sum() >= apart.sum()
+    gaps = scaled(one, "rank")[:, :, 0] - scaled(one, "rank")[:, :, 1]
+    assert np.sign(gaps[0, together]).sum() == 0 == np.sign(gaps[1, together]).sum()

@@ -11,6 +11,7 @@ from tellapart.attack.choices import caption_choices
 from tellapart.attack.fair_items import FairItems, fair_part_of
 from tellapart.attack.readers import Readers
 from tellapart.attack.statistics import CaptionSource
+from tellapart.audits.detectors import DetectorReport, detect
 from tellapart.audits.findings import Finding, foil_rules, overlap, structure
 from tellapart.audits.guessers import (
     NGRAMS,
@@ -57,6 +58,7 @@ class Audit:
 
     `attack` is the attack on captions, `pictures` the one on pictures (None where nothing is asked
     of them, or of too few items); in `grids` with several of both they tell original from edited.
+    `detectors` are the pair of heads that do so on frozen encoders, where there are 2 x 2 grids.
     `guesses` holds every cue in every direction by every measure
     and kind; `fair` each family of cues with its direction cross-fitted; `best` the best cue of a
     side, cross-fitted, by kind.
@@ -73,6 +75,7 @@ class Audit:
     pictures: TextAttack | None = None
     grids: bool = False
     fair_part: FairItems | None = None
+    detectors: DetectorReport | None = None
 
     @property
     def verdict(self) -> list[str]:
@@ -108,6 +111,7 @@ class Audit:
             "verdict": self.verdict,
             "text_alone": self.attack and self.attack.to_json(),
             "pictures_alone": self.pictures and self.pictures.to_json(),
+            "detectors": self.detectors and self.detectors.to_json(),
             "fair_part": self.fair_part and self.fair_part.to_json(),
             "best": [{"sees": sees, **best.to_json()} for sees, best in self.best],
             "guesses": [guess.to_json() for guess in self.guesses],
@@ -125,6 +129,8 @@ class Audit:
             parts += ["Attackers that read captions and never look", str(self.attack)]
         if self.pictures:
             parts += ["Attackers that see pictures and read no caption", str(self.pictures)]
+        if self.detectors:
+            parts += ["Detectors of the original, on frozen encoders", str(self.detectors)]
         if self.guesses:
             parts += ["What single cues give away without looking", self._guess_table(), NOTES]
         if self.best:
@@ -232,7 +238,7 @@ def audit_benchmark(
     attack = _attack(collected, source)
     fair = fair_part_of(benchmark, source, progress=progress) if with_fair_part else None
     _read(collected)
-    pictures = _look(collected, attack)
+    pictures, detectors_ = _look(collected, attack)
     findings = structure(benchmark)
     if corpus is not None:
         rules = foil_rules(benchmark, corpus, synonyms)
@@ -253,6 +259,7 @@ def audit_benchmark(
         pictures,
         all(min(shape) > 1 for shape in benchmark.items.shapes),
         fair,
+        detectors_,
     )
 
 
@@ -295,14 +302,16 @@ def _read(collected: _Collection) -> None:
         collected.add(sample, [*text_guessers(sample), *languages], words)
 
 
-def _look(collected: _Collection, captions: TextAttack | None) -> TextAttack | None:
-    """Cues from pictures alone, for choices of images and for whole grids, and the attack."""
+def _look(
+    collected: _Collection, captions: TextAttack | None
+) -> tuple[TextAttack | None, DetectorReport | None]:
+    """Cues from pictures alone, for images and for whole grids, the attack, and the detectors."""
     benchmark, options = collected.benchmark, collected.options
     if bool((benchmark.items.shape[0] == 1).all()):
-        return None
+        return None, None
     if not options.look:
         collected.remarks.append("cues from pictures: left out, as asked")
-        return None
+        return None, None
     looked = picture_statistics(benchmark, options.picture_items, collected.progress)
     if looked.remark:
         collected.remarks.append(f"cues from pictures: {looked.remark}")
@@ -317,8 +326,12 @@ def _look(collected: _Collection, captions: TextAttack | None) -> TextAttack | N
         if attack is not None and captions is not None and both:
             both.append(together(captions, attack))
         collected.add(sheet, both, measures_for(benchmark, "both"))
-        return attack
-    return None
+        found = detect(
+            benchmark, looked, options.encoder, resamples=options.resamples,
+            progress=collected.progress,
+        )  # fmt: skip
+        return attack, found
+    return None, None
 
 
 class _Collection:

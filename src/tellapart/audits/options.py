@@ -31,7 +31,11 @@ class AuditOptions:
         bool, Help("Also guess from the pictures alone.", alias="--images/--no-images")
     ] = True
     encoder: Annotated[
-        Any, Help("Also guess from what a model sees in the pictures alone: storybook, ...")
+        Any,
+        Help(
+            "A frozen model that attackers and detectors look with: storybook, open_clip:NAME, or "
+            "a backbone such as efficientnet-lite0."
+        ),
     ] = ""
     picture_items: int = 2_000
     read_items: int = 3_000

@@ -15,13 +15,12 @@ from scipy.sparse import csr_matrix
 from tellapart.attack.attack import FEW, Attackers, TextAttack
 from tellapart.attack.choices import Choices, image_choices
 from tellapart.attack.features import IMAGE_ENCODER, IMAGE_STATISTICS, Features
+from tellapart.audits.detectors import frozen_encoder
 from tellapart.audits.guessers import Guesser
 from tellapart.audits.image_guessers import STATISTICS, PictureStatistics
 from tellapart.audits.sheet import GuessSheet
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput
-from tellapart.models.model import DualEncoder
-from tellapart.models.names import load
 from tellapart.score.encoder import open_encoder
 from tellapart.score.plan import distinct_images
 from tellapart.store.cache import default_folder
@@ -47,7 +46,7 @@ def attack_pictures(
     features = _statistics(choices, looked)
     source = "statistics of the pictures"
     if encoder:
-        model = load(encoder) if isinstance(encoder, str) else encoder
+        model = frozen_encoder(encoder)
         rows = _embedded(benchmark, choices, model, progress)
         names = [f"column {k}" for k in range(rows.shape[1])]
         features = features.with_columns(rows, names, IMAGE_ENCODER)
@@ -72,10 +71,10 @@ def _statistics(choices: Choices, looked: PictureStatistics) -> Features:
 
 def _embedded(benchmark: Benchmark, choices: Choices, model: Any, progress: Progress) -> Floats:
     """What the model sees in each option's image, one row an option."""
-    if not isinstance(model, DualEncoder):
+    if not hasattr(model, "embed_images"):
         raise BadInput(
             f"{model.facts.name} does not embed images",
-            allowed="a model that embeds images and texts, such as storybook or open_clip:NAME",
+            allowed="a model that embeds images (storybook, open_clip:NAME), or a backbone",
             todo="name another one with --encoder, or audit without it",
         )
     pictures = [benchmark.picture(name) for name in choices.texts]

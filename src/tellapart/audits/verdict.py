@@ -23,6 +23,7 @@ def verdict(audit: Audit) -> list[str]:
         *_attacked(audit.attack, "by text alone", audit.grids),
         *_attacked(audit.pictures, "by pictures alone", audit.grids),
     ]
+    lines += audit.detectors.verdict() if audit.detectors else []
     lines += [*_grids(audit), *_places(audit), *_single_cues(audit)]
     return lines or ["nothing is asked that could be guessed from captions or pictures alone"]
 

@@ -11,6 +11,8 @@ from tellapart.files import read_json
 from tellapart.image_features.extract import Boxes
 
 CENTRED, CORNER = "bbox_cxcywh_norm", "box"
+LabelledBox = tuple[str, tuple[float, float, float, float]]
+"""What a box shows (empty where its file does not say), and where: left, top, width, height."""
 
 
 def read_boxes(path: Path) -> dict[str, Boxes]:
@@ -20,39 +22,50 @@ def read_boxes(path: Path) -> dict[str, Boxes]:
     of images whose `objects` have `box` (left, top, width, height) or `bbox_cxcywh_norm` (centre
     first), both as fractions.
     """
+    found: dict[str, Boxes] = {}
+    for image, listed in read_labelled_boxes(path).items():
+        found[image] = [box for _, box in listed]
+    return found
+
+
+def read_labelled_boxes(path: Path) -> dict[str, list[LabelledBox]]:
+    """The boxes of each image with the category of what they show; see `read_boxes`."""
     data = read_json(path)
     if not isinstance(data, dict):
         raise _bad(path, "it is not an object")
-    found: dict[str, Boxes] = {}
+    found: dict[str, list[LabelledBox]] = {}
     try:
         listed = _coco(data) if "annotations" in data else _by_image(data)
-        for image, box in listed:
+        for image, category, box in listed:
             if not all(isinstance(number, int | float) for number in box) or len(box) != 4:
                 raise _bad(path, f"image {image} has the box {box!r}")
             left, top, width, height = box
             if width > 0 and height > 0:
-                found.setdefault(image, []).append((left, top, width, height))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+                found.setdefault(image, []).append((category, (left, top, width, height)))
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
         raise _bad(path, f"{type(error).__name__}: {error}") from None
     return found
 
 
-def _coco(data: dict[str, Any]) -> Iterator[tuple[str, tuple[float, ...]]]:
+def _coco(data: dict[str, Any]) -> Iterator[tuple[str, str, tuple[float, ...]]]:
     sizes = {one["id"]: (one["width"], one["height"]) for one in data["images"]}
+    names = {one["id"]: str(one["name"]) for one in data.get("categories", ())}
     for one in data["annotations"]:
         wide, high = sizes[one["image_id"]]
         x, y, width, height = one["bbox"]
-        yield str(one["image_id"]), (x / wide, y / high, width / wide, height / high)
+        box = (x / wide, y / high, width / wide, height / high)
+        yield str(one["image_id"]), names.get(one.get("category_id"), ""), box
 
 
-def _by_image(data: dict[str, Any]) -> Iterator[tuple[str, tuple[float, ...]]]:
+def _by_image(data: dict[str, Any]) -> Iterator[tuple[str, str, tuple[float, ...]]]:
     for image, what in data.items():
         for one in what["objects"]:
+            category = str(one.get("category", ""))
             if CORNER in one:
-                yield image, tuple(one[CORNER])
+                yield image, category, tuple(one[CORNER])
             else:
                 x, y, width, height = one[CENTRED]
-                yield image, (x - width / 2, y - height / 2, width, height)
+                yield image, category, (x - width / 2, y - height / 2, width, height)
 
 
 def _bad(path: Path, why: str) -> BadInput:

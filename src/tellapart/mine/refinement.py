@@ -26,8 +26,10 @@ from tellapart.text.table_text import aligned
 from tellapart.types import Bools, Floats, Ints
 
 SCALES = ("rank", "given")
-FAULTS = ("question", "no final mark", "same as its original", "duplicate")
-QUESTION, NO_MARK, SAME, DUPLICATE = FAULTS
+COMBINATIONS = ("mean", "both")
+WITHIN = ("kind", "all")
+FAULTS = ("question", "no final mark", "same as its original", "nearly its original", "duplicate")
+QUESTION, NO_MARK, SAME, NEAR, DUPLICATE = FAULTS
 KEPT, NOT_BEST, REFINED_AWAY = "kept", "not among the best", "refined away"
 OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
 """What becomes of a negative, in the order of the steps."""
@@ -45,7 +47,11 @@ class RefineRecipe:
     """How to refine: the share of each kind to choose, and the grid of gaps.
 
     `scale` says how scores come to lie between 0 and 1 (see `scaled`); groups (images) are held
-    out in this many `folds`, and with one fold nothing is held out (see `balanced`).
+    out in this many `folds`, and with one fold nothing is held out (see `balanced`). `combine`
+    says what the best are: by the `mean` of both scores, or those that are among the best by
+    `both`, each by itself (the public code of BiVLC). `within` says whether gaps are evened out for
+    each `kind` or over `all` of them. What is as like its original as `similar` goes (0: nothing);
+    likeness is the cosine of sentence vectors.
     """
 
     keep: float = 0.35
@@ -53,6 +59,9 @@ class RefineRecipe:
     scale: str = "rank"
     folds: int = 10
     seed: int = 0
+    combine: str = "mean"
+    within: str = "kind"
+    similar: float = 0.0
 
     def check(self) -> None:
         """Raise where a number makes no sense."""
@@ -62,6 +71,12 @@ class RefineRecipe:
             raise BadInput(f"{self.bins} bins cannot lie evenly around 0", allowed="2, 4, 6, ...")
         if self.scale not in SCALES:
             raise UnknownName("scale", self.scale, SCALES)
+        if self.combine not in COMBINATIONS:
+            raise UnknownName("combination", self.combine, COMBINATIONS)
+        if self.within not in WITHIN:
+            raise UnknownName("extent of bins", self.within, WITHIN)
+        if not 0 <= self.similar <= 1:
+            raise BadInput(f"similar: {self.similar:g}", allowed="0 to 1: a cosine")
         if self.folds < 1:
             raise BadInput(f"folds: {self.folds}", allowed="1 or more")
 
@@ -100,14 +115,21 @@ def refined(scores: ScoredNegatives, recipe: RefineRecipe) -> RefinedNegatives:
     outcome = np.zeros(len(scores), np.int8)
     between = scaled(scores, recipe.scale)
     fold = folds_of(scores.group, recipe.folds, recipe.seed)
-    outcome[~best(between, scores.kind, len(scores.kinds), recipe.keep)] = OUTCOMES.index(NOT_BEST)
+    chosen = best(between, scores.kind, len(scores.kinds), recipe.keep, recipe.combine)
+    outcome[~chosen] = OUTCOMES.index(NOT_BEST)
     rows = np.flatnonzero(outcome == OUTCOMES.index(KEPT))
     if scores.has_texts:
         wrong = faults(*(scores.table[name][rows] for name in TEXTS))
         outcome[rows] = [OUTCOMES.index(fault or KEPT) for fault in wrong]
         rows = rows[outcome[rows] == OUTCOMES.index(KEPT)]
+        if recipe.similar:
+            texts = [scores.table[name][rows].to_list() for name in TEXTS]
+            outcome[rows[likeness(*texts) >= recipe.similar]] = OUTCOMES.index(NEAR)
+            rows = rows[outcome[rows] == OUTCOMES.index(KEPT)]
     gaps = between[:, rows, 0] - between[:, rows, 1]
-    grid = cells(gaps, scores.kind[rows], len(scores.kinds), recipe.bins)
+    by_kind = recipe.within == "kind"
+    kind = scores.kind[rows] if by_kind else np.zeros(len(rows), np.int64)
+    grid = cells(gaps, kind, len(scores.kinds) if by_kind else 1, recipe.bins)
     kept = balanced(grid, fold[rows], recipe.seed)
     outcome[rows[~kept]] = OUTCOMES.index(REFINED_AWAY)
     return RefinedNegatives(scores, recipe, outcome, fold)
@@ -145,15 +167,39 @@ def rows_by_kind(kind: Ints, kinds: int) -> list[Ints]:
     return np.split(order, np.cumsum(np.bincount(kind, minlength=kinds))[:-1])
 
 
-def best(scaled: Floats, kind: Ints, kinds: int, keep: float) -> Bools:
-    """The share `keep` of each kind whose negatives have the highest combined score.
+def likeness(captions: Sequence[str], negatives: Sequence[str]) -> Floats:
+    """The cosine of each caption with its negative, by the sentence encoder that is installed."""
+    from tellapart.models.sentence_vectors import PackagedSentences
+    from tellapart.score.encoder import embed_texts
 
-    Combined is the mean of the two scaled scores of the negative; of equal ones those whose ids
-    come first are taken.
+    model = PackagedSentences.installed()
+    if model is None:
+        raise BadInput(
+            "there is no sentence encoder to compare captions with",
+            todo="install one that the docs name (fairness.md), or leave --similar out",
+        )
+    sides = [np.asarray(embed_texts(model, texts), float) for texts in (captions, negatives)]
+    lengths = [np.linalg.norm(side, axis=1) for side in sides]
+    inner = np.einsum("ij,ij->i", *sides)
+    cosines: Floats = inner / np.maximum(lengths[0] * lengths[1], 1e-12)
+    return cosines
+
+
+def best(scaled: Floats, kind: Ints, kinds: int, keep: float, combine: str = "mean") -> Bools:
+    """The share `keep` of each kind whose negatives have the highest scores.
+
+    By `mean` of the two scaled scores of the negative, of equal ones those whose ids come first; by
+    `both` those that reach the `1 - keep` quantile of their kind by either score, which are fewer.
     """
     combined = scaled[:, :, 1].mean(axis=0)
     chosen = np.zeros(len(kind), np.bool_)
     for rows in rows_by_kind(kind, kinds):
+        if combine == "both":
+            own = scaled[:, rows, 1]
+            if len(rows):
+                reached = own >= np.quantile(own, 1 - keep, axis=1, keepdims=True)
+                chosen[rows] = reached.all(axis=0)
+            continue
         number = math.ceil(round(keep * len(rows), 9))
         chosen[rows[np.argsort(-combined[rows], kind="stable")[:number]]] = True
     return chosen

@@ -77,7 +77,7 @@ class Endpoint:
             pause = None
             try:
                 answer = self._post(payload)
-                reached, pause = True, _retry_after(answer.headers.get("Retry-After"))
+                reached, pause = True, retry_after(answer.headers.get("Retry-After"))
                 reply = self._read(answer)
                 if isinstance(reply, dict):
                     self._gone = False
@@ -87,7 +87,9 @@ class Endpoint:
                 reached = isinstance(error, self._httpx.TimeoutException)
                 reason = f"{type(error).__name__}: {error}".rstrip(": ")
             if attempt + 1 < attempts:
-                self._halted.wait(_pause(attempt, self._limits.wait) if pause is None else pause)
+                self._halted.wait(
+                    pause_before(attempt, self._limits.wait) if pause is None else pause
+                )
         self._gone = not reached
         times = f"{attempts} attempt{'' if attempts == 1 else 's'}"
         raise NoAnswer(self.hidden(f"{reason} (after {times})"))
@@ -180,13 +182,13 @@ class Endpoint:
             self.requests += 1
 
 
-def _pause(attempt: int, first: float) -> float:
+def pause_before(attempt: int, first: float) -> float:
     """Twice as long each time, less up to a half by chance, so that requests do not march."""
     whole = min(first * 2.0**attempt, LONGEST)
     return whole * random.uniform(0.5, 1.0)
 
 
-def _retry_after(header: str | None) -> float | None:
+def retry_after(header: str | None) -> float | None:
     """Seconds that a server asks to wait, from seconds or a date."""
     if not header:
         return None

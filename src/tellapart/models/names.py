@@ -53,13 +53,18 @@ def load(text: str) -> Any:
 
 def build(name: ModelName, factory: Callable[..., Any]) -> Any:
     """What a factory makes of a model string."""
+    return factory_object(name, factory, registry.models)
+
+
+def factory_object(name: ModelName, factory: Callable[..., Any], known: registry.Registry) -> Any:
+    """What a factory makes of a string; errors speak of the sort of thing that is `known`."""
     positional, defaults = _parameters(factory)
     options = registry.read_options(name.scheme, name.options, defaults, str(name))
     if positional and not name.rest:
         raise BadInput(
-            f"{name.scheme!r} alone does not name a model",
+            f"{name.scheme!r} alone does not name a {known.noun}",
             allowed=f"{name.scheme}:{positional[0].upper()}",
-            todo="see: tellapart list models",
+            todo=f"see: tellapart list {known.plural}",
         )
     if name.rest and not positional:
         raise BadInput(

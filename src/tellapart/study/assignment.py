@@ -216,6 +216,19 @@ _FREE = (
     .limit(1)
 )
 _IN_LANE = _FREE.where(_T.lane == bindparam("_lane"))
+_PARTNER: BindParameter[int] = bindparam("_partner_id")
+_OF_OTHERS = (
+    select(_A.id)
+    .where(
+        _A.task_id == _T.id,
+        _A.person_id != _PERSON,
+        _A.person_id != _PARTNER,
+        literal_column("assignment.state") != literal_column("'lost'"),
+        literal_column("assignment.state") != literal_column("'expired'"),
+    )
+    .exists()
+)
+"""Someone has or had the task who is neither the person nor their partner."""
 _COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.matter)
 
 
@@ -226,6 +239,7 @@ def _picking(free: Select[Any]) -> Update:
 
 
 _PICK_IN_LANE, _PICK_ANY = _picking(_IN_LANE), _picking(_FREE)
+_PICK_IN_PAIR = _picking(_FREE.where(~_OF_OTHERS))
 _EXTRA = (
     select(*_COLUMNS)
     .where(_T.stage_id == _STAGE, _T.role == bindparam("_role"), _T.state == "open", ~_SEEN)
@@ -320,11 +334,27 @@ def extras_due(study: OpenStudy, code: str, stage: OpenStage, items: int) -> dic
 def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
     """Hold the next item for a person: of the lane whose turn it is, else any that is free."""
     values = {"_person_id": seat.id, "_stage": stage.id}
-    row = conn.execute(_PICK_IN_LANE, {**values, "_lane": _lane(study, seat, stage)}).first()
-    if row is None:
-        row = conn.execute(_PICK_ANY, values).first()
+    if study.plan.pairs:
+        values["_partner_id"] = _partner(conn, study, seat)
+        row = conn.execute(_PICK_IN_PAIR, values).first()
+    else:
+        row = conn.execute(_PICK_IN_LANE, {**values, "_lane": _lane(study, seat, stage)}).first()
+        if row is None:
+            row = conn.execute(_PICK_ANY, values).first()
     seat.served += row is not None
     return row
+
+
+def _partner(conn: Connection, study: OpenStudy, seat: Seat) -> int:
+    """The other person of a fixed pair: the first two who were let in, the next two, ...
+
+    Both take tasks in the same order, so that what is judged twice is judged by a pair (BiVLC's
+    kappa, Miranda et al. 2024, appendix I.3). -1 where there is nobody yet.
+    """
+    people = select(t.person.c.id).where(t.person.c.study_id == study.plan.id)
+    mine = conn.execute(people.order_by(t.person.c.id)).scalars().all()
+    other = list(mine).index(seat.id) ^ 1
+    return mine[other] if other < len(mine) else -1
 
 
 def _lane(study: OpenStudy, seat: Seat, stage: OpenStage) -> int:

@@ -80,6 +80,7 @@ class StudySetup:
     name: str = ""
     seed: int = 0
     once: str = "item"
+    pairs: bool = False
     prolific: str = ""
     places: int = 0
     participants: tuple[str, ...] = ()
@@ -105,6 +106,7 @@ def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySet
         ),
         seed=setup.seed,
         once=setup.once,
+        pairs=setup.pairs,
         prolific=bool(setup.prolific),
         prolific_study=setup.prolific,
         places=setup.places,

@@ -80,7 +80,8 @@ class StudyPlan:
 
     `once` is what nobody sees twice: an `item`, or only the same `question` about it. `prolific`
     lets people in by the links of `prolific_study`, at most as many as there are `places`; both
-    must be given. `completion_code` is what they take back there.
+    must be given. `completion_code` is what they take back there. With `pairs` people work in fixed
+    pairs, by the order in which they were let in: what is judged twice is judged by the two of one.
     """
 
     id: str
@@ -88,6 +89,7 @@ class StudyPlan:
     stages: tuple[Stage, ...]
     seed: int = 0
     once: str = "item"
+    pairs: bool = False
     prolific: bool = False
     prolific_study: str = ""
     places: int = 0
@@ -117,6 +119,13 @@ def check_plan(plan: StudyPlan, where: str) -> None:
         raise BadInput(f"places = {plan.places}", where=where, allowed=f"0 to {MOST_PLACES:,}")
     for stage in plan.stages:
         _check_stage(stage, f"{where}, stage {stage.name}")
+    if plan.pairs and not any(stage.twice or stage.judgements == 2 for stage in plan.stages):
+        raise BadInput(
+            "pairs of people have nothing to judge together",
+            where=where,
+            allowed="a stage with two judgements, or some of them twice",
+            todo="give --judgements 2, or --twice 0.1; or leave --pairs out",
+        )
     for stage in plan.stages[1:]:
         if not isinstance(stage.question, Following):
             raise BadInput(

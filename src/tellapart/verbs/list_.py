@@ -34,7 +34,7 @@ def list_all(
         str,
         Help(
             "models, systems, backbones, tasks, benchmarks, measures, analyses, caption-metrics, "
-            "builders, importers, readers or questions."
+            "builders, importers, makers, readers or questions."
         ),
     ],
 ) -> Listing:

@@ -257,6 +257,40 @@ def add_attribute(context: EditContext) -> Edited | None:
     return before, after, context.with_things({k: new})
 
 
+def take_object(context: EditContext) -> Edited | None:
+    """One thing less: `add_object` the other way round."""
+    alone = [k for k, thing in enumerate(context.scene.things) if thing.count == 1]
+    if len(context.scene.things) < 2 or not alone:
+        return None
+    k = context.choice(alone)
+    gone = context.scene.things[k]
+    rest = tuple(thing for place, thing in enumerate(context.scene.things) if place != k)
+    scene = replace(context.scene, things=rest)
+    after = replace(replace(context, scene=scene).statement(), exhaustive=True)
+    colour = gone.colour if after.mentions[0].colour else ""
+    before = replace(after, mentions=(*after.mentions, Mention(gone.category, 1, colour or None)))
+    return before, after, scene
+
+
+def take_attribute(context: EditContext) -> Edited | None:
+    """A colour that two things share is only one's: `add_attribute` the other way round."""
+    before = context.statement()
+    if len(before.mentions) < 2 or not context.coloured:
+        return None
+    keeps, loses = (int(k) for k in context.rng.permutation(2))
+    places = [context.index_of(before.mentions[one]) for one in (keeps, loses)]
+    shared = {context.scene.things[k].colour for k in places}
+    if len(shared) > 1:
+        return None
+    (colour,) = shared
+    other = context.others(context.painter.colours, colour)
+    changed = replace(context.scene.things[places[1]], colour=other or colour)
+    bare = tuple(replace(mention, colour=None) for mention in before.mentions)
+    before = replace(before, mentions=bare, only=OnlyClause("colour", colour, (0, 1)))
+    after = replace(before, only=OnlyClause("colour", colour, (keeps,)))
+    return before, after, context.with_things({places[1]: changed})
+
+
 EDITS: dict[str, Callable[[EditContext], Edited | None]] = {
     "replace-object": replace_object,
     "replace-attribute": replace_attribute,
@@ -266,12 +300,18 @@ EDITS: dict[str, Callable[[EditContext], Edited | None]] = {
     "add-object": add_object,
     "add-attribute": add_attribute,
 }
+BACKWARDS = {**EDITS, "add-object": take_object, "add-attribute": take_attribute}
+"""The same kinds the other way round, so that neither more nor less gives an edit away."""
 
 
-def near_miss(kind: str, context: EditContext) -> NearMiss | None:
-    """A near miss of one kind, or None where the scene does not allow any."""
+def near_miss(kind: str, context: EditContext, *, backwards: bool = False) -> NearMiss | None:
+    """A near miss of one kind, or None where the scene does not allow any.
+
+    `backwards` takes away what the `add` kinds add.
+    """
+    edit = (BACKWARDS if backwards else EDITS)[kind]
     for _ in range(ATTEMPTS):
-        edited = EDITS[kind](context)
+        edited = edit(context)
         if edited is None:
             continue
         before, after, scene = edited

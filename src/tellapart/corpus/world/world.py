@@ -57,13 +57,14 @@ def _try_scene(
 ) -> Scene | None:
     number = int(rng.choice([1, 2, 3], p=[0.1, 0.6, 0.3]))
     names = [str(name) for name in rng.choice(categories, size=number, replace=False)]
-    things = [_random_thing(rng, painter, name) for name in names]
+    things = [random_thing(rng, painter, name) for name in names]
     background = str(rng.choice(list(BACKGROUNDS)))
     relation = str(rng.choice(list(RELATIONS)))
     return arrange(background, things, relation, rng, painter)
 
 
-def _random_thing(rng: np.random.Generator, painter: Painter, category: str) -> Thing:
+def random_thing(rng: np.random.Generator, painter: Painter, category: str) -> Thing:
+    """A thing of a category, its colour, size and number drawn."""
     colour = str(rng.choice(painter.colours))
     size = str(rng.choice(list(SIZE_SHARES), p=list(SIZE_SHARES.values())))
     count = int(rng.choice(list(COUNT_SHARES), p=list(COUNT_SHARES.values())))

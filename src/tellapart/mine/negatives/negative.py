@@ -18,6 +18,7 @@ from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS, Grid, Item, Origin
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.negatives import NegativesMethod
+from tellapart.mine.shares import equal_shares
 from tellapart.store.cache import default_folder
 from tellapart.text.english import alike, article
 from tellapart.text.parse import parse
@@ -191,16 +192,8 @@ class NegativeSet:
 def sample(negatives: Iterable[Negative], items: int | None, seed: int) -> Sequence[Negative]:
     """As many as are wanted, drawn by the seed: of all kinds equally many as far as they go."""
     every = list(negatives)
-    if items is None or len(every) <= items:
-        return every
     lots = [seeds.unit(seed, "negatives", n.caption, n.kind, n.text) for n in every]
-    rank: Counter[str] = Counter()
-    turns: list[tuple[int, int]] = []
-    for place in sorted(range(len(every)), key=lambda k: (lots[k], k)):
-        turns.append((rank[every[place].kind], place))
-        rank[every[place].kind] += 1
-    turns.sort(key=lambda turn: turn[0])
-    return [every[place] for place in sorted(place for _, place in turns[:items])]
+    return [every[place] for place in equal_shares([n.kind for n in every], lots, items)]
 
 
 def negative_item(corpus: Corpus, negative: Negative, *, as_written: bool, seed: int) -> Item:

@@ -40,11 +40,12 @@ class BestImage(QuestionType):
     needs = "items with three images or more and one caption, or two and an original pair"
     measures = ("Group", "I2T", "T2I")
     instructions = (
-        "You see a caption and several pictures that a program made for it. Choose the picture "
-        "that shows what the caption says.\n\n"
-        "Everything that the caption names must be there, as it says: the things, their number, "
-        "their colours, who does what. If several pictures fit, take the one that looks most "
-        "natural. If none of them fits, choose **None of them**."
+        "You see a caption and several pictures that a program made for it. Choose one picture "
+        "that shows what the caption says. Several may do, or none: we need one, if there is "
+        "one. If none of them fits, choose **None of them**.\n\n"
+        "- All that the caption says must be in the picture: the things, their number, their "
+        "colours, who does what.\n"
+        "- Defects of the picture do not matter: distorted faces, arms or hands are accepted."
     )
     examples = (
         TrainingExample(
@@ -112,7 +113,7 @@ class FirstSecondBoth(QuestionType):
     instructions = (
         "You see a caption and two pictures. Choose the picture that the caption describes.\n\n"
         "If it describes both of them equally well, choose **Both alike**. Judge only what the "
-        "caption says: it does not matter which picture is more beautiful or more natural."
+        "caption says: defects such as distorted faces, arms or hands do not matter."
     )
     examples = (
         TrainingExample(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 DATA = "data/test.parquet"
 PURPOSES = ("hub", "training")
+NO_DERIVATIVES = "no derivatives"
+"""What an item's notes say where its edited pictures must not be shared."""
 FIELDS = {
     "id": ("sc:Text", "Stable name of the item"),
     "kind": ("sc:Text", "Kind of near miss"),
@@ -102,6 +104,7 @@ def export(
             pairs, Path(out), form, held_out=held_out, seed=seed, overwrite=overwrite
         )
     bench = open_benchmark(benchmark)
+    bench = _that_may_be_shared(bench) if look else bench
     with whole_folder(Path(out), overwrite=overwrite) as folder:
         table, images = _table(bench, look, folder)
         write_parquet(folder / DATA, table)
@@ -111,6 +114,19 @@ def export(
         write_json(folder / "croissant.json", croissant(bench, hashlib.sha256(data).hexdigest()))
         write_text(folder / "README.md", dataset_card(bench, table.schema))
     return Path(out)
+
+
+def _that_may_be_shared(bench: Benchmark) -> Benchmark:
+    """Without edited pictures whose licence forbids derived works; the card counts the items."""
+    from tellapart.benchmark.benchmark import make_benchmark
+
+    if not bench.card.made.get("no_derivatives"):
+        return bench
+    items = [item for item in bench.items if item.origin.notes.get("licence") != NO_DERIVATIVES]
+    left_out = len(bench.items) - len(items)
+    made = {**bench.card.made, "no_derivatives": 0, "left_out_for_their_licence": left_out}
+    card = replace(bench.card, made=made)
+    return make_benchmark(card, bench.root, items, bench.images)
 
 
 def _table(bench: Benchmark, look: bool, folder: Path) -> tuple[pl.DataFrame, ImageTable]:

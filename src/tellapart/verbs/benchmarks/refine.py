@@ -55,7 +55,17 @@ class RefineOptions:
         Any, Help("What gives the second: cola, hf:NAME?head=classifier, a run, ...")
     ] = ""
     keep: Annotated[float, Help("The share of each kind that is chosen.")] = 0.35
+    combine: Annotated[
+        str, Help("The best by the mean of both scores, or by both, each by itself.")
+    ] = "mean"
+    similar: Annotated[
+        float, Help("Leave out negatives as like their original as this, such as 0.999.")
+    ] = 0.0
     bins: Annotated[int, Help("Bins of the gaps by each score, from -1 to 1.")] = 50
+    bins_a_side: Annotated[
+        int, Help("Bins as SugarCrepe counts them: so many on either side of 0.")
+    ] = 0
+    within: Annotated[str, Help("Gaps are evened out for each kind, or over all kinds.")] = "kind"
     scale: Annotated[str, Help("rank, or given where scores are already probabilities.")] = "rank"
     folds: Annotated[
         int, Help("Images are held out in this many parts; 1: exact, nothing held out.")
@@ -80,7 +90,11 @@ class RefineOptions:
         """What the steps of refining need of them."""
         from tellapart.mine.refinement import RefineRecipe
 
-        return RefineRecipe(self.keep, self.bins, self.scale, self.folds, self.seed)
+        bins = 2 * self.bins_a_side or self.bins
+        return RefineRecipe(
+            self.keep, bins, self.scale, self.folds, self.seed,
+            combine=self.combine, within=self.within, similar=self.similar,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

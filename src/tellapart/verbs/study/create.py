@@ -49,6 +49,9 @@ class CreateStudyOptions:
     ] = ""
     minutes: Annotated[str | None, Help("How long a task stays reserved for someone.")] = None
     once: Annotated[str, Help("What nobody sees twice: item, or question (about an item).")] = ""
+    pairs: Annotated[
+        bool, Help("Fixed pairs of people: what is judged twice is judged by the two of one.")
+    ] = False
     prolific: Annotated[
         str, Help("Take people of Prolific: the id of the study there (in each of its links).")
     ] = ""
@@ -134,6 +137,7 @@ def create_study(
         name=options.name,
         seed=options.seed,
         once=options.once or (recipe.once if recipe else "item"),
+        pairs=options.pairs,
         prolific=options.prolific,
         places=options.places,
         participants=_listed(options),

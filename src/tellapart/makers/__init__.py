@@ -1,0 +1,1 @@
+"""Makers of images: drawn, edited, generated here or elsewhere, behind one protocol."""

@@ -1,0 +1,67 @@
+"""`folder:`: pictures that were made elsewhere, by hand, on a cluster, with any program."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from tellapart.errors import BadInput
+from tellapart.files import write_text
+from tellapart.items import Image
+from tellapart.makers.maker import ImageRequest, MadeImage, MakerInfo, maker_name, png
+from tellapart.pictures import Picture
+
+ENDINGS = ("png", "jpg", "jpeg", "webp")
+LIST = "wanted.csv"
+
+
+class FolderMaker:
+    """Pictures that were made elsewhere: KEY.png or KEY.jpg in a folder, by its wanted.csv."""
+
+    needs: Literal["caption", "picture", "boxes"] = "caption"
+    batch = 1
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise BadInput(
+                f"there is no folder {folder}",
+                todo="make an empty one: what is to be put there is then listed in it",
+            )
+        self.facts = MakerInfo(maker_name("folder", {}, folder))
+
+    def prepare(self, requests: Sequence[ImageRequest]) -> None:
+        """List what is wanted; where no picture is there yet, say so and stop."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(["key", "caption", "seed"])
+        rows.writerows([one.key, one.caption, one.seed] for one in requests)
+        write_text(self.folder / LIST, text.getvalue())
+        if requests and not any(self._path(one.key) for one in requests):
+            raise BadInput(
+                f"none of the {len(requests):,} pictures is in {self.folder} yet",
+                where=str(self.folder / LIST),
+                allowed=f"KEY.{ENDINGS[0]} or KEY.{ENDINGS[1]} for each row of {LIST}",
+                todo="make them from the captions there, and give the same command again",
+            )
+
+    def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
+        """The files of the requests; one that is not there counts as refused."""
+        return [self._one(request.key) for request in requests]
+
+    def _path(self, key: str) -> Path | None:
+        paths = (self.folder / f"{key}.{ending}" for ending in ENDINGS)
+        return next((path for path in paths if path.is_file()), None)
+
+    def _one(self, key: str) -> MadeImage:
+        path = self._path(key)
+        if path is None:
+            return MadeImage(refused="not in the folder")
+        picture = Picture(Image(key, path.name), self.folder)
+        pixels = picture.open()  # a broken file is an error that names it
+        if path.suffix == ".png":
+            return MadeImage(picture.read(), "png")
+        return MadeImage(picture.read(), "jpg") if path.suffix in (".jpg", ".jpeg") else png(pixels)

@@ -1,0 +1,97 @@
+"""`photo:`: real photographs, mirrored or with objects painted out; nothing is generated.
+
+Works offline on pictures with boxes. Every picture that it gives, edited or not, has gone the same
+way: cropped to whole JPEG blocks, so that mirroring leaves the grid of the first encoding in place,
+and encoded once more with the same quality. Of a pair one cannot be told by its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from tellapart.errors import BadInput
+from tellapart.makers.maker import (
+    FractionBox,
+    ImageRequest,
+    MadeImage,
+    MakerInfo,
+    jpeg,
+    maker_name,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+
+BLOCK = 16
+"""Pixels of a JPEG block with halved colour."""
+QUALITY = 85
+GROWTH = 0.02
+"""A box grows by this share of the picture on every side: annotators draw them tight."""
+
+
+class PhotoMaker:
+    """Photographs mirrored, or with objects taken out by MI-GAN (offline; needs boxes)."""
+
+    needs: Literal["caption", "picture", "boxes"] = "boxes"
+    batch = 1
+
+    def __init__(self, quality: int = QUALITY, growth: float = GROWTH) -> None:
+        if not 30 <= quality <= 100:
+            raise BadInput(f"quality={quality}", allowed="30 to 100")
+        if not 0 <= growth <= 0.2:
+            raise BadInput(f"growth={growth}", allowed="0 to 0.2, as a share of the picture")
+        from tellapart.makers.migan import LICENCE, SHA256
+
+        self.quality, self.growth = quality, growth
+        options = {"quality": quality, "growth": growth}
+        self.facts = MakerInfo(maker_name("photo", options), options, f"migan {SHA256}", LICENCE)
+
+    def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
+        """Each source with its edit done."""
+        return [self._one(request) for request in requests]
+
+    def _one(self, request: ImageRequest) -> MadeImage:
+        if request.source is None or request.edit is None:
+            raise BadInput(
+                "photo: edits photographs, and there is none to edit",
+                allowed="a corpus with boxes",
+                todo="name one instead of a benchmark of captions, and the boxes with --boxes",
+            )
+        picture = whole_blocks(request.source.open())
+        if request.edit.erase:
+            picture = erase(picture, request.edit.erase, self.growth)
+        if request.edit.mirror:
+            from PIL import ImageOps
+
+            picture = ImageOps.mirror(picture)
+        return jpeg(picture, self.quality)
+
+
+def whole_blocks(picture: PILImage) -> PILImage:
+    """The picture without what goes beyond whole JPEG blocks on its right and lower side."""
+    width, height = (max(BLOCK, side - side % BLOCK) for side in picture.size)
+    return picture.crop((0, 0, min(width, picture.width), min(height, picture.height)))
+
+
+def erase(picture: PILImage, boxes: Sequence[FractionBox], growth: float) -> PILImage:
+    """The picture with some boxes, grown on every side, painted over."""
+    from tellapart.makers.migan import fill
+
+    return fill(picture, hole_of(picture, boxes, growth))
+
+
+def hole_of(picture: PILImage, boxes: Sequence[FractionBox], growth: float) -> PILImage:
+    """White where the boxes are, black elsewhere."""
+    from PIL import Image, ImageDraw
+
+    hole = Image.new("L", picture.size, 0)
+    draw = ImageDraw.Draw(hole)
+    for left, top, width, height in boxes:
+        corners = (left - growth, top - growth, left + width + growth, top + height + growth)
+        sides = (picture.width, picture.height) * 2
+        x0, y0, x1, y1 = (
+            round(min(max(c, 0.0), 1.0) * s) for c, s in zip(corners, sides, strict=True)
+        )
+        draw.rectangle((x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)), fill=255)
+    return hole

@@ -1,0 +1,371 @@
+"""Pairs of pictures that one photograph with boxes gives: mirror, count, one-of-two, add-object.
+
+- `mirror`: the whole picture against its mirror image, "A left of B" against "A right of B".
+- `count`: "two dogs" against "one dog", one of the two taken out.
+- `one-of-two`: without B against without A, with a caption of A against one of B.
+- `add-object`: with the object against without it. A caption without it is true of both pictures,
+  so three cells are true; the grid asks only what has a wrong answer.
+
+Boxes that are taken out are the only ones of their category (or one of two), of 1.5 to 15% of the
+picture; grown by 2% they hide at most a tenth of any other named object, and no person fills 30% of
+the hole. Captions of people are taken where two or three of them name the thing, else they are
+written from the boxes. The other rules came from looking at pictures.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from tellapart import seeds
+from tellapart.corpus.corpus import Corpus
+from tellapart.image_features.boxes import LabelledBox
+from tellapart.items import Cell
+from tellapart.makers.maker import FractionBox, PhotoEdit
+from tellapart.makers.photo import GROWTH
+from tellapart.mine.photos.names import ObjectName
+from tellapart.text.english import alike, article, plural
+
+PHOTO_KINDS = ("mirror", "count", "one-of-two", "add-object")
+AREA = (0.015, 0.15)
+MENTIONS = 2
+HIDDEN, PERSON_IN_HOLE = 0.1, 0.3
+SMALLEST = 0.01
+"""Of a thing that is spoken of, as a share of the picture's area."""
+UNNAMED = 0.05
+"""Of a thing that no caption names: smaller ones, and those at the edge, nobody recognises."""
+EDGE = 0.01
+TOGETHER = 3
+"""Things of one sort that are spoken of together at most ("the chairs")."""
+WITHOUT_ARTICLE = ("skis", "scissors", "broccoli")
+NEVER_ERASED = frozenset({"dining table", "bed", "sink"})
+"""Of tables and beds a box often holds only a part; where a sink was, its pipes and taps stay."""
+MISSPELT = 0.8
+"""Words that are so alike (difflib's ratio) may be the same word, misspelt."""
+APART, OVERLAP = 0.15, 0.1
+"""For "left of": how far the centres are apart, and how much of the narrower box may lie beside."""
+TEXT = re.compile(
+    r"\b(?:signs?|signage|text|letters?|lettering|words?|writing|written|logos?|reads?|says|"
+    r"label\w*|street name|numbers?|advert\w*|billboard|poster|banner|graffiti|clock|newspaper|"
+    r"magazine|menu|jerseys?|presentation|screen|speech|podium|store|shop|license)\b",
+    re.IGNORECASE,
+)
+"""Captions of pictures in which something can be read, which mirroring would show."""
+WITH_TEXT = frozenset({"stop sign", "book", "clock", "parking meter", "bus", "truck"})
+READABLE = 0.02
+"""What has text on it and is smaller, nobody reads at the size that models see."""
+SUBJECT = 3
+"""A thing that more captions name is the picture's subject: who does not name it means it too."""
+TRUE_OF_BOTH: frozenset[Cell] = frozenset({(0, 0), (0, 1), (1, 1)})
+SQUARE: frozenset[Cell] = frozenset({(0, 0), (1, 1)})
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoPair:
+    """Two edits of one photograph, two captions, and which cells are true.
+
+    Picture 0 is nearer to the photograph as it was taken; `about` is what the pair turns on.
+    """
+
+    kind: str
+    image: str
+    edits: tuple[PhotoEdit, PhotoEdit]
+    captions: tuple[str, str]
+    true: frozenset[Cell]
+    about: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Photo:
+    """A photograph with its captions and boxes, as the rules look at it."""
+
+    image: str
+    captions: Sequence[str]
+    boxes: Sequence[LabelledBox]
+    names: Mapping[str, ObjectName]
+
+    def by_category(self) -> dict[str, list[FractionBox]]:
+        """The boxes of each category that has a name."""
+        found: dict[str, list[FractionBox]] = defaultdict(list)
+        for category, box in self.boxes:
+            if category in self.names:
+                found[category].append(box)
+        return dict(found)
+
+    def mentions(self, category: str) -> int:
+        """How many captions name a category."""
+        return sum(bool(self.names[category].named.search(one)) for one in self.captions)
+
+    def hinted(self, category: str) -> bool:
+        """Whether any caption has a word after which it may be there."""
+        return any(self.names[category].hinted.search(one) for one in self.captions)
+
+    def said_in_plural(self, category: str) -> bool:
+        """Whether a caption speaks of several of a category of which there is one box."""
+        return any(self.names[category].several.search(one) for one in self.captions)
+
+
+@dataclass(frozen=True)
+class PhotoPairs:
+    """What came out of a corpus: pairs, and why photographs gave none, counted by kind."""
+
+    pairs: list[PhotoPair]
+    refused: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+def photo_pairs(
+    corpus: Corpus,
+    boxes: Mapping[str, Sequence[LabelledBox]],
+    names: Mapping[str, ObjectName],
+    kinds: Sequence[str],
+    seed: int,
+) -> PhotoPairs:
+    """All pairs of the given kinds, in the corpus's order."""
+    makers = {"mirror": mirrored, "count": counted, "one-of-two": one_of_two, "add-object": added}
+    found = PhotoPairs([], {kind: Counter() for kind in kinds})
+    for image in corpus.images["id"].to_list():
+        if image not in boxes or not corpus.picture(image).is_there():
+            for kind in kinds:
+                found.refused[kind]["no boxes, or no picture"] += 1
+            continue
+        photo = Photo(image, corpus.texts_by_image.get(image, []), boxes[image], names)
+        for kind in kinds:
+            why: set[str] = set()
+            made = list(makers[kind](photo, seed, why))
+            found.pairs.extend(made)
+            if not made:
+                found.refused[kind][" or ".join(sorted(why)) or "nothing fits"] += 1
+    return found
+
+
+def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
+    """Pairs of things side by side, each the only one of its sort."""
+    if any(TEXT.search(one) for one in photo.captions) or any(
+        category in WITH_TEXT and area(box) >= READABLE for category, box in photo.boxes
+    ):
+        why.add("something can be read in it")
+        return
+    places = {c: _around(b) for c, b in photo.by_category().items() if len(b) <= TOGETHER}
+    many = {c for c, b in photo.by_category().items() if len(b) > 1}
+    fit = [
+        category
+        for category, box in places.items()
+        if area(box) >= SMALLEST
+        and photo.said_in_plural(category) == (category in many)
+        and recognisable(photo, category, box)
+    ]
+    for first, second in combinations(fit, 2):
+        if not side_by_side(places[first], places[second]):
+            continue
+        pair = (first, second)
+        if seeds.unit(seed, "mirror", photo.image, first, second) < 0.5:
+            pair = (second, first)
+        sides = ("left", "right") if places[pair[0]][0] < places[pair[1]][0] else ("right", "left")
+        nouns = [
+            plural(photo.names[one].noun) if one in many else photo.names[one].noun for one in pair
+        ]
+        verb = "are" if pair[0] in many or nouns[0] in WITHOUT_ARTICLE else "is"
+        texts = [alike(f"The {nouns[0]} {verb} to the {side} of the {nouns[1]}.") for side in sides]
+        edits = PhotoEdit(), PhotoEdit(mirror=True)
+        yield PhotoPair("mirror", photo.image, edits, (texts[0], texts[1]), SQUARE, pair)
+
+
+def _around(boxes: Sequence[FractionBox]) -> FractionBox:
+    """The smallest box that holds all."""
+    left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
+    right, bottom = max(b[0] + b[2] for b in boxes), max(b[1] + b[3] for b in boxes)
+    return left, top, right - left, bottom - top
+
+
+def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
+    """Two of a sort, said to be two, of which one can be taken out."""
+    for category, boxes in photo.by_category().items():
+        name = photo.names[category]
+        if name.noun in WITHOUT_ARTICLE:
+            why.add("cannot be counted")
+            continue
+        if len(boxes) != 2 or not any(name.two.search(one) for one in photo.captions):
+            why.add("not two of a sort that captions call two")
+            continue
+        able = [box for box in boxes if can_go(photo, category, box, why)]
+        if not able:
+            continue
+        gone = min(able, key=lambda box: (_hides(box, photo, category), area(box)))
+        captions = (
+            f"There are two {plural(name.noun)} in the picture.",
+            f"There is one {name.noun} in the picture.",
+        )
+        edits = PhotoEdit(), PhotoEdit(erase=(gone,))
+        yield PhotoPair("count", photo.image, edits, captions, SQUARE, (category,))
+
+
+def one_of_two(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
+    """Two things, each of which can be taken out; a caption speaks of one of them alone."""
+    fit = _erasable(photo, why, mentions=1)
+    if len(fit) < 2:
+        why.add("fewer than two things that can go")
+    for place, (first, a) in enumerate(fit):
+        for second, b in fit[place + 1 :]:
+            if _overlap(grown(a), b) > 0 or _overlap(grown(b), a) > 0:
+                why.add("the two touch")
+                continue
+            captions = _each_alone(photo, first, second, seed) or _written(photo, first, second)
+            edits = PhotoEdit(erase=(b,)), PhotoEdit(erase=(a,))
+            yield PhotoPair("one-of-two", photo.image, edits, captions, SQUARE, (first, second))
+
+
+def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
+    """A thing that can be taken out, a caption that names it and one that does not hint at it."""
+    for category, box in _erasable(photo, why, mentions=0):
+        name = photo.names[category]
+        without = [
+            one
+            for one in photo.captions
+            if not name.hinted.search(one) and not _misspells(name.noun, one)
+        ]
+        having = [one for one in photo.captions if name.named.search(one)]
+        if without and MENTIONS <= photo.mentions(category) <= SUBJECT:
+            drawn = [
+                alike(texts[seeds.number(seed, "add", photo.image, category, k) % len(texts)])
+                for k, texts in enumerate((having, without))
+            ]
+        else:
+            drawn = _beside_another(photo, category, box)
+        if not drawn:
+            why.add("no caption without it can be had")
+            continue
+        edits = PhotoEdit(), PhotoEdit(erase=(box,))
+        captions = drawn[0], drawn[1]
+        yield PhotoPair("add-object", photo.image, edits, captions, TRUE_OF_BOTH, (category,))
+
+
+def _misspells(noun: str, caption: str) -> bool:
+    """Whether a word of a caption is nearly the noun (stop sighn)."""
+    words = re.findall(r"[a-z]+", caption.lower())
+    size = noun.count(" ") + 1
+    phrases = [" ".join(words[k : k + size]) for k in range(len(words) - size + 1)]
+    return bool(difflib.get_close_matches(noun, phrases, n=1, cutoff=MISSPELT))
+
+
+def _beside_another(photo: Photo, category: str, box: FractionBox) -> list[str]:
+    """Written captions: another thing with this one, and the other thing alone."""
+    others = [
+        (sum(map(area, boxes)), other, len(boxes) > 1)
+        for other, boxes in photo.by_category().items()
+        if other != category
+        and sum(map(area, boxes)) >= AREA[0]
+        and photo.said_in_plural(other) == (len(boxes) > 1)
+        and photo.mentions(other)
+        and all(_overlap(grown(box), place) <= HIDDEN * area(place) for place in boxes)
+    ]
+    if not others:
+        return []
+    _, other, several = max(others)
+    first, second = photo.names[other].noun, _one(photo.names[category].noun)
+    first, verb = (plural(first), "are") if several else (_one(first), "is")
+    start = f"There {verb} {first}"
+    return [f"{start} and {second} in the picture.", f"{start} in the picture."]
+
+
+def _one(noun: str) -> str:
+    """With its article; skis, scissors and broccoli have none."""
+    return noun if noun in WITHOUT_ARTICLE else f"{article(noun)} {noun}"
+
+
+def _erasable(photo: Photo, why: set[str], *, mentions: int) -> list[tuple[str, FractionBox]]:
+    found = []
+    for category, boxes in photo.by_category().items():
+        if len(boxes) != 1:
+            why.add("several of its sort")
+        elif photo.mentions(category) < mentions:
+            why.add("too few captions name it")
+        elif photo.said_in_plural(category):
+            why.add("captions speak of several")
+        elif can_go(photo, category, boxes[0], why):
+            found.append((category, boxes[0]))
+    return found
+
+
+def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool:
+    """Whether a box can be taken out without taking much of anything else that is named."""
+    if category in NEVER_ERASED or not AREA[0] <= area(box) <= AREA[1]:
+        why.add("too small or too large")
+        return False
+    if not photo.mentions(category):
+        why.add("no caption names it")
+        return False
+    hole = grown(box)
+    for other, place in photo.boxes:
+        if place == box:
+            continue
+        inside = _overlap(hole, place)
+        if other == "person" and inside > PERSON_IN_HOLE * area(hole):
+            why.add("a person is in the hole")
+            return False
+        named = other in photo.names and photo.hinted(other)
+        if named and inside > HIDDEN * area(place):
+            why.add("it would take something else along")
+            return False
+    return True
+
+
+def recognisable(photo: Photo, category: str, box: FractionBox) -> bool:
+    """Whether people would see what a box shows: a caption names it, or it is large and whole."""
+    left, top, width, height = box
+    whole = min(left, top, 1 - left - width, 1 - top - height) >= EDGE
+    return photo.mentions(category) > 0 or (area(box) >= UNNAMED and whole)
+
+
+def _hides(box: FractionBox, photo: Photo, category: str) -> float:
+    return sum(_overlap(grown(box), other) for _, other in photo.boxes if other != box)
+
+
+def _each_alone(photo: Photo, first: str, second: str, seed: int) -> tuple[str, str] | None:
+    """A caption of people for either that says nothing of the other."""
+    drawn = []
+    for one, other in ((first, second), (second, first)):
+        texts = [
+            text
+            for text in photo.captions
+            if photo.names[one].named.search(text) and not photo.names[other].hinted.search(text)
+        ]
+        if not texts:
+            return None
+        drawn.append(alike(texts[seeds.number(seed, "one", photo.image, one) % len(texts)]))
+    return (drawn[0], drawn[1])
+
+
+def _written(photo: Photo, first: str, second: str) -> tuple[str, str]:
+    nouns = [photo.names[one].noun for one in (first, second)]
+    if any(_one(noun) == noun for noun in nouns):
+        return f"The picture shows {nouns[0]}.", f"The picture shows {nouns[1]}."
+    texts = [f"There is {_one(noun)} in the picture." for noun in nouns]
+    return texts[0], texts[1]
+
+
+def area(box: FractionBox) -> float:
+    """The share of the picture that a box takes."""
+    return box[2] * box[3]
+
+
+def grown(box: FractionBox) -> FractionBox:
+    """The box as it is painted over."""
+    left, top, width, height = box
+    return left - GROWTH, top - GROWTH, width + 2 * GROWTH, height + 2 * GROWTH
+
+
+def _overlap(a: FractionBox, b: FractionBox) -> float:
+    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return max(0.0, wide) * max(0.0, high)
+
+
+def side_by_side(a: FractionBox, b: FractionBox) -> bool:
+    """Whether one box is clearly to the left of the other."""
+    centres = abs((a[0] + a[2] / 2) - (b[0] + b[2] / 2))
+    beside = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    return centres >= APART and beside <= OVERLAP * min(a[2], b[2])
