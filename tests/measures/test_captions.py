@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tellapart.cli.main import app
+from tellapart.corpus.corpus import make_corpus, save_corpus
 from tellapart.corpus.reader import read_corpus
-from tellapart.errors import BadInput, TellapartError
+from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.measures.captions.judge import drawn_references
 from tellapart.measures.captions.systems import SystemCaptions, read_system
 from tellapart.measures.options import NATIVE, CaptionOptions
@@ -384,3 +386,32 @@ def test_the_verb_checks_before_it_computes(run, tmp_path):
     ):
         error = run(*words).exception
         assert isinstance(error, BadInput) and said in error.what
+
+
+def test_captions_and_references_are_prepared_alike(tmp_path):
+    rows = [(k, text) for k in range(6) for text in ("A dog's ball, on grass.", f"rare{'x' * k}")]
+    images = [{"id": str(k), "uri": f"{k}.png"} for k in range(6)]
+    people = make_corpus(
+        "people",
+        tmp_path,
+        images,
+        [{"id": str(n), "image": str(k), "text": text} for n, (k, text) in enumerate(rows)],
+    )
+    own = written("own", {str(k): "a dogs BALL on (grass) 12" for k in range(6)})
+    few = options(metrics=("ROUGE-L",))
+    plain = captions([own], people, few).scores[0].value
+    prepared = captions([own], people, replace(few, prepare="mcic"))
+    assert plain < 0.9 and prepared.scores[0].value == pytest.approx(1.0)
+    assert any("as mcic did" in line for line in prepared.methods)
+    # words that the counted corpus lacks are all the same word
+    save_corpus(
+        make_corpus("none", tmp_path, images[:1], [{"id": "0", "image": "0", "text": "nothing"}]),
+        tmp_path / "none",
+    )
+    other = written("other", dict.fromkeys(own.captions, "we say five other words"))
+    blind = replace(few, prepare="mcic", words_from=tmp_path / "none")
+    assert captions([other], people, blind).scores[0].value == pytest.approx(1.0)
+    with pytest.raises(BadInput, match="counted for nothing"):
+        captions([own], people, replace(few, words_from=tmp_path / "none"))
+    with pytest.raises(UnknownName, match="preparation"):
+        captions([own], people, replace(few, prepare="mcci"))

@@ -96,6 +96,75 @@ def test_t1_counts_true_captions_and_foils_apart():
     assert (got["T1"], got["T1-correct"], got["T1-foil"]) == (10 / 12, 5 / 6, 5 / 6)
 
 
+WORD_WAYS = (
+    "T2-nouns@occlusion", "T2-nouns@change", "T2-nouns@replacement", "T2-content@change",
+    "T2-content@replacement", "T3@substitution", "T3@linear",
+)  # fmt: skip
+
+
+def test_every_procedure_of_t2_and_t3_has_its_own_name_and_cells():
+    """One foil caption, of which every procedure says something else."""
+    edits = {
+        # The caption's log-odds are 0.5: without the ball the answer changes most, and falls.
+        "-0": 0.6, "-1": 3.0, "-2": 0.4, "-3": -4.0,
+        "~0": -8.0, "~1": -5.0, "~2": -3.0, "~3": -6.0,
+        "=dog": 1.0, "=cow": 2.0, "=owl": 0.0,
+        "?dog": -1.0, "?cow": -2.0, "?owl": -3.0,
+    }  # fmt: skip
+    run = foil_run({"a": (1.0, 0.5)}, {"a": edits})
+    assert set(by_name(run, *WORD_WAYS)) == {"T2-nouns@occlusion", "T3@substitution"}
+    card = replace(run.card, threshold=0.0, ways=("mend", "replace"))
+    run = replace(run, card=card)
+    assert by_name(run, *WORD_WAYS) == {
+        "T2-nouns@occlusion": 1.0,
+        "T2-nouns@change": 0.0,
+        "T2-nouns@replacement": 1.0,
+        "T2-content@change": 0.0,
+        "T2-content@replacement": 0.0,
+        "T3@substitution": 0.0,
+        "T3@linear": 1.0,
+    }
+    rows = {row.measure: row for row in measure(run).rows}
+    assert rows["T2-nouns"].shown == "T2-nouns@replacement" and rows["T3"].shown == "T3@linear"
+    plain = replace(run, card=replace(card, ways=()))
+    assert {row.shown for row in measure(plain).rows} >= {"T2-nouns@change", "T3@substitution"}
+
+
+def test_a_change_is_one_of_probabilities_and_not_of_log_odds():
+    """From 6 to 3 log-odds fall by more than from 0.5 to -0.5, the probability by less."""
+    sure = foil_run({"a": (1.0, 6.0)}, {"a": {"-0": 6.0, "-1": 5.0, "-2": 6.0, "-3": 3.0}})
+    doubt = foil_run({"a": (1.0, 0.5)}, {"a": {"-0": 6.0, "-1": -0.5, "-2": 0.5, "-3": 0.5}})
+    for run, right in ((sure, 0.0), (doubt, 0.0)):
+        run = replace(run, card=replace(run.card, threshold=0.0))  # noqa: PLW2901
+        assert by_name(run, "T2-content@change") == {"T2-content@change": right}
+    nouns = replace(doubt, card=replace(doubt.card, threshold=0.0))
+    assert by_name(nouns, "T2-nouns@change") == {"T2-nouns@change": 1.0}
+    # The same numbers as probabilities: 6 to 3 is the largest step there is.
+    odds = foil_run({"a": (1.0, 0.9)}, {"a": {"-0": 0.95, "-1": 0.5, "-2": 0.9, "-3": 0.8}})
+    odds = replace(odds, card=replace(odds.card, threshold=0.5))
+    assert by_name(odds, "T2-content@change") == {"T2-content@change": 1.0}
+
+
+def test_a_model_that_judges_in_its_own_way_is_believed_and_not_its_scores():
+    run = foil_run({"a": (1.0, 9.0), "b": (2.0, 8.0)}, {})
+    said = [("test:a", 0, 0, "!", 0.1), ("test:a", 0, 1, "!", -0.1),
+            ("test:b", 0, 0, "!", -0.1), ("test:b", 0, 1, "!", -0.2)]  # fmt: skip
+    run = replace(
+        run, scores=scores_frame([*run.scores.rows(), *said]),
+        card=replace(run.card, ways=("judge",)),
+    )  # fmt: skip
+    names = ("T1@own", "T1-correct@own", "T1-foil@own", "T1-AUC")
+    assert by_name(run, *names) == dict(zip(names, (0.75, 0.5, 1.0, 0.0), strict=True))
+
+
+def test_one_that_calls_everything_correct_is_right_on_all_true_captions_and_on_no_foil():
+    run = foil_run({str(k): (1.0 + k, 1.0 + k / 2) for k in range(5)}, {})
+    run = replace(run, card=replace(run.card, threshold=0.0))
+    assert by_name(run, "T1", "T1-correct", "T1-foil") == {
+        "T1": 0.5, "T1-correct": 1.0, "T1-foil": 0.0,
+    }  # fmt: skip
+
+
 def classifier(threshold: float | None) -> Run:
     """Nine of ten captions score above 0.5; true ones a little more often than foils."""
     grids = {str(k): (0.9 - k / 1000, 0.8 - k / 1000) for k in range(8)}

@@ -20,7 +20,7 @@ from tellapart.corpus.categories import coco_categories, read_categories
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.mine.foil.foils import make_foils, pairs_for, read_pairs, split_pairs
-from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores
+from tellapart.mine.foil.hardest import by_hardness, by_model, language_scores, seeing_captioner
 from tellapart.mine.foil.mentions import WORD
 from tellapart.models.model import ModelInfo
 from tellapart.text.ngram_model import END, START, UNKNOWN, NGramModel, Trigrams
@@ -438,6 +438,37 @@ def test_the_hardest_foil_is_the_one_that_the_model_likes_most(world):
         liked = ["umbrella" in texts[row] for row in rows]
         assert liked == sorted(liked, reverse=True)
     assert 5 < sum("umbrella" in texts[rows[0]] for rows in kept) < len(kept)
+
+
+def test_a_word_that_the_captioner_does_not_know_never_makes_a_foil_the_hardest(world):
+    """Unknown words that are skipped make a caption likelier than any other."""
+    foils = make_foils(world, FoilOptions(unfiltered=True, split="none"), 0)
+    model = Prefers("umbrella")
+    model.unknown_words = lambda texts: [[t] if "umbrella" in t else [] for t in texts]
+    with by_model(foils, model) as score:
+        kept = [rows.tolist() for rows in by_hardness(foils, score, "caption", 0)]
+    words = [one.text[one.start : one.end] for one in map(foils.written, range(len(foils)))]
+    unknown = ["umbrella" in word for word in words]
+    known = [rows for rows in kept if not all(unknown[row] for row in rows)]
+    assert sum(unknown[row] for rows in known for row in rows) > 5
+    assert not any(unknown[rows[0]] for rows in known)
+
+
+def test_a_trained_neuraltalk_under_the_home_picks_the_hardest_by_default(
+    world, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TELLAPART_HOME", str(tmp_path))
+    method = FoilOptions(unfiltered=True)
+    assert seeing_captioner(world) is None
+    assert method.resolved(world=False, seeing=None).hardest == "language"
+    (tmp_path / "neuraltalk").mkdir()
+    (tmp_path / "neuraltalk" / "system.json").write_text("{}")
+    found = seeing_captioner(world)
+    assert found == f"trained:{tmp_path / 'neuraltalk'}"
+    assert method.resolved(world=False, seeing=found).hardest == found
+    assert replace(method, hardest="random").resolved(world=False, seeing=found).hardest == "random"
+    blind = corpus_of({"1": ["a dog", "the dog"]})  # its pictures do not exist
+    assert seeing_captioner(blind) is None
 
 
 def test_models_are_asked_only_for_what_is_kept(world, tmp_path, monkeypatch):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from tellapart.benchmark.benchmark import Benchmark, Card
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.image_features.store import (
     HALF,
@@ -19,6 +21,7 @@ from tellapart.image_features.store import (
     load_store,
     write_store,
 )
+from tellapart.items import Grid, Item, Origin, Slot, Word
 
 SPACE = FeatureSpace("pixels", "none", "", "boxes, else cells 2x2", 12, 12, 4)
 THINGS = ("dog", "cat", "ball", "tree")
@@ -41,6 +44,42 @@ def captioned(root: Path, count: int = 24, name: str = "small", first: int = 0) 
         )
     ]
     return make_corpus(name, root, images, captions)
+
+
+def choices(corpus: Corpus, options: int = 3) -> Benchmark:
+    """For each caption an item: its image, and captions of the images that come next."""
+    items = []
+    images = corpus.images["id"].to_list()
+    own = corpus.texts_by_image
+    for k, image in enumerate(images):
+        others = [own[images[(k + n) % len(images)]] for n in range(1, options)]
+        for n, text in enumerate(own[image]):
+            order = list(np.roll(np.arange(options), k))
+            grid = Grid.caption_choice(image, (text, *(one[n] for one in others)), order)
+            items.append(Item.built("test", grid, kind="choice", origin=Origin("test")))
+    card = Card(corpus.name)
+    return Benchmark(card, corpus.root, items, {one: corpus.image(one) for one in images})
+
+
+def foils(corpus: Corpus) -> Benchmark:
+    """Each caption beside one with another thing: two in three times one that is never there."""
+    items = []
+    for image, texts in corpus.texts_by_image.items():
+        for n, text in enumerate(texts):
+            target = next(thing for thing in THINGS if thing in text)
+            foil = THINGS[THINGS.index(target) - 1] if n == 0 else "bird"
+            start, false = text.index(target), text.replace(target, foil)
+            words = tuple(Word(m.start(), m.end(), m.group() == foil)
+                          for m in re.finditer("[a-z]{3,}", false))  # fmt: skip
+            slot = Slot(1, start, start + len(foil), target, foil, words=words,
+                        candidates=(*THINGS, "bird"))  # fmt: skip
+            grid = Grid.caption_choice(image, (text, false), (n % 2, 1 - n % 2), slot=slot)
+            items.append(Item.built("test", grid, kind="thing", origin=Origin("test")))
+    images = {one: corpus.image(one) for one in corpus.texts_by_image}
+    card = Card(
+        corpus.name, measures=("T1", "T1-correct", "T1-foil", "T2-nouns", "T2-content", "T3")
+    )
+    return Benchmark(card, corpus.root, items, images)
 
 
 def features(corpus: Corpus, folder: Path, space: FeatureSpace = SPACE) -> FeatureStore:

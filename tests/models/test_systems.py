@@ -11,16 +11,18 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 from tests.models.small import one_thread  # noqa: E402
-from tests.models.small_systems import SPACE, captioned, features  # noqa: E402
+from tests.models.small_systems import SPACE, captioned, choices, features, foils  # noqa: E402
 
 from tellapart import registry  # noqa: E402
 from tellapart.models.trained import load_system  # noqa: E402
 from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs, system_class  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
-from tellapart.training.data import TrainingSet, gather  # noqa: E402
+from tellapart.training.data import gather  # noqa: E402
+from tellapart.training.items_data import gather_items  # noqa: E402
 from tellapart.training.trainer import TrainingOrder, train_system  # noqa: E402
 
 SYSTEMS = registry.systems.names()
+PARAGRAPHS = ("i2c", "c2i", "linm")
 SMALL = 8
 """What every width is set to."""
 
@@ -32,15 +34,26 @@ def quick():
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
+def both(tmp_path_factory):
+    """The same images with their captions, and with items about them."""
     root = tmp_path_factory.mktemp("systems")
     corpus = captioned(root)
-    return gather([corpus], [features(corpus, root / "features")])
+    stores = [features(corpus, root / "features")]
+    items = {"judging": gather_items([foils(corpus)], stores)}
+    return gather([corpus], stores), gather_items([choices(corpus)], stores), items
 
 
 @pytest.fixture(params=SYSTEMS)
 def name(request):
+    if request.param in PARAGRAPHS:
+        pytest.importorskip("gensim", reason="gensim is not installed")
     return request.param
+
+
+@pytest.fixture
+def data(name, both):
+    task = system_class(name).task
+    return both[2].get(task, both[registry.tasks.get(task).items])
 
 
 def widths(name):
@@ -60,7 +73,7 @@ def system(name, data):
 
 
 def task_of(system, data):
-    encoded = TrainingSet.encoded(data, system.vocabulary, None)
+    encoded = data.encoded(system.vocabulary, None)
     kind = registry.tasks.get(type(system).task)
     return kind(system, kind.Settings(), encoded), encoded
 
@@ -166,6 +179,6 @@ def test_killed_and_resumed_gives_the_same_bytes_and_loads_with_the_same_scores(
     first, card = load_system(tmp_path / "whole")
     second, _ = load_system(tmp_path / "cut")
     assert card.system == name
-    encoded = TrainingSet.encoded(valid, first.vocabulary, None)
+    encoded = valid.encoded(first.vocabulary, None)
     batch = encoded.minibatch(np.arange(len(encoded)), regions=True)
     np.testing.assert_array_equal(scores(first, batch), scores(second, batch))

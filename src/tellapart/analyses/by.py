@@ -227,7 +227,8 @@ def _figure(title: str, units: UnitTable, found: list[_Grouped], options: ByOpti
         value, low, high = (100 * column[own] for column in (one.value, one.low, one.high))
         rows += dot_rows(names, value, low, high, series)
     told = "; ".join(first.told(int(k)) for k in places)
-    panel = Panel("dots", tuple(rows), f"{units.measure.name}, % (bar: 95% interval)")
+    ends = f"{units.measure.name}, % (bar: 95% interval)"
+    panel = Panel("dots", tuple(rows), ends, domain=(0, 100))
     return Figure(title, f"{title}. {first.model}: {told}.", (panel,))
 
 

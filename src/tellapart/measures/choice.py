@@ -18,8 +18,8 @@ from tellapart.measures.ties import (
     chance_for_scorer,
 )  # fmt: skip
 from tellapart.questions import Ask, Question
+from tellapart.score.answer_columns import QUESTION
 from tellapart.score.answers import (
-    QUESTION,
     covered_patterns,
     option_columns,
     pattern_questions,

@@ -1,10 +1,11 @@
 """FOIL's three tasks: is the caption right (T1), which word is wrong (T2), what should it be (T3).
 
-How a scorer comes to its answers (a threshold for T1, occlusion for T2, substitution for T3) is in
-`score/answers.py`; a chooser is asked outright. In the paper a classifier decides T1 by its own
+A chooser is asked outright; a scorer comes to its answers by a procedure, whose name stands behind
+the @ (`score/answers.py`, `score/word_answers.py`). In the paper a classifier decides T1 by its own
 softmax, and that it leans to "correct" is the main finding (Blind: 86.20 on true captions, 25.04 on
 foils); a threshold that is fitted leans to neither side and hides it. `T1@own` is the first,
-`T1@fitted` the second; plain `T1` is the model's own decision where it makes one, else the fitted.
+`T1@fitted` the second. A measure without a name behind it takes the model's own way where it has
+one; else T1 is fitted, T2 by occlusion, T3 by substitution.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from tellapart.measures.contestants import rule_for
 from tellapart.measures.measure import Contrast, Measure, Outcomes, Resampling, answered
 from tellapart.measures.ties import TIE_VALUES, TieRule
 from tellapart.questions import Ask
-from tellapart.score.answers import Way, judged, judged_cells
+from tellapart.score.answers import Way, decides, judged, judged_cells
 from tellapart.score.run import Run
+from tellapart.score.word_answers import WordWay, found_words, has_way, own_way
 from tellapart.stats.intervals import Interval
 from tellapart.stats.roc import auc, auc_difference, placements, untied_placements
 from tellapart.types import Bools
@@ -55,7 +57,7 @@ class JudgeMeasure(Measure):
     def decided_by(self, run: Run) -> Way | None:
         """A chooser and a model with a threshold decide for themselves; a scorer can be fitted."""
         chooser = run.card.kind == "chooser"
-        own = chooser or run.card.threshold is not None
+        own = chooser or decides(run)
         if self.way == "own" or (not self.way and own):
             return "own" if own else None
         return None if chooser else "fitted"
@@ -92,6 +94,7 @@ class WordMeasure(Measure):
     name: str
     about: str
     ask: Ask
+    way: WordWay | None = None
     cites: str = FOIL
 
     @property
@@ -100,8 +103,18 @@ class WordMeasure(Measure):
         return frozenset({self.ask})
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """What the run answered about each foil caption."""
-        return Outcomes.of_answers(answered(run, self.asks), ties)
+        """What the run answered about each foil caption; nothing where it cannot in this way."""
+        if self.way is None:
+            return Outcomes.of_answers(answered(run, self.asks), ties)
+        if run.card.kind == "chooser" or not has_way(run, self.way):
+            return Outcomes.joined([])
+        return Outcomes.of_answers(found_words(run, self.ask, self.way), ties)
+
+    def decided_by(self, run: Run) -> str:
+        """The name of the procedure; a chooser is asked outright."""
+        if run.card.kind == "chooser":
+            return "asked"
+        return self.way or own_way(run, self.ask)
 
 
 @dataclass(frozen=True)
@@ -198,3 +211,25 @@ T1_AUC = AucMeasure("T1-AUC", "chance that a true caption scores above a foil (n
 T2_NOUNS = WordMeasure("T2-nouns", "foil word found among the caption's nouns", Ask.NOUN)
 T2_CONTENT = WordMeasure("T2-content", "foil word found among its content words", Ask.WORD)
 T3 = WordMeasure("T3", "foil word mended, among all target words", Ask.MEND)
+_HOW: dict[WordWay, str] = {
+    "occlusion": "by the caption that scores highest without it",
+    "change": "by how much its absence changes the probability of the answer given",
+    "replacement": "by what the model would rather have in its place",
+    "substitution": "by the candidate with which the caption scores highest",
+    "linear": "by a linear model over target words",
+}
+
+
+def _by(measure: WordMeasure, way: WordWay) -> WordMeasure:
+    return replace(
+        measure, name=f"{measure.name}@{way}", about=f"{measure.about}, {_HOW[way]}", way=way
+    )
+
+
+T2_NOUNS_OCCLUSION, T2_NOUNS_CHANGE, T2_NOUNS_REPLACEMENT = (
+    _by(T2_NOUNS, way) for way in ("occlusion", "change", "replacement")
+)
+T2_CONTENT_OCCLUSION, T2_CONTENT_CHANGE, T2_CONTENT_REPLACEMENT = (
+    _by(T2_CONTENT, way) for way in ("occlusion", "change", "replacement")
+)
+T3_SUBSTITUTION, T3_LINEAR = _by(T3, "substitution"), _by(T3, "linear")

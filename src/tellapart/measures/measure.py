@@ -18,7 +18,8 @@ import polars as pl
 
 from tellapart.measures.ties import TieRule
 from tellapart.questions import Ask
-from tellapart.score.answers import QUESTION, answers
+from tellapart.score.answer_columns import QUESTION
+from tellapart.score.answers import answers
 from tellapart.score.cells import GRID_ASKS
 from tellapart.score.run import Run
 from tellapart.stats.intervals import Interval, mean_interval, resampled_interval

@@ -46,6 +46,17 @@ class CaptionOptions:
             "Flickr8k's ExpertAnnotations.txt): how well each metric's scores correlate with it."
         ),
     ] = None
+    prepare: Annotated[
+        str,
+        Help(
+            "Prepare captions and references alike: mcic (letters only, in lower case, 30 words, "
+            "words seen fewer than five times made one)."
+        ),
+    ] = ""
+    words_from: Annotated[
+        Path | None,
+        Help("With --prepare: the corpus that words are counted in (default: the references)."),
+    ] = None
     every_image: Annotated[bool, Help("An image without a caption counts as an empty one.")] = False
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000
     permutations: Annotated[int, Help("Random swaps for the tests.")] = 10_000
@@ -77,6 +88,8 @@ class CaptionOptions:
         if min(self.references_used, default=1) < 1:
             used = min(self.references_used)
             raise BadInput(f"no caption is judged by {used} references", allowed="1 or more")
+        if self.words_from is not None and not self.prepare:
+            raise BadInput("words are counted for nothing", todo="add --prepare mcic")
         if self.repeats < 1:
             raise BadInput(f"references cannot be drawn {self.repeats} times", allowed="1 or more")
 

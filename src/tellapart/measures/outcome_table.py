@@ -17,7 +17,8 @@ from tellapart.measures.contestants import labels
 from tellapart.measures.item_columns import COLUMNS, item_table, question_table
 from tellapart.measures.scores import asks_of
 from tellapart.questions import Ask
-from tellapart.score.answers import QUESTION, answers
+from tellapart.score.answer_columns import QUESTION
+from tellapart.score.answers import answers
 from tellapart.score.run import Run
 
 ANSWERED = ("benchmark", "model", "item", "question", "right", "share", "tied", "failed", "chance",

@@ -1,10 +1,11 @@
 """What a model is to the toolkit: one of three small protocols.
 
 A dual encoder embeds pictures and texts, a pair scorer scores (picture, text) pairs, a chooser
-answers questions. A model gets one batch at a time: the engine takes each distinct input once, puts
-texts of like length together and caches what comes out. A model may also define `prepare(shown)`,
-called once for each benchmark before anything is scored, and `usage`, what it has used up so far by
-name (requests, tokens), which `evaluate` prints and keeps with the run's timings.
+answers questions. A pair scorer may have ways of its own to answer FOIL's tasks (`PairJudge`,
+`WordReplacer`, `WordMender`). A model gets one batch at a time: the engine takes each distinct
+input once, puts texts of like length together and caches what comes out. A model may also define
+`prepare(shown)`, called once for each benchmark before anything is scored, and `usage`, what it has
+used up so far by name (requests, tokens), which `evaluate` prints and keeps with the run's timings.
 """
 
 from __future__ import annotations
@@ -102,6 +103,45 @@ class GridScorer(PairScorer, Protocol):
         self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress
     ) -> AnyFloats:
         """The score of every picture with every text, shape (n, m); `progress` counts pairs."""
+        ...
+
+
+Span = tuple[int, int]
+"""A place in a text: text[start:end]."""
+
+
+@runtime_checkable
+class PairJudge(PairScorer, Protocol):
+    """A scorer that decides whether a caption is right otherwise than by its score (FOIL's T1)."""
+
+    def judge_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
+        """One number a pair, shape (n,): above 0 the text is right."""
+        ...
+
+
+@runtime_checkable
+class WordReplacer(PairScorer, Protocol):
+    """A scorer that says which words it would rather have (FOIL's T2)."""
+
+    def replace_words(
+        self, pictures: Sequence[Picture], texts: Sequence[str], places: Sequence[Span]
+    ) -> AnyFloats:
+        """The score of text k with what the model would rather have at places[k], shape (n,)."""
+        ...
+
+
+@runtime_checkable
+class WordMender(PairScorer, Protocol):
+    """A scorer that has learned which word mends a caption (FOIL's T3)."""
+
+    def mend_words(
+        self,
+        pictures: Sequence[Picture],
+        texts: Sequence[str],
+        places: Sequence[Span],
+        words: Sequence[str],
+    ) -> AnyFloats:
+        """How well words[k] would stand at places[k] of text k, shape (n,)."""
         ...
 
 

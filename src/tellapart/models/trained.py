@@ -9,25 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tellapart import seeds
-from tellapart.errors import BadInput, need
+from tellapart.errors import BadInput, UnknownName, need
 from tellapart.files import read_json, write_json
 from tellapart.image_features.source import FeatureSource
-from tellapart.image_features.store import FeatureSpace, FeatureStore, load_store
+from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays, load_store
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
+from tellapart.models.tuned import TunedEncoder, is_tuned, load_tuned
 from tellapart.pictures import Picture
+from tellapart.text.tokens import tokens
 from tellapart.text.vocabulary import Vocabulary, load_vocabulary
 from tellapart.torch_tools import device_of, fingerprint
 from tellapart.types import Floats32, Progress, silent
 
 SCHEMA = "tellapart-system-1"
 CARD, WEIGHTS, WORDS = "system.json", "weights.safetensors", "vocabulary.json"
+SEEN, ZEROED, SHUFFLED = "seen", "zeroed", "shuffled"
 
 
 @dataclass(frozen=True)
@@ -100,17 +103,58 @@ def _unfit(folder: Path, why: str) -> BadInput:
     )
 
 
+class PictureFeatures(Protocol):
+    """Where the features of pictures come from."""
+
+    @property
+    def space(self) -> FeatureSpace:
+        """What the features mean."""
+
+    def take(self, pictures: Sequence[Picture], *, regions: bool = True) -> ImageArrays:
+        """The features of some pictures, one row each."""
+
+
+@dataclass(frozen=True)
+class BlindFeatures:
+    """Features that say nothing of the picture: all zero, or those of another picture.
+
+    The other picture is one of those stored, drawn by the content of the picture itself, so that a
+    picture is always taken for the same other one. What a system still gets right it gets from the
+    captions.
+    """
+
+    source: FeatureSource
+    how: str
+
+    @property
+    def space(self) -> FeatureSpace:
+        """What the features mean."""
+        return self.source.space
+
+    def take(self, pictures: Sequence[Picture], *, regions: bool = True) -> ImageArrays:
+        """Features of nothing, or of other pictures."""
+        if self.how == ZEROED:
+            arrays = self.source.take(pictures, regions=regions)
+            zero = np.zeros_like
+            return ImageArrays(zero(arrays.whole), zero(arrays.regions), arrays.counts)
+        (store, *_) = self.source.stores
+        hashes = (picture.stored_sha256() for picture in pictures)
+        rows = [seeds.number(0, "another picture", one) % len(store) for one in hashes]
+        return store.take(rows, regions=regions)
+
+
 class _Trained(NamedModel):
     """What all trained models share."""
 
-    def __init__(self, folder: Path, name: str, system: Any, source: FeatureSource, device: str):
+    def __init__(self, folder: Path, name: str, system: Any, source: PictureFeatures, device: str):
         self.folder, self.source, self.device = folder, source, device
         self.system = system.to(device)
         vocabulary: Vocabulary = system.vocabulary
+        blind = [source.how] if isinstance(source, BlindFeatures) else []
         self.facts = ModelInfo(
             name,
             weights=fingerprint(system),
-            preprocessing=seeds.digest(source.space.key, vocabulary.sha256),
+            preprocessing=seeds.digest(source.space.key, vocabulary.sha256, *blind),
             dtype="float32",
         )
 
@@ -154,7 +198,15 @@ class TrainedScorer(_Trained):
     """A trained system that looks at image and text together."""
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats32:
-        """One score a pair; each distinct picture and text is encoded once."""
+        """One score a pair; each distinct picture is encoded once."""
+        import torch
+
+        with torch.inference_mode():
+            scores = self.system.match_pairs(*self._codes(pictures, self._words(texts)))
+        return np.asarray(scores.float().cpu().numpy(), np.float32)
+
+    def _codes(self, pictures: Sequence[Picture], words: Sequence[Sequence[int]]) -> Any:
+        """The codes of picture k and text k; each distinct picture is encoded once."""
         import torch
 
         from tellapart.models.zoo.system import TextInputs
@@ -162,11 +214,9 @@ class TrainedScorer(_Trained):
         seen = {(picture.image, picture.root): picture for picture in pictures}
         place = {which: k for k, which in enumerate(seen)}
         rows = torch.tensor([place[one.image, one.root] for one in pictures], device=self.device)
-        with torch.inference_mode():
-            images = self.system.encode_images(self._images(list(seen.values())))
-            words = self.system.encode_texts(TextInputs.of(self._words(texts), self.device))
-            scores = self.system.match_pairs(tuple(one[rows] for one in images), words)
-        return np.asarray(scores.float().cpu().numpy(), np.float32)
+        images = self.system.encode_images(self._images(list(seen.values())))
+        texts = self.system.encode_texts(TextInputs.of(words, self.device))
+        return tuple(one[rows] for one in images), texts
 
     def score_grid(
         self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress = silent
@@ -185,6 +235,11 @@ class TrainedScorer(_Trained):
 class TrainedCaptioner(TrainedScorer):
     """A trained system that also writes."""
 
+    def unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text that the system does not know."""
+        known = self.system.vocabulary.numbers
+        return [[word for word in tokens(text) if word not in known] for text in texts]
+
     def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
         """One caption a picture; what is drawn for one depends on its id and the seed alone."""
         import torch
@@ -198,27 +253,54 @@ class TrainedCaptioner(TrainedScorer):
 
 
 def trained(
-    folder: str, *, features: str = "", device: str = "auto"
-) -> TrainedEncoder | TrainedScorer:
+    folder: str, *, features: str = "", images: str = SEEN, device: str = "auto"
+) -> TrainedEncoder | TrainedScorer | TunedEncoder:
     """A system trained by `tellapart train`: trained:FOLDER, or trained:FOLDER?features=STORE.
 
     Features of pictures are taken from the stores that it was trained with, where these still are
-    there, and from the one named; others are computed by the backbone.
+    there, and from the one named; others are computed by the backbone. With `images=zeroed` it sees
+    nothing, with `images=shuffled` another picture of the stores: what is left is in the captions.
     """
     need("torch", "train")
     place = Path(folder).expanduser()
+    if is_tuned(place):
+        name = canonical("trained", {"features": features, "device": device}, folder)
+        return load_tuned(place, name, device_of(device))
     system, card = load_system(place)
     listed = [place / one for one in card.features]
     stores = [_store(path, card.space) for path in listed if (path / "features.json").is_file()]
     if features:
         stores.append(_store(Path(features).expanduser(), card.space, asked=True))
     source = FeatureSource(card.space, tuple(one for one in stores if one is not None))
-    options = {"features": features, "device": device}
+    options = {"features": features, "images": images, "device": device}
     name = canonical("trained", options, folder)
-    kind: type[TrainedEncoder | TrainedScorer] = TrainedEncoder if system.dual else TrainedScorer
+    shown = _shown(source, images)
+    return _model_class(system, card)(place, name, system, shown, device_of(device))
+
+
+def _shown(source: FeatureSource, images: str) -> PictureFeatures:
+    if images not in (SEEN, ZEROED, SHUFFLED):
+        raise UnknownName("way to see images", images, (SEEN, ZEROED, SHUFFLED))
+    if images == SHUFFLED and not source.stores:
+        raise BadInput(
+            "there are no stored features to take another picture's from",
+            todo="name a store with features=FOLDER",
+        )
+    return source if images == SEEN else BlindFeatures(source, images)
+
+
+def _model_class(system: Any, card: TrainedCard) -> type[TrainedEncoder | TrainedScorer]:
+    """What sort of model a system is."""
+    from tellapart.models import foil_answers
+
+    if hasattr(system, "threshold"):
+        mends = "mending" in card.trained
+        return foil_answers.MendingClassifier if mends else foil_answers.TrainedClassifier
+    if hasattr(system, "proposals"):
+        return foil_answers.TrainedProposer
     if hasattr(system, "write"):
-        kind = TrainedCaptioner
-    return kind(place, name, system, source, device_of(device))
+        return TrainedCaptioner
+    return TrainedEncoder if system.dual else TrainedScorer
 
 
 def _store(path: Path, space: FeatureSpace, *, asked: bool = False) -> FeatureStore | None:

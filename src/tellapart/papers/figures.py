@@ -16,8 +16,11 @@ import yaml
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import UnknownName
+from tellapart.mine.mcic import WAYS
 
-GOT = "tellapart get "
+GOT, BUILT = "tellapart get ", "tellapart build "
+OWN = "own"
+"""The way of a benchmark that was built here by a builder that has one way only."""
 Who = Literal["system", "people", "chance"]
 
 
@@ -25,7 +28,9 @@ Who = Literal["system", "people", "chance"]
 class FigureColumn:
     """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
 
-    `recall` is a direction, `at` its k.
+    `recall` is a direction, `at` its k; `kind` restricts a measure to items of one kind. `built` is
+    the way in which a benchmark of one's own must be built to stand in the column; what came from
+    the paper's authors stands in that of `paper`.
     """
 
     head: str
@@ -33,22 +38,34 @@ class FigureColumn:
     metric: str = ""
     recall: str = ""
     at: int = 1
+    built: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One row; `system` is the name under which we train it, None a figure that is not given."""
+    """One row; `system` is the name under which we train it, None a figure that is not given.
+
+    Trainings with other `settings` than a row names do not belong to it.
+    """
 
     name: str
     values: tuple[float | None, ...]
     system: str = ""
     who: Who = "system"
     note: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table of a paper; `facts` are those that departures are said from."""
+    """A table of a paper; `facts` are those that departures are said from.
+
+    `apart` names a setting by which our trainings are shown in rows of their own, `prepare` how
+    captions are prepared before they are judged; `main` tables are quoted beside measured runs.
+    Of a paper that `builds`, runs of whatever the toolkit's builder of that name made stand in the
+    tables, too, each benchmark in rows of its own.
+    """
 
     name: str
     title: str
@@ -58,6 +75,10 @@ class PublishedTable:
     columns: tuple[FigureColumn, ...]
     rows: tuple[PublishedRow, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    apart: str = ""
+    prepare: str = ""
+    main: bool = True
+    builds: bool = False
 
     @property
     def cites(self) -> str:
@@ -98,12 +119,21 @@ def importer_of(benchmark: Benchmark) -> str:
     return by.removeprefix(GOT) if by.startswith(GOT) else ""
 
 
+def source_of(benchmark: Benchmark) -> tuple[str, str]:
+    """The importer or builder of a benchmark, and the way it was built: (`mcic`, `fair-sets`)."""
+    by = str(benchmark.card.made.get("by", ""))
+    if not by.startswith(BUILT):
+        return importer_of(benchmark), ""
+    told = str(benchmark.card.made.get("options", ""))
+    return by.removeprefix(BUILT), next((way for way, text in WAYS.items() if text == told), OWN)
+
+
 def figures_of(
     benchmark: str, measure: str
 ) -> Iterator[tuple[PublishedTable, PublishedRow, float]]:
     """What was published of a benchmark by a measure; `benchmark` is its importer's name."""
     for table in published_tables().values():
-        if table.benchmark != benchmark:
+        if table.benchmark != benchmark or not table.main:
             continue
         for place, column in enumerate(table.columns):
             if column.measure == measure:
@@ -126,4 +156,6 @@ def _tables(text: str) -> Iterator[PublishedTable]:
         yield PublishedTable(
             name, table["title"], paper["paper"], table["source"],
             table.get("benchmark", paper["benchmark"]), columns, rows, paper.get("facts", {}),
+            builds=bool(paper.get("builds")),
+            **{key: table[key] for key in ("apart", "prepare", "main") if key in table},
         )  # fmt: skip

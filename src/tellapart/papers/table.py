@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from tellapart.errors import BadInput
 from tellapart.files import read_json
@@ -14,16 +15,20 @@ from tellapart.measures.captions.metric_scores import CaptionScore
 from tellapart.measures.scores import Estimate
 from tellapart.models.names import ModelName
 from tellapart.models.trained import CARD, TrainedCard, read_card
-from tellapart.papers.figures import FigureColumn, PublishedTable
+from tellapart.papers.figures import FigureColumn, PublishedRow, PublishedTable
 from tellapart.text.table_text import aligned, escape
 
-PUBLISHED, OURS = "published", "ours"
+if TYPE_CHECKING:
+    from tellapart.papers.pairs import PairsTable
+
+PUBLISHED, OURS, ATTACKER = "published", "ours", "attacker"
 
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A row of the joined table, in percent; `whose` is published, ours, people or chance.
+    """A row of the joined table, in percent; `whose` is published, ours, people, chance, attacker.
 
+    Ours that see no image, or another one, say so: `blind`, `images shuffled`.
     Ours are means over `runs` trainings, with their standard deviation where there are several.
     """
 
@@ -43,6 +48,10 @@ class PaperTable:
     heads: tuple[str, ...]
     rows: tuple[FigureRow, ...]
     notes: tuple[str, ...]
+
+    def with_notes(self, more: Sequence[str]) -> PaperTable:
+        """The table with further notes below it."""
+        return replace(self, notes=(*self.notes, *more))
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -77,7 +86,7 @@ class PaperTable:
 class PaperTables:
     """One table of a paper or several."""
 
-    tables: tuple[PaperTable, ...]
+    tables: tuple[PaperTable | PairsTable, ...]
 
     def to_json(self) -> list[dict[str, Any]]:
         """For `--json`."""
@@ -107,18 +116,60 @@ class OwnFigure:
     size: int
     margin: float | None = None
     """Half of the interval at 95%, where there is one."""
+    benchmark: str = ""
+    way: str = ""
+    """By which procedure the answers came about, where there are several."""
 
 
-def run_figures(table: PublishedTable, estimates: Iterable[Estimate]) -> list[OwnFigure]:
-    """What runs give for a table's columns."""
-    every = [row for row in estimates if row.kind == "micro" and row.n]
+@dataclass(frozen=True, slots=True)
+class BenchmarkFacts:
+    """What is known of a benchmark without any system: chance and what text alone gets.
+
+    `chance` is in percent by measure, `text_alone` in percent by kind (all: the empty one).
+    """
+
+    name: str
+    about: str
+    chance: Mapping[str, float]
+    text_alone: Mapping[str, float]
+
+    def chance_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
+        """How often a guess is right here."""
+        values = tuple(self.chance.get(column.measure) for column in table.columns)
+        return FigureRow("chance", f"{OURS}, {self.name}" if several else OURS, values)
+
+    def text_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
+        """What an attacker gets that reads both captions and never looks.
+
+        Whoever guesses which of two captions is true is right on both of them or on none, so the
+        figure is one for T1 and for both of its sides.
+        """
+        values = tuple(
+            self.text_alone.get(column.kind) if column.measure in PAIRED else None
+            for column in table.columns
+        )
+        return FigureRow("text alone", f"{OURS}, {self.name}" if several else OURS, values)
+
+
+PAIRED = ("T1", "T1-correct", "T1-foil")
+"""Measures that a guess between two captions decides."""
+
+
+def run_figures(
+    table: PublishedTable, estimates: Iterable[Estimate], built: str = ""
+) -> list[OwnFigure]:
+    """What runs of benchmarks that were built in a way give for a table's columns."""
+    every = [row for row in estimates if row.n]
     return [
         OwnFigure(
-            row.model, column, 100 * row.value, row.n, margin=50 * (row.high - row.low)
+            row.model, column, 100 * row.value, row.n, 50 * (row.high - row.low), row.benchmark,
+            row.decided_by,
         )
         for column in table.columns
         for row in every
         if column.measure == row.measure
+        and column.built == built
+        and row.kind == (column.kind or "micro")
     ]  # fmt: skip
 
 
@@ -155,32 +206,52 @@ def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnF
 
 
 def join_table(
-    table: PublishedTable, figures: Sequence[OwnFigure], elsewhere: Collection[str] = ()
+    table: PublishedTable,
+    figures: Sequence[OwnFigure],
+    elsewhere: Collection[str] = (),
+    beside: Sequence[BenchmarkFacts] = (),
+    alone: Mapping[FigureColumn, float] = MappingProxyType({}),
 ) -> PaperTable:
     """The published rows, each followed by ours of the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table.
+    Systems that are named `elsewhere` have their row in another table. Where ours are of several
+    benchmarks, each has its own row; `beside` has what is known of these without any system.
+    `alone` is what the text alone gives away, in percent, by column.
 
     A figure belongs to a system by the card in the folder that it was trained to; what captions
     are of is known by the name of their file, which is that folder's name or the system's.
     """
     cards = _cards(figures)
-    named = {Path(folder).name: _system(card) for folder, card in cards.items()}
-    of: dict[str, list[OwnFigure]] = {}
+    named = {Path(folder).name: card for folder, card in cards.items()}
+    several = len(beside) > 1
+    of: dict[tuple[str, str], list[OwnFigure]] = {}
     for figure in figures:
-        of.setdefault(_owner(figure.source, cards, named), []).append(figure)
-    own_rows = {row.system for row in table.rows}
-    of = {name: own for name, own in of.items() if name in own_rows or name not in elsewhere}
+        system, name, whose = _place(table, figure, cards, named)
+        whose += f", {figure.benchmark}" if several and figure.benchmark else ""
+        if name in {row.name for row in table.rows} or system not in elsewhere:
+            of.setdefault((name, whose), []).append(figure)
     figures = [figure for own in of.values() for figure in own]
     cards = _cards(figures)
     rows: list[FigureRow] = []
     for row in table.rows:
         whose = PUBLISHED if row.who == "system" else row.who
         rows.append(FigureRow(row.name, whose, row.values))
-        if row.system in of:
-            rows.append(_ours(row.name, table, of.pop(row.system)))
-    rows += [_ours(name, table, own) for name, own in of.items()]
-    notes = (*_sources(table), *_trainings(rows), *_departures(table, figures, cards))
+        for key in sorted(key for key in of if key[0] == row.name):
+            rows.append(_ours(key, table, of.pop(key)))
+        if row.who == "chance":
+            rows += [one.chance_row(table, several=several) for one in beside]
+    rows += [_ours(key, table, own) for key, own in of.items()]
+    rows += [one.text_row(table, several=several) for one in beside if one.text_alone]
+    if alone:
+        values = tuple(alone.get(column) for column in table.columns)
+        rows.append(FigureRow("text alone", ATTACKER, values))
+    notes = (
+        *_sources(table),
+        *_trainings(rows),
+        *_departures(table, figures, cards),
+        *_ways(figures),
+        *(f"{one.name}: {one.about}" for one in beside),
+    )
     return PaperTable(table.name, table.title, _heads(table), tuple(rows), notes)
 
 
@@ -198,19 +269,57 @@ def _cards(figures: Iterable[OwnFigure]) -> dict[str, TrainedCard]:
     return found
 
 
+def system_of(model: str) -> str:
+    """The system that a model is a training of; empty where it is none, or its folder is gone."""
+    name = ModelName.parse(model)
+    folder = Path(name.rest).expanduser()
+    trained = name.scheme == "trained" and (folder / CARD).is_file()
+    return _system(read_card(folder)) if trained else ""
+
+
 def _system(card: TrainedCard) -> str:
     """What was trained and how: `updown`, or `updown-scst` after the second stage."""
     return f"{card.system}-scst" if "samples" in card.trained.get("task", {}) else card.system
 
 
-def _owner(source: str, cards: Mapping[str, TrainedCard], named: Mapping[str, str]) -> str:
-    name = ModelName.parse(source)
-    if name.rest in cards:
-        return _system(cards[name.rest])
-    return named.get(source, source)
+def _place(
+    table: PublishedTable,
+    figure: OwnFigure,
+    cards: Mapping[str, TrainedCard],
+    named: Mapping[str, TrainedCard],
+) -> tuple[str, str, str]:
+    """The system that a figure is of, the name of its row, and whose it is."""
+    name = ModelName.parse(figure.source)
+    card = cards.get(name.rest) or named.get(figure.source)
+    system = _system(card) if card else figure.source
+    if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus lies
+        system = f"reference:{name.rest.partition('@')[0]}"
+    fitting = (row for row in table.rows if row.system == system and _fits(row, card))
+    row = next(fitting, None)
+    return system, row.name if row else system, _whose(table, dict(name.options), card)
 
 
-def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
+def _settings(card: TrainedCard | None) -> Mapping[str, Any]:
+    return {**card.settings, **card.trained.get("task", {})} if card else {}
+
+
+def _fits(row: PublishedRow, card: TrainedCard | None) -> bool:
+    own = _settings(card)
+    return all(own.get(key) == value for key, value in row.settings.items())
+
+
+def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
+    """Ours, by the setting that is told apart, and whether it saw the images."""
+    own = _settings(card)
+    parts = [OURS]
+    if table.apart in own:
+        parts.append(f"{table.apart} {own[table.apart]}")
+    parts += ["blind"] if own.get("blind") else []
+    parts += [f"images {options['images']}"] if "images" in options else []
+    return ", ".join(parts)
+
+
+def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure]) -> FigureRow:
     values: list[float | None] = []
     deviations: list[float | None] = []
     runs = 1
@@ -219,7 +328,20 @@ def _ours(name: str, table: PublishedTable, own: Sequence[OwnFigure]) -> FigureR
         values.append(mean(found) if found else None)
         deviations.append(stdev(found) if len(found) > 1 else None)
         runs = max(runs, len(found))
-    return FigureRow(name, OURS, tuple(values), tuple(deviations), runs)
+    return FigureRow(*key, tuple(values), tuple(deviations), runs)
+
+
+def _ways(figures: Sequence[OwnFigure]) -> list[str]:
+    """By which procedure each sort of figure of ours came about."""
+    lines = []
+    for measure in dict.fromkeys(one.column.measure for one in figures if one.way):
+        ways: dict[str, dict[str, None]] = {}
+        for one in figures:
+            if one.column.measure == measure and one.way:
+                ways.setdefault(one.way, {})[one.source] = None
+        told = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
+        lines.append(f"ours: {measure} by {told}")
+    return lines
 
 
 def _sources(table: PublishedTable) -> list[str]:

@@ -62,10 +62,13 @@ class CaptionLine:
 
 @dataclass(frozen=True, slots=True)
 class CardAnswer:
-    """What one model answered to one question; `full` where `text` is short for more."""
+    """What one model answered to one question; `full` where `text` is short for more.
+
+    There is no `state` where nothing is right or wrong: a caption that a system wrote, a score.
+    """
 
     text: str
-    state: State
+    state: State | None
     full: str = ""
 
 
@@ -77,7 +80,7 @@ class ModelRow:
     """
 
     label: str
-    verdict: State
+    verdict: State | None
     answers: tuple[CardAnswer, ...]
     margin: float | None = None
 

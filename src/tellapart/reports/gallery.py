@@ -156,10 +156,10 @@ def make_cards(
             )
             for label, read, verdict_of in readers
         )
-        by_label = {row.label: row.verdict for row in rows[:-1]}
-        codes = "".join(by_label.get(model, State.UNASKED) for model in models)
+        by_label = {label: of.get(item.id, State.UNASKED) for label, _, of in readers}
+        codes = "".join(by_label.get(model, State.UNASKED) for model in (*models, TEXT_ONLY))
         card = ItemCard.of(item, results.label, thumbnail, asked, rows)
-        yield GalleryCard(card, number, codes + rows[-1].verdict)
+        yield GalleryCard(card, number, codes)
 
 
 # The gallery

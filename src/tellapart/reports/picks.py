@@ -14,7 +14,8 @@ import polars as pl
 
 from tellapart.measures.measure import Measure, was_asked
 from tellapart.questions import Ask, Question
-from tellapart.score.answers import QUESTION, answers
+from tellapart.score.answer_columns import QUESTION
+from tellapart.score.answers import answers
 from tellapart.score.run import Run
 from tellapart.types import Ints
 

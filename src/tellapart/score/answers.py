@@ -1,18 +1,11 @@
 """Answers: what a run says to every question, as one table for each sort of question.
 
-Scorers and choosers end in the same columns, which measures, comparisons and reports read:
-
-- `item`: the place of the item in the benchmark; `image`, `caption`: what is shown (-1 for what is
-  chosen among); `trial`: which time it was asked (-1 for a question that a chooser never was);
-- `options`: how many there are; `chosen`: those that were chosen (several where scores tie, none
-  where the answer failed);
-- `right`: a right option was chosen and no wrong one; `tied`: right and wrong options score alike;
-  `share`: the share of right options among those chosen, as ties broken by a coin would give it;
-- `failed`: there is no answer, which counts as wrong; `chance`: of a random pick to be right.
+Scorers and choosers end in the same columns (`answer_columns.py`), which measures, comparisons and
+reports read.
 
 A scorer's answer follows from its cells: the option that scores highest; for T1 the side of a
-threshold (the model's own, or one that is fitted on other images); for T2 the word whose absence
-makes the caption fit best; for T3 the candidate that does.
+threshold (the model's own, or one that is fitted on other images), or what the model itself says;
+for T2 and T3 see `word_answers.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -28,26 +21,12 @@ import polars as pl
 from tellapart import seeds
 from tellapart.benchmark.table import ItemTable, Pattern
 from tellapart.questions import Ask, Question, questions
-from tellapart.score.cells import word_options
+from tellapart.score.answer_columns import ANSWER_TABLE, QUESTION, TYPED
+from tellapart.score.cells import JUDGED, word_options
 from tellapart.score.run import Run
+from tellapart.score.ways import OwnWay
+from tellapart.score.word_answers import found_words, own_way
 from tellapart.types import Bools, Floats, Ints
-
-ANSWER_TABLE: dict[str, Any] = {
-    "item": pl.Int64,
-    "image": pl.Int32,
-    "caption": pl.Int32,
-    "trial": pl.Int32,
-    "options": pl.Int32,
-    "chosen": pl.List(pl.Int32),
-    "right": pl.Boolean,
-    "tied": pl.Boolean,
-    "share": pl.Float64,
-    "failed": pl.Boolean,
-    "chance": pl.Float64,
-}
-_TYPED = [pl.col(name).cast(kind) for name, kind in ANSWER_TABLE.items()]
-QUESTION = ("item", "image", "caption")
-"""The columns that name a question of one sort."""
 
 FOLDS = 5
 """Thresholds of T1 are fitted on the other folds than those that they are applied to."""
@@ -62,22 +41,25 @@ def answers(run: Run, ask: Ask) -> pl.DataFrame:
     if run.card.kind == "chooser":
         return _chosen(run, ask)
     if ask is Ask.JUDGE:
-        return judged(run, "fitted" if run.card.threshold is None else "own")
+        return judged(run, "own" if decides(run) else "fitted")
     if ask in (Ask.CAPTION, Ask.IMAGE):
         return _picked(run, ask)
-    return _found_words(run, ask)
+    return found_words(run, ask, own_way(run, ask))
 
 
 # Scorers: the grid
 
 
 @lru_cache(maxsize=16)
-def grid_scores(run: Run) -> tuple[Floats, Ints]:
-    """All cells of all items in one array (NaN for what is missing), and where each item begins."""
+def grid_scores(run: Run, edit: str = "") -> tuple[Floats, Ints]:
+    """All cells of all items in one array (NaN for what is missing), and where each item begins.
+
+    With an edit, what was scored of the captions in that way.
+    """
     images, captions = run.benchmark.items.shape
     begins = np.concatenate([[0], np.cumsum(images * captions)]).astype(np.int64)
     flat = np.full(int(begins[-1]), np.nan)
-    plain = run.scores.filter(pl.col("edit") == "")
+    plain = run.scores.filter(pl.col("edit") == edit)
     if plain.height:
         row = run.benchmark.items.places_of(plain["item"])
         place = (
@@ -171,7 +153,7 @@ def _ordered(parts: list[pl.DataFrame]) -> pl.DataFrame:
         return pl.DataFrame(schema=ANSWER_TABLE)
     return (
         pl.concat(parts).sort("item", "number", maintain_order=True)
-        .select(_TYPED)
+        .select(TYPED)
     )  # fmt: skip
 
 
@@ -204,10 +186,10 @@ class JudgedCells:
 
 
 @lru_cache(maxsize=16)
-def judged_cells(run: Run) -> JudgedCells:
+def judged_cells(run: Run, edit: str = "") -> JudgedCells:
     """The cells of all covered items, item by item."""
     items = run.benchmark.items
-    flat, begins = grid_scores(run)
+    flat, begins = grid_scores(run, edit)
     true = np.zeros(len(flat), bool)
     for pattern in items.patterns:
         for cell in pattern.true:
@@ -256,17 +238,24 @@ Way = Literal["own", "fitted"]
 """Whose threshold decides T1: the model's own, or one that is fitted on other images."""
 
 
+def decides(run: Run) -> bool:
+    """Whether a scorer itself says which captions are right."""
+    return run.card.threshold is not None or OwnWay.JUDGE in run.card.ways
+
+
 @lru_cache(maxsize=16)
 def judged(run: Run, way: Way) -> pl.DataFrame:
-    """A scorer's answers to T1; by its own threshold only where it has one."""
-    cells = judged_cells(run)
+    """A scorer's answers to T1; by its own decision only where it makes one."""
+    in_its_way = way == "own" and OwnWay.JUDGE in run.card.ways
+    cells = judged_cells(run, JUDGED if in_its_way else "")
     failed = cells.failed
     if not len(failed):
         return pl.DataFrame(schema=ANSWER_TABLE)
     score = np.where(failed, 0.0, cells.score)
     if way == "own":
-        assert run.card.threshold is not None
-        threshold = np.full(len(score), run.card.threshold)
+        bound = 0.0 if in_its_way else run.card.threshold
+        assert bound is not None
+        threshold = np.full(len(score), bound)
     else:
         threshold = np.zeros(len(score)) if failed.all() else crossfitted_thresholds(cells)
     tied = (score == threshold) & ~failed
@@ -288,45 +277,7 @@ def judged(run: Run, way: Way) -> pl.DataFrame:
             "failed": failed,
             "chance": np.where(cells.true, often, 1 - often),
         }
-    ).select(_TYPED)
-
-
-# Scorers: T2 and T3
-
-
-def _found_words(run: Run, ask: Ask) -> pl.DataFrame:
-    """The edit of the foil caption that scores highest."""
-    covered = pl.DataFrame({"item": np.flatnonzero(run.covered_rows)}).cast(pl.Int32)
-    options = word_options(run.benchmark.items, ask).join(covered, on="item", how="semi")
-    edits = run.scores.filter(pl.col("edit") != "")
-    scores = edits.with_columns(
-        item=pl.Series(run.benchmark.items.places_of(edits["item"]), dtype=pl.Int32)
-    )
-    scored = options.join(
-        scores, on=["item", "image", "caption", "edit"], how="left", maintain_order="left"
-    )
-    failed = pl.col("score").is_null().any().over("unit")
-    best = pl.col("score") == pl.col("score").max().over("unit")
-    scored = scored.with_columns(failed=failed, chosen=best & ~failed)
-    right = pl.col("chosen") & pl.col("is_right")
-    return (
-        scored.group_by("unit", maintain_order=True)
-        .agg(
-            pl.col("item", "image", "caption", "failed").first(),
-            trial=pl.lit(0),
-            options=pl.len(),
-            best=pl.col("chosen").sum(),
-            best_right=right.sum(),
-            chosen=pl.col("place").filter("chosen"),
-        )
-        .with_columns(
-            right=(pl.col("best_right") > 0) & (pl.col("best_right") == pl.col("best")),
-            tied=(pl.col("best_right") > 0) & (pl.col("best_right") < pl.col("best")),
-            share=pl.col("best_right") / pl.max_horizontal("best", 1),
-            chance=1.0 / pl.col("options"),
-        )
-        .select(_TYPED)
-    )
+    ).select(TYPED)
 
 
 # Choosers
@@ -393,4 +344,4 @@ def _chosen(run: Run, ask: Ask) -> pl.DataFrame:
         correct.cast(pl.Float64).alias("share"),
         pl.col("choice").is_null().alias("failed"),
         (pl.col("right").list.len() / pl.col("options")).alias("chance"),
-    ).select(_TYPED)  # fmt: skip
+    ).select(TYPED)  # fmt: skip

@@ -2,7 +2,10 @@
 
 A cell of the grid has the edit "": the caption as it stands. For FOIL's T2 and T3 the foil caption
 is edited, and only when it is scored: "-3" leaves out the slot's content word 3 (counted from 0),
-"=dog" puts a candidate into the slot. This is the only place that knows this notation.
+"=dog" puts a candidate into the slot. What a model answers in a way of its own has edits of its
+own: "!" its judgement of the caption, "~3" content word 3 replaced by what the model would rather
+have, "?dog" how well a candidate would stand in the slot. This is the only place that knows this
+notation.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import polars as pl
 from tellapart.benchmark.table import ItemTable
 from tellapart.items import Slot
 from tellapart.questions import Ask
+from tellapart.score.ways import AskedText, OwnWay
 from tellapart.store.rows import Keys
 from tellapart.text.english import drop, plural, put
 from tellapart.types import Ints
@@ -28,34 +32,52 @@ HASHED_AT_ONCE = 65_536
 """How many edited captions are written out at a time to be hashed."""
 
 
-def edit_expr(ask: Ask, option: pl.Expr) -> pl.Expr:
+JUDGED = "!"
+"""The edit of a model's own judgement."""
+MARKS = {False: {Ask.MEND: "="}, True: {Ask.NOUN: "~", Ask.WORD: "~", Ask.MEND: "?"}}
+"""What edits begin with, in a model's own way or not; words are left out by "-"."""
+OWN_WAYS = {Ask.NOUN: OwnWay.REPLACE, Ask.WORD: OwnWay.REPLACE, Ask.MEND: OwnWay.MEND}
+"""The way of its own in which a model may answer a word question."""
+NO_WAYS: frozenset[OwnWay] = frozenset()
+
+
+def edit_expr(ask: Ask, option: pl.Expr, *, own: bool = False) -> pl.Expr:
     """The edit that an option of a word question stands for."""
-    mark = "=" if ask is Ask.MEND else "-"
+    mark = MARKS[own].get(ask, "-")
     return pl.concat_str(pl.lit(mark), option.cast(pl.String))
 
 
-def edited(caption: str, slot: Slot, edit: str) -> str:
+def edited(caption: str, slot: Slot | None, edit: str) -> str:
     """A caption after an edit.
 
     >>> slot = Slot(0, 2, 5, "dog", "cat", candidates=("dog", "owl"))
     >>> edited("A cat sleeps.", slot, "=owl")
     'An owl sleeps.'
     """
+    if edit == JUDGED:
+        return AskedText(OwnWay.JUDGE, caption)
+    if not edit:
+        return caption
+    assert slot is not None
     if edit.startswith("="):
-        word = plural(edit[1:]) if slot.plural else edit[1:]
-        return put(caption, slot.start, slot.end, word)
+        put_in = plural(edit[1:]) if slot.plural else edit[1:]
+        return put(caption, slot.start, slot.end, put_in)
     if edit.startswith("-"):
         left_out = slot.words[int(edit[1:])]
         return drop(caption, left_out.start, left_out.end)
-    return caption
+    if edit.startswith("~"):
+        word = slot.words[int(edit[1:])]
+        return AskedText(OwnWay.REPLACE, caption, (word.start, word.end))
+    return AskedText(OwnWay.MEND, caption, (slot.start, slot.end), edit[1:])
 
 
-def word_options(items: ItemTable, ask: Ask) -> pl.DataFrame:
+def word_options(items: ItemTable, ask: Ask, *, own: bool = False) -> pl.DataFrame:
     """Every option of every T2 or T3 question: unit, item, image, caption, place, edit, is_right.
 
     A foil caption is asked about once for each image that it is false of. `unit` numbers the
     questions, `item` is the place of the item, `place` that of the option within its question. A
-    question without a right or without a wrong option is not asked.
+    question without a right or without a wrong option is not asked. `own`: the edits are those of a
+    model's own way.
     """
     frame = items.frame.with_row_index("item")
     slots = frame.filter(pl.col("slot").struct.field("caption").is_not_null()).select(
@@ -87,7 +109,7 @@ def word_options(items: ItemTable, ask: Ask) -> pl.DataFrame:
         "image",
         "caption",
         pl.int_range(pl.len(), dtype=pl.Int32).over("unit").alias("place"),
-        edit_expr(ask, pl.col("option")).alias("edit"),
+        edit_expr(ask, pl.col("option"), own=own).alias("edit"),
         "is_right",
     )
 
@@ -119,14 +141,20 @@ class CellTable:
     begins: Ints
 
     @classmethod
-    def of(cls, items: ItemTable, asks: frozenset[Ask]) -> CellTable:
-        """The cells of some items."""
+    def of(
+        cls, items: ItemTable, asks: frozenset[Ask], ways: frozenset[OwnWay] = NO_WAYS
+    ) -> CellTable:
+        """The cells of some items, with those of a model's own ways."""
         parts = [_grid_cells(items)] if asks & GRID_ASKS else []
+        if OwnWay.JUDGE in ways and Ask.JUDGE in asks:
+            parts.append(_grid_cells(items).with_columns(edit=pl.lit(JUDGED)))
         # The nouns are among the content words: their cells are the same.
         needed = asks - {Ask.NOUN} if Ask.WORD in asks else asks
         for ask in (Ask.NOUN, Ask.WORD, Ask.MEND):
             if ask in needed:
                 parts.append(word_options(items, ask).select(list(_COLUMNS)))
+                if OWN_WAYS[ask] in ways:
+                    parts.append(word_options(items, ask, own=True).select(list(_COLUMNS)))
         cells = pl.concat(parts) if parts else pl.DataFrame(schema=_COLUMNS)
         if len(parts) > 1:
             cells = cells.sort("item", maintain_order=True)
@@ -173,7 +201,6 @@ class CellTable:
             owner = int(self.item[cells[place]])
             if owner != item:  # neighbours share an item: its slot is built once
                 item, slot = owner, self.items[owner].slot
-            assert slot is not None
             plain[place] = edited(plain[place], slot, edits[place])
         return plain
 

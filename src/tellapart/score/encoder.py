@@ -29,6 +29,7 @@ from tellapart.score.batches import Asker, Batch, BatchLimits, Computed, ModelFa
 from tellapart.score.cells import text_keys
 from tellapart.score.feed import Feed
 from tellapart.score.plan import DistinctImages, ScorePlan, content_hash, numbered, pair_keys
+from tellapart.score.ways import score_asked
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Keys, Rows, Shelf
 from tellapart.types import Floats, Ints, Progress, silent
@@ -214,7 +215,7 @@ class Encoder:
                     seen = feed.take(batch.number - batches[0].number, numbers)
                 else:
                     seen = [pictures[k] for k in numbers]
-                return self.model.score_pairs(seen, [texts[k] for k in places.tolist()])
+                return score_asked(self.model, seen, [texts[k] for k in places.tolist()])
 
             yield from asker.compute(batches, keys, call, known)
 

@@ -33,6 +33,7 @@ from tellapart.score.live import LiveNotes
 from tellapart.score.plan import ScorePlan, ScoreTask, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
+from tellapart.score.ways import ways_of
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
 from tellapart.types import Progress, silent
@@ -178,7 +179,8 @@ class _Engine:
         cacheable = is_cacheable(self.model)
         by_content = isinstance(self.model, DualEncoder) or cacheable
         progress, live = self._noted(tasks)
-        plan = make_plan(tasks, by_content=by_content, progress=progress)
+        ways = ways_of(self.model)
+        plan = make_plan(tasks, by_content=by_content, progress=progress, ways=ways)
         shelf: Shelf | None = None
         if cacheable and self.settings.cache:
             shelf = open_shelf(self.settings.cache, self.model.facts, self.settings.cache_gb)
@@ -241,6 +243,7 @@ class _Engine:
             preprocessing=facts.preprocessing,
             dtype=facts.dtype,
             threshold=facts.threshold,
+            ways=tuple(sorted(ways_of(self.model))),
             seed=self.settings.seed,
             asks=tuple(sorted(task.asks)),
             scored_cells=kind == "scorer",

@@ -20,8 +20,9 @@ from tellapart.benchmark.table import ItemTable
 from tellapart.errors import BadImage
 from tellapart.pictures import Picture, crop_box, split_uri
 from tellapart.questions import Ask
-from tellapart.score.cells import CellTable, text_hash
+from tellapart.score.cells import NO_WAYS, CellTable, text_hash
 from tellapart.score.feed import ahead
+from tellapart.score.ways import OwnWay
 from tellapart.store.rows import Keys
 from tellapart.types import Ints, Ints32, Progress
 
@@ -76,12 +77,21 @@ class ScorePlan:
         return found
 
 
-def make_plan(tasks: Sequence[ScoreTask], *, by_content: bool, progress: Progress) -> ScorePlan:
-    """Number all that is asked; pictures are read here if they are told apart by their bytes."""
+def make_plan(
+    tasks: Sequence[ScoreTask],
+    *,
+    by_content: bool,
+    progress: Progress,
+    ways: frozenset[OwnWay] = NO_WAYS,
+) -> ScorePlan:
+    """Number all that is asked; pictures are read here if they are told apart by their bytes.
+
+    `ways` are those of the model's own.
+    """
     pictures, place_of_task = _locations(tasks)
     images, number = distinct_images(pictures, by_content=by_content, progress=progress)
     numbers = np.array(number, np.int64)
-    tables = tuple(CellTable.of(task.items, task.asks) for task in tasks)
+    tables = tuple(CellTable.of(task.items, task.asks, ways) for task in tasks)
     image, keys = [], []
     for table, places in zip(tables, place_of_task, strict=True):
         image.append(numbers[places[table.image_places()]])

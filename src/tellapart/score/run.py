@@ -67,7 +67,8 @@ class RunCard:
     the chance level of joint measures depends on it. `notes` is what the engine has to say:
     `smaller_batches` where memory was short, `below_precision` for the number of items that are
     decided by less than a step of the model's dtype. `threshold` is the model's own: above it a
-    score says that the caption is true.
+    score says that the caption is true. `ways` are those of FOIL's tasks that it answers in a way
+    of its own (`score/ways.py`).
     """
 
     model: str
@@ -80,6 +81,7 @@ class RunCard:
     preprocessing: str = ""
     dtype: str = ""
     threshold: float | None = None
+    ways: tuple[str, ...] = ()
     seed: int = 0
     asks: tuple[str, ...] = ()
     scored_cells: bool = False
@@ -278,7 +280,8 @@ def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
         raise BadInput(f"{folder / 'run.json'} is not of this version", allowed=f"schema {SCHEMA}")
     benchmark = benchmark or load_benchmark(folder / data["benchmark_folder"])
     fields = {name: data[name] for name in RunCard.__dataclass_fields__ if name in data}
-    card = RunCard(**{**fields, "asks": tuple(data.get("asks", ()))})
+    lists = {name: tuple(data.get(name, ())) for name in ("asks", "ways")}
+    card = RunCard(**{**fields, **lists})
     _check_version(card, benchmark, folder)
     failures = tuple(Failure(**row) for row in data.get("failures", ()))
     return Run(

@@ -217,7 +217,10 @@ def _check(problem: _Problem) -> None:
     values = problem.facts
     if not 0 < problem.right.mean() < 1:
         told = "right" if problem.right.mean() == 1 else "wrong"
-        raise BadInput(f"every answer is {told}: nothing can be said of what makes them so")
+        raise BadInput(
+            f"every answer is {told}: nothing can be said of what makes them so",
+            allowed="right answers and wrong ones",
+        )
     if np.linalg.matrix_rank(values) < values.shape[1]:
         raise BadInput(
             "a fact follows from the others, or is the same for all rows",

@@ -58,7 +58,7 @@ def load_captions(path: Path, corpus: Corpus | None, limit: int | None, seed: in
 
 def _captions(path: Path) -> list[Item]:
     return [
-        _item("caption", image, image, caption)
+        caption_item(image, image, caption)
         for image, caption in read_system(path).captions.items()
         if caption.strip()
     ]
@@ -70,6 +70,11 @@ def _errors(path: Path) -> list[Item]:
     return [
         _item("query", query, image, text) for query, image, text in wrong.select(names).iter_rows()
     ]
+
+
+def caption_item(name: str, image: str, caption: str) -> Item:
+    """A caption that a system wrote of an image, to be rated."""
+    return _item("caption", name, image, caption)
 
 
 def _item(source: str, name: str, image: str, caption: str) -> Item:

@@ -89,9 +89,13 @@ def _stage_status(conn: Connection, stage: OpenStage) -> StageStatus:
 
 
 def look_at_items(
-    conn: Connection, study: OpenStudy, stage: str = "", state: str = "", after: int = 0
-) -> dict[str, Any]:
-    """Items of a stage or of all, in one state or in any, from a task on."""
+    conn: Connection, study: OpenStudy, stage: str = "", state: str = "", after: int = 0,
+    *, truth: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Items of a stage or of all, in one state or in any, from a task on.
+
+    With `truth` each says which answers are right.
+    """
     names = [one.rules.name for one in study.stages]
     if stage and stage not in names:
         raise UnknownName("stage", stage, names)
@@ -104,7 +108,7 @@ def look_at_items(
         chosen = chosen.where(_T.state == state)
     rows = conn.execute(chosen.order_by(_T.id).limit(PAGE + 1)).all()
     more = rows[PAGE - 1].id if len(rows) > PAGE else None
-    return {"items": [_item_json(row) for row in rows[:PAGE]], "after": more}
+    return {"items": [_item_json(row, truth=truth) for row in rows[:PAGE]], "after": more}
 
 
 def reopen_item(conn: Connection, study: OpenStudy, task: int) -> dict[str, Any]:
@@ -129,7 +133,7 @@ def picture_of(conn: Connection, study: OpenStudy, task: int, place: int) -> str
     return str(images[place])
 
 
-def _item_json(row: Any) -> dict[str, Any]:
+def _item_json(row: Any, *, truth: bool = False) -> dict[str, Any]:
     matter = json.loads(row.matter)
     names = ("state", "wanted", "given", "held", "kept", "chosen")
     return {
@@ -139,6 +143,7 @@ def _item_json(row: Any) -> dict[str, Any]:
         "question": matter["question"],
         "pictures": len(matter["images"]),
         "captions": matter["captions"],
+        **({"right": sorted(matter["truth"][0]) if matter["truth"] else []} if truth else {}),
         **{name: getattr(row, name) for name in names},
     }
 

@@ -80,14 +80,48 @@ def train_paragraph_vectors(
 
     The same each time unless `options.fast`.
     """
+    model = _paragraph_model(texts, options, progress)
+    vectors = np.array(model.dv.vectors, np.float32)
+    vectors[[place for place, words in enumerate(texts) if not words]] = 0
+    return vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParagraphWords:
+    """What a text's vector is found by, once trained: for each word how it is predicted.
+
+    `outputs` has a row a word: the higher its inner product with a text's vector, the likelier the
+    text has the word. `counts` says how often each occurred; texts are told from words drawn by
+    counts to the power 0.75, `negative` of them for each of their own.
+    """
+
+    words: tuple[str, ...]
+    outputs: Floats32
+    counts: Floats32
+    negative: int
+
+
+def train_paragraph_words(
+    texts: Texts,
+    options: ParagraphOptions = ParagraphOptions(),  # noqa: B008 (frozen)
+    progress: Progress = silent,
+) -> ParagraphWords:
+    """What vectors of further texts can be found by; needs negative sampling."""
+    if not options.negative:
+        raise BadInput("hierarchical softmax gives words no vectors", allowed="negative above 0")
+    model = _paragraph_model(texts, options, progress)
+    words = tuple(model.wv.index_to_key)
+    counts = np.array([model.wv.get_vecattr(word, "count") for word in words], np.float32)
+    return ParagraphWords(words, np.array(model.syn1neg, np.float32), counts, options.negative)
+
+
+def _paragraph_model(texts: Texts, options: ParagraphOptions, progress: Progress) -> Any:
     _check(texts)
     doc2vec = need("gensim.models.doc2vec", "text", "training paragraph vectors")
     softmax = int(options.negative == 0)
     model = doc2vec.Doc2Vec(dm=0, dbow_words=0, hs=softmax, sample=0, **_settings(options))
     _train(model, _Tagged(texts, doc2vec.TaggedDocument), progress)
-    vectors = np.array(model.dv.vectors, np.float32)
-    vectors[[place for place, words in enumerate(texts) if not words]] = 0
-    return vectors
+    return model
 
 
 @dataclass(frozen=True, slots=True)

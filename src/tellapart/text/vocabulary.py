@@ -52,6 +52,16 @@ class Vocabulary:
         known = self.numbers
         return [known.get(word, UNKNOWN) for word in tokens(text)[:longest]] or [UNKNOWN]
 
+    def encode_masked(self, text: str, start: int, end: int) -> list[int]:
+        """The numbers of a text's words, with one unknown word in place of text[start:end].
+
+        >>> Vocabulary(("a", "dog", "runs")).encode_masked("A dog runs.", 2, 5)
+        [4, 3, 6]
+        """
+        known, sides = self.numbers, (tokens(text[:start]), tokens(text[end:]))
+        before, behind = ([known.get(word, UNKNOWN) for word in side] for side in sides)
+        return [*before, UNKNOWN, *behind]
+
     def decode(self, numbers: Iterable[int]) -> str:
         """The words up to the end mark."""
         found: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,11 @@ class TrainingOrder:
     task: str = ""
     start: Path | None = None
 
+    @property
+    def task_name(self) -> str:
+        """The task: the one asked for, the recipe's, or the system's own."""
+        return self.task or task_of(self.system, self.recipe) or system_class(self.system).task
+
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
@@ -63,9 +69,15 @@ class TrainedSystem:
     def __str__(self) -> str:
         trained = self.card.trained
         figures = ", ".join(f"{key} {value:.2f}" for key, value in trained["validation"].items())
+        counts = ", ".join(
+            f"{trained[noun]:,} {noun}"
+            for noun in ("images", "captions", "items")
+            if noun in trained
+        )
         return (
-            f"{self.card.system}: {trained['images']:,} images, {trained['captions']:,} captions, "
-            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
+            f"{self.card.system}: {counts}, "
+            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})  ->  "
+            f"trained:{self.folder}"
         )
 
 
@@ -80,7 +92,7 @@ def train_system(
 ) -> TrainedSystem:
     """Train and write a folder; a training that was stopped goes on where it was."""
     kind = system_class(order.system)
-    task_name = order.task or task_of(order.system, order.recipe) or kind.task
+    task_name = order.task_name
     task_kind = registry.tasks.get(task_name)
     begun = read_card(order.start).settings if order.start else {}
     defaults = Recipe(kind.Config(**begun), task_kind.Settings(), TrainingSettings())
@@ -91,10 +103,9 @@ def train_system(
     )  # fmt: skip
     with resumable_folder(out, job, overwrite=overwrite, finish=is_first()) as folder:
         torch.manual_seed(seeds.number(order.seed, "weights"))
-        system = _built(order, kind, recipe, data)
+        system = _built(order, kind, recipe, data, task_kind.texts_to_count(data))
         sets = [
-            TrainingSet.encoded(part, system.vocabulary, recipe.training.longest)
-            for part in (data, validation)
+            part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
         fitted = TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder)
@@ -107,15 +118,19 @@ def train_system(
 
 def _content(data: CaptionedImages) -> list[Any]:
     """What a training depends on of its data."""
-    return [data.space.key, seeds.digest(data.column("sha256")), seeds.digest(data.texts)]
+    return [data.space.key, seeds.digest(data.column("sha256")), data.content()]
 
 
 def _built(
-    order: TrainingOrder, kind: type[System], recipe: Recipe, data: CaptionedImages
+    order: TrainingOrder,
+    kind: type[System],
+    recipe: Recipe,
+    data: CaptionedImages,
+    texts: Sequence[str],
 ) -> System:
     """A new system, or one with the weights and words of another training."""
     if order.start is None:
-        vocabulary = Vocabulary.counted(data.texts, recipe.training.least)
+        vocabulary = Vocabulary.counted(texts, recipe.training.least)
         if not vocabulary.words:
             raise BadInput(
                 f"no word occurs {recipe.training.least} times in the captions",
@@ -145,7 +160,9 @@ def _finish(
     fitted: TrainingJob, state: TrainingState, order: TrainingOrder, recipe: Recipe, out: Path
 ) -> None:
     """Put the best weights and all that is known of them into the folder, which becomes `out`."""
-    folder, system, data = fitted.folder, fitted.task.system, fitted.data.images
+    folder, task = fitted.folder, fitted.task
+    assert isinstance(fitted.data, TrainingSet)
+    system, data = task.system.eval(), fitted.data.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())
     measured = [row for row in state.rows if "loss" not in row]
@@ -153,13 +170,13 @@ def _finish(
     trained = {
         "recipe": order.recipe,
         "seed": order.seed,
-        "images": len(data),
-        "captions": len(data.texts),
+        **data.counts(),
         "epochs": state.epoch,
         "best_epoch": state.best_epoch + 1,
-        "measure": type(fitted.task).measure,
+        "measure": type(task).measure,
         "validation": {k: v for k, v in best.items() if k not in ("epoch", "step")},
         **recipe.to_json(),
+        **task.conclude(fitted.data, folder),
     }
     stores = tuple(Path(os.path.relpath(one.folder, out)).as_posix() for one in data.stores)
     card = TrainedCard(

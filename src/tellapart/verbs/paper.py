@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.analyses.exhibits.exhibit import PaperSources
-from tellapart.options import Help
+from tellapart.analyses.exhibits.exhibit import PaperSources, joined
+from tellapart.options import Help, Seed
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb
 from tellapart.verbs.table import table
@@ -53,11 +53,23 @@ def paper(
     out: Annotated[Path | str, Help("The HTML file to write.", flag="--out")],
     options: PaperSources = PaperSources(),  # noqa: B008 (frozen)
     progress: Progress = silent,
+    *,
+    small: Annotated[
+        bool,
+        Help("Compute what is not given: train the paper's systems on the built-in world."),
+    ] = False,
+    work: Annotated[
+        Path | None, Help("Where --small works, and goes on (default: beside the page).")
+    ] = None,
+    scenes: Annotated[int, Help("With --small: how many scenes to train on.")] = 400,
+    tests: Annotated[int, Help("With --small: how many scenes to test on.")] = 240,
+    seed: Seed = 0,
 ) -> PaperPage:
     """Write a page with every table and figure of a paper: ours beside the published ones.
 
     Each is made of the runs, captions, judgements and benchmarks that are given; one that lacks
-    what it needs says so. What ours departs in stands beside it.
+    what it needs says so. What ours departs in stands beside it. With --small everything is
+    computed here, offline, in minutes.
     """
     from tellapart.analyses.exhibits.exhibit import shown
     from tellapart.analyses.exhibits.page import paper_page
@@ -65,9 +77,16 @@ def paper(
     from tellapart.files import write_text
 
     every = exhibits_of(name)
+    if small:
+        from tellapart.verbs.small_papers.choices import small_sources
+        from tellapart.verbs.small_papers.small_paper import SmallPaper
+
+        folder = work or Path(out).with_suffix("")
+        made_here = SmallPaper(name, folder, scenes, tests, seed, progress)
+        options = joined(options, small_sources(made_here))
     tables = _tables(name, options, progress)
     made = tuple(shown(one, options, progress) for one in every)
-    write_text(Path(out), paper_page(name, tables, made))
+    write_text(Path(out), paper_page(name, tables, made, small=small))
     return PaperPage(name, Path(out), tables, made)
 
 

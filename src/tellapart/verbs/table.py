@@ -12,10 +12,14 @@ from tellapart.types import Progress, silent
 from tellapart.verbs import TableFlags, Verb, table_text
 
 if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.measures.captions.metric_scores import CaptionScore
-    from tellapart.papers.figures import PublishedTable
-    from tellapart.papers.table import PaperTables
+    from tellapart.measures.options import CaptionOptions
+    from tellapart.measures.scores import Estimate
+    from tellapart.papers.figures import FigureColumn, PublishedTable
+    from tellapart.papers.pairs import PairsTable, PublishedPairs
+    from tellapart.papers.table import PaperTable, PaperTables
     from tellapart.score.run import Run
 
 
@@ -35,6 +39,10 @@ def table(
     references: Annotated[
         Corpus | Path | str, Help("What people wrote of the captions' images: any corpus.")
     ] = "",
+    words_from: Annotated[
+        Path | None,
+        Help("Tables that make rare words one: the corpus that words are counted in."),
+    ] = None,
     metrics: Annotated[
         Sequence[str], Help("Only these metrics of captions (default: all that can be computed).")
     ] = (),
@@ -47,8 +55,9 @@ def table(
     Runs, captions and retrieval of one system are joined; several trainings of one system are
     averaged. What ours depart in (training set, features, items, images) stands below.
     """
-    from tellapart.measures.scores import measure_runs
+    from tellapart.measures.options import CaptionOptions
     from tellapart.papers.figures import tables_named
+    from tellapart.papers.pairs import facts_of, pairs_named, pairs_table
     from tellapart.papers.table import (
         PaperTables,
         caption_figures,
@@ -57,67 +66,128 @@ def table(
         run_figures,
     )
 
-    wanted = tables_named(name)
-    of_runs = _fitting(runs, wanted) if runs else {}
-    judged = _judged(wanted, captions, references, metrics, progress) if captions else ()
+    pairs = pairs_named(name)
+    wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
+    of_runs = _fitting(runs, [*wanted, *pairs]) if runs else {}
+    judged: tuple[CaptionScore, ...] = ()
+    if captions:
+        prepare = next((one.prepare for one in wanted if one.prepare), "")
+        counted = words_from if prepare else None
+        how = CaptionOptions(metrics=_able(wanted, metrics), prepare=prepare, words_from=counted)
+        judged = _judged(captions, references, how, progress)
     every = {row.system for one in wanted for row in one.rows if row.system}
-    made = []
+    made: list[PaperTable | PairsTable] = []
     for published in wanted:
-        measures = [column.measure for column in published.columns if column.measure]
-        own = of_runs.get(published.benchmark, [])
-        measured = measure_runs(own, measures=measures).rows if own else ()
         figures = [
-            *run_figures(published, measured),
             *caption_figures(published, judged),
             *retrieval_figures(published, map(Path, retrieval)),
         ]
-        made.append(join_table(published, figures, every))
+        alone: dict[FigureColumn, float] = {}
+        notes: list[str] = []
+        for built in dict.fromkeys(one.built for one in published.columns if one.measure):
+            own = of_runs.get((published.benchmark, built), [])
+            if own:
+                figures += run_figures(published, _measured(published, own), built)
+                notes += [] if published.builds else _built_here(own)
+            if built and own:
+                alone |= _text_alone(published, built, own[0].benchmark, progress)
+        own = of_runs.get((published.benchmark, ""), [])
+        beside = facts_of(own, progress) if published.builds else ()
+        made.append(join_table(published, figures, every, beside, alone).with_notes(notes))
+    made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
     return PaperTables(tuple(made))
 
 
+def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
+    """What runs get by the measures of a table, by kind where it has columns of kinds."""
+    from tellapart.measures.scores import measure_runs
+
+    measures = dict.fromkeys(column.measure for column in table.columns if column.measure)
+    by = "kind" if any(column.kind for column in table.columns) else ""
+    return measure_runs(runs, measures=list(measures), by=by).rows
+
+
+def _built_here(runs: Sequence[Run]) -> list[str]:
+    """What to know of runs on benchmarks that were built here as the paper's was."""
+    from tellapart.papers.figures import BUILT
+
+    every = {run.benchmark.sha256: run.benchmark for run in runs}
+    return [
+        f"ours: on {len(one.items):,} items that {one.card.made['by']} made of "
+        f"{one.card.made.get('corpus', 'a corpus')}, not on the published ones"
+        for one in every.values()
+        if str(one.card.made.get("by", "")).startswith(BUILT)
+    ]
+
+
 def _fitting(
-    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable]
-) -> dict[str, list[Run]]:
-    """The runs of the tables' own benchmarks."""
+    runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
+) -> dict[tuple[str, str], list[Run]]:
+    """The runs of the tables' own benchmarks, by the way these were built."""
     from tellapart.measures.scores import read_runs
-    from tellapart.papers.figures import importer_of
+    from tellapart.mine.mcic import PAPER
+    from tellapart.papers.figures import OWN, source_of
 
     read = read_runs(list(runs), None)
-    of: dict[str, list[Run]] = {}
+    of: dict[tuple[str, str], list[Run]] = {}
     for run in read:
-        of.setdefault(importer_of(run.benchmark), []).append(run)
-    benchmarks = sorted({table.benchmark for table in wanted})
-    if not set(benchmarks) & set(of):
+        made_by, built = source_of(run.benchmark)
+        # What came from a paper's authors was built the paper's way; a builder that has one way
+        # only stands where columns name none.
+        for way in {"": ("", PAPER), OWN: ("", OWN)}.get(built, (built,)):
+            of.setdefault((made_by, way), []).append(run)
+    asked = {(table.benchmark, "") for table in wanted}
+    for table in wanted:
+        asked |= {(table.benchmark, column.built) for column in table.columns}
+    if not asked & set(of):
         raise BadInput(
             "no run is of the benchmark that the table is about",
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
-                f"runs of what `tellapart get {one}` gives, or of a part of it"
-                for one in benchmarks
+                f"runs of what `tellapart get {one}` or `tellapart build {one}` gives"
+                for one in sorted({table.benchmark for table in wanted})
             ),
         )
     return of
 
 
-def _judged(
-    wanted: Sequence[PublishedTable],
-    captions: Sequence[Path | str],
-    references: Corpus | Path | str,
-    metrics: Sequence[str],
-    progress: Progress,
-) -> tuple[CaptionScore, ...]:
-    from tellapart.measures.captions.judge import judge_captions
-    from tellapart.measures.options import CaptionOptions
+def _text_alone(
+    table: PublishedTable, built: str, benchmark: Benchmark, progress: Progress
+) -> dict[FigureColumn, float]:
+    """What the text alone gives away of a benchmark, in percent, for the columns about it."""
+    from tellapart.attack.text_alone import read_by, text_alone
+
+    known = text_alone(benchmark, progress=progress)
+    if known is None:
+        return {}
+    return {
+        column: 100 * known.overall.value
+        for column in table.columns
+        if column.built == built and column.measure in read_by(benchmark)
+    }
+
+
+def _able(wanted: Sequence[PublishedTable], metrics: Sequence[str]) -> tuple[str, ...]:
+    """The metrics of the tables that were asked for and can be computed."""
     from tellapart.text.caption_metrics.metric import metric_of
 
     named = [column.metric for table in wanted for column in table.columns if column.metric]
     if not named:
         raise BadInput(f"{wanted[0].name} has no captions in it", todo="leave --captions out")
+    chosen = [name for name in named if not metrics or name in metrics]
+    return tuple(name for name in chosen if metric_of(name).lacking() is None)
+
+
+def _judged(
+    captions: Sequence[Path | str],
+    references: Corpus | Path | str,
+    options: CaptionOptions,
+    progress: Progress,
+) -> tuple[CaptionScore, ...]:
+    from tellapart.measures.captions.judge import judge_captions
+
     if references == "":
         raise BadInput("no references were given", todo="name a corpus with --references")
-    chosen = [name for name in named if not metrics or name in metrics]
-    able = tuple(name for name in chosen if metric_of(name).lacking() is None)
-    options = CaptionOptions(metrics=able)
     return judge_captions(list(captions), references, options, progress).scores
 
 

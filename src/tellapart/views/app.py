@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Scope
 
 from tellapart.errors import BadImage, TellapartError, UnknownName
 from tellapart.views import query as queries
-from tellapart.views.cards import Address, cards_of, item_rows, whole_item
+from tellapart.views.cards import cards_of, item_rows, whole_item
 from tellapart.views.figure import figure_zip
 from tellapart.views.marks import LONGEST
-from tellapart.views.sheet import Sheet
+from tellapart.views.sheet import Address, Sheet
 from tellapart.views.summary import paired, summary
 from tellapart.views.viewer import LARGE, LIST, Viewer, picture_name
 from tellapart.web.gate import Gate, Refused
@@ -126,8 +126,6 @@ def view(here: Here) -> Response:
             "version": here.version,
             "sheets": [sheet.card_json() for sheet in library.sheets],
             "problems": library.problems,
-            "sorts": queries.SORTS,
-            "places": queries.PLACES,
             "make": list(here.doings.make),
             "out": str(here.doings.out.resolve()),
             "marks": {sheet.label: here.marks.of(sheet.benchmark.name) for sheet in library.sheets},

@@ -20,8 +20,7 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.files import whole_folder
 from tellapart.reports.picks import RANKS
 from tellapart.types import Progress, silent
-from tellapart.views import query as queries
-from tellapart.views.cards import cards_of, whole_item
+from tellapart.views.cards import cards_of, item_details
 from tellapart.views.sheet import Sheet
 from tellapart.views.viewer import LIST, Viewer, picture_name
 
@@ -80,8 +79,7 @@ def _about(viewer: Viewer) -> dict[str, Any]:
         sheets.append(card)
     marks = {s.label: viewer.marks.of(s.benchmark.name) for s in viewer.library.sheets}
     return {
-        "version": 1, "sheets": sheets, "problems": [], "sorts": queries.SORTS,
-        "places": queries.PLACES, "make": [], "out": "", "marks": marks,
+        "version": 1, "sheets": sheets, "problems": [], "make": [], "out": "", "marks": marks,
     }  # fmt: skip
 
 
@@ -101,9 +99,8 @@ def _write_columns(sheet: Sheet, folder: Path) -> None:
     value, units = sheet.worth
     numbers = np.stack([sheet.margins.T, value.T, units.T]).astype("<f4")
     (folder / "numbers.bin").write_bytes(numbers.tobytes())
-    _json(
-        folder / "text.json", {"captions": sheet.text.to_list(), "changed": sheet.changed.to_list()}
-    )
+    texts = {place: sheet.searched(place).to_list() for place in sheet.places}
+    _json(folder / "text.json", texts)
 
 
 def _write_pages(sheet: Sheet, folder: Path) -> Iterator[int]:
@@ -114,15 +111,11 @@ def _write_pages(sheet: Sheet, folder: Path) -> Iterator[int]:
         rows = np.arange(begin, min(begin + PAGE, len(sheet)))
         number = begin // PAGE
         _json(folder / f"cards-{number}.json", cards_of(sheet, rows, address))
-        _json(folder / f"items-{number}.json", [_rest(sheet, int(row), address) for row in rows])
+        _json(
+            folder / f"items-{number}.json",
+            [item_details(sheet, int(row), address) for row in rows],
+        )
         yield len(rows)
-
-
-def _rest(sheet: Sheet, row: int, address: Any) -> dict[str, Any]:
-    """An item in full, without its card, which has a page of its own."""
-    whole = whole_item(sheet, row, address)
-    del whole["card"]
-    return whole
 
 
 def _write_pictures(viewer: Viewer, folder: Path, progress: Progress) -> None:

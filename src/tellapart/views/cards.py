@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,7 +17,6 @@ from tellapart.reports.card import (
     STATE_NAMES,
     ItemCard,
     ModelRow,
-    Thumbnail,
     answer_of,
     letter,
 )
@@ -26,30 +24,22 @@ from tellapart.reports.picks import RANKS, Reader, reader
 from tellapart.score.answers import grid_scores
 from tellapart.score.run import REPLY_MARK, Run
 from tellapart.types import Ints
-from tellapart.views.sheet import Contestant, Sheet
+from tellapart.views.captions import CaptionSheet
+from tellapart.views.sheet import Address, Contestant, Sheet
 
 MOST_NEIGHBOURS = 12
 MOST_EDITS = 40
 NO_ROWS = np.zeros(0, np.int64)
-Address = Callable[[int], str]
-"""The address of a picture, by its place among the benchmark's images."""
 
 
 def cards_of(sheet: Sheet, rows: Ints, address: Address) -> list[dict[str, Any]]:
     """The cards of some rows, as `card.js` draws them."""
+    if isinstance(sheet, CaptionSheet):
+        return sheet.cards(rows, address)
     items = [sheet.item(int(row)) for row in rows]
     ids = frozenset(item.id for item in items)
     readers = [_reader(one, sheet, rows, ids) for one in sheet.contestants]
-    places = _image_places(sheet, items)
-
-    def thumbnail(image: str) -> Thumbnail:
-        if image not in places:
-            return Thumbnail(None, problem=f"image {image} is not listed in the benchmark")
-        known = sheet.benchmark.images[image]
-        if not sheet.benchmark.picture(image).is_there():
-            return Thumbnail(None, problem=f"the file of image {image} is missing")
-        return Thumbnail(address(places[image]), known.width or 0, known.height or 0)
-
+    thumbnail = sheet.thumbnails(address)
     cards = []
     for row, item in zip(rows.tolist(), items, strict=True):
         asked = list(questions(item, sheet.asks))
@@ -75,19 +65,14 @@ def _reader(one: Contestant, sheet: Sheet, rows: Ints, ids: frozenset[str]) -> R
     return reader(one.run, ids)
 
 
-def _image_places(sheet: Sheet, items: list[Item]) -> dict[str, int]:
-    images = sheet.benchmark.images
-    return {
-        image: images.place_of(image) for item in items for image in item.images if image in images
-    }
-
-
 def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(f"{value:.5g}")
 
 
 def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
     """Some items as a table: what they say, and what every run made of each."""
+    if isinstance(sheet, CaptionSheet):
+        return sheet.table(rows)
     frame = sheet.benchmark.items.frame[rows]
     wide = max(frame["captions"].list.len().to_list(), default=0)
     captions = {
@@ -117,6 +102,14 @@ def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
 
 def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
     """One item with all that is known of it."""
+    (card,) = cards_of(sheet, np.array([place]), address)
+    return {"card": card, **item_details(sheet, place, address)}
+
+
+def item_details(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
+    """What is known of an item beside its card."""
+    if isinstance(sheet, CaptionSheet):
+        return sheet.details(place)
     item = sheet.item(place)
     origin = item.origin
     made = {
@@ -125,9 +118,7 @@ def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
         "content": item.content[:16], "images": ", ".join(item.images),
         **{name: str(value) for name, value in sorted(origin.notes.items())},
     }  # fmt: skip
-    (card,) = cards_of(sheet, np.array([place]), address)
     return {
-        "card": card,
         "true": sorted(item.true),
         "grids": [_grid(one, place, item) for one in sheet.contestants],
         "origin": {name: value for name, value in made.items() if value},
@@ -145,11 +136,9 @@ def _grid(one: Contestant, place: int, item: Item) -> dict[str, Any]:
     flat, begins = grid_scores(run)
     cells = flat[begins[place] : begins[place + 1]].reshape(len(item.images), -1)
     known = [[None if np.isnan(x) else float(x) for x in row] for row in cells]
-    rows = edit_rows(run).of(place)
-    edits = [
-        [edit, letter(image), caption + 1, score]
-        for image, caption, edit, score in rows.select("image", "caption", "edit", "score").rows()
-    ]
+    edited = edit_rows(run)
+    rows = edited.of(place).select("image", "caption", "edit", "score").rows() if edited.any else ()
+    edits = [[edit, letter(image), caption + 1, score] for image, caption, edit, score in rows]
     edits.sort(key=lambda one: -float(one[3]))
     return {
         "label": one.label,
@@ -171,6 +160,11 @@ class RowsByItem:
         place = run.benchmark.items.places_of(table["item"]) if table.height else NO_ROWS
         order = np.argsort(place, kind="stable")
         return cls(table[order], place[order])
+
+    @property
+    def any(self) -> bool:
+        """Whether there are rows at all."""
+        return len(self.place) > 0
 
     def of(self, place: int) -> pl.DataFrame:
         """The rows of one item."""

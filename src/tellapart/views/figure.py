@@ -12,10 +12,11 @@ from html import escape as html_escape
 
 from tellapart.errors import BadImage, BadInput
 from tellapart.items import Item
-from tellapart.reports.card import STATE_NAMES, letter
+from tellapart.reports.card import STATE_NAMES, letter, lines_of
 from tellapart.reports.picks import RANKS, State
 from tellapart.text.table_text import escape
 from tellapart.types import Ints
+from tellapart.views.captions import CaptionSheet
 from tellapart.views.sheet import Sheet
 
 MOST_ITEMS = 24
@@ -29,10 +30,22 @@ MARKS = {State.RIGHT: r"\checkmark", State.WRONG: r"$\times$"}
 
 
 @dataclass(frozen=True, slots=True)
+class FigureLine:
+    """A caption of the figure; `fits` are the letters of its pictures, None where it is not asked.
+
+    `by` is the system that wrote it.
+    """
+
+    text: str
+    fits: tuple[str, ...] | None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FigureItem:
     """An item of the figure: its pictures as JPEG with their sizes, its lines, the verdicts."""
 
-    item: Item
+    lines: tuple[FigureLine, ...]
     pictures: tuple[tuple[bytes, int, int] | None, ...]
     verdicts: tuple[tuple[str, State], ...]
 
@@ -64,10 +77,22 @@ def figure_zip(sheet: Sheet, rows: Ints) -> bytes:
 
 def _item(sheet: Sheet, row: int) -> FigureItem:
     item = sheet.item(row)
+    pictures = tuple(_picture(sheet, image) for image in item.images)
+    if isinstance(sheet, CaptionSheet):
+        return FigureItem(tuple(_written(sheet, item, row)), pictures, ())
     verdicts = tuple(
         (one.label, RANKS[sheet.ranks[row, k]]) for k, one in enumerate(sheet.contestants)
     )
-    return FigureItem(item, tuple(_picture(sheet, image) for image in item.images), verdicts)
+    lines = tuple(FigureLine(line.before + line.foil + line.after, line.fits)
+                  for line in lines_of(item))  # fmt: skip
+    return FigureItem(lines, pictures, verdicts)
+
+
+def _written(sheet: CaptionSheet, item: Item, row: int) -> Iterator[FigureLine]:
+    """What every system wrote of an image, and the first thing that people did."""
+    for one, written in zip(sheet.contestants, sheet.written, strict=True):
+        yield FigureLine(written["caption"][row], None, one.label)
+    yield FigureLine(item.captions[0], None, "people")
 
 
 def _picture(sheet: Sheet, image: str) -> tuple[bytes, int, int] | None:
@@ -117,13 +142,16 @@ def _drawn(one: FigureItem) -> tuple[str, int]:
         if len(one.pictures) > 1:
             parts.append(_text(x, HEIGHT + 14, letter(i), INK, bold=True))
     y = HEIGHT + (32 if len(one.pictures) > 1 else 20)
-    for j, caption in enumerate(one.item.captions):
-        fits = [letter(i) for i in range(len(one.item.images)) if (i, j) in one.item.true]
-        mark = f"✓ {' '.join(fits) if len(one.pictures) > 1 else ''}".strip() if fits else "✗"
-        for k, line in enumerate(textwrap.wrap(caption, LETTERS) or [""]):
-            if k == 0:
-                parts.append(_text(0, y, mark, GOOD if fits else BAD, bold=True))
-            parts.append(_text(30, y, line, INK))
+    for one_line in one.lines:
+        if one_line.by:
+            parts.append(_text(0, y, one_line.by[:LETTERS], FAINT))
+            y += LINE
+        left = 0 if one_line.fits is None else 30
+        for k, line in enumerate(textwrap.wrap(one_line.text, LETTERS) or [""]):
+            if k == 0 and one_line.fits is not None:
+                parts.append(_text(0, y, _mark(one, one_line.fits),
+                                   GOOD if one_line.fits else BAD, bold=True))  # fmt: skip
+            parts.append(_text(left, y, line, INK))
             y += LINE
         y += 3
     for label, state in one.verdicts:
@@ -132,6 +160,12 @@ def _drawn(one: FigureItem) -> tuple[str, int]:
         parts.append(_text(46, y, label[:LETTERS], FAINT))
         y += LINE
     return "".join(parts), y
+
+
+def _mark(one: FigureItem, fits: tuple[str, ...]) -> str:
+    if not fits:
+        return "✗"
+    return f"✓ {' '.join(fits)}" if len(one.pictures) > 1 else "✓"
 
 
 def _drawn_picture(picture: tuple[bytes, int, int] | None, x: float, room: float) -> str:
@@ -163,12 +197,17 @@ def latex(items: list[FigureItem], benchmark: str) -> str:
         r"\begin{figure*}",
         r"  \centering\small",
         *("\n".join(cell) for cell in cells),
-        rf"  \caption{{Items of {escape(benchmark)}: \checkmark{{}} marks what is true and who is "
-        r"right.}",
+        rf"  \caption{{{_caption(items, benchmark)}}}",
         r"\end{figure*}",
         "",
     ]
     return "\n".join(lines)
+
+
+def _caption(items: list[FigureItem], benchmark: str) -> str:
+    if all(line.fits is None for one in items for line in one.lines):
+        return rf"{escape(benchmark)}: what systems and people wrote."
+    return rf"Items of {escape(benchmark)}: \checkmark{{}} marks what is true and who is right."
 
 
 def _cell(number: int, one: FigureItem) -> Iterator[str]:
@@ -179,13 +218,14 @@ def _cell(number: int, one: FigureItem) -> Iterator[str]:
             name = f"figure-images/{number + 1}-{letter(i)}.jpg"
             yield rf"    \includegraphics[width={width}\linewidth]{{{name}}}"
     yield r"    \par"
-    for j, caption in enumerate(one.item.captions):
-        fits = any((i, j) in one.item.true for i in range(len(one.item.images)))
-        mark = MARKS[State.RIGHT if fits else State.WRONG]
-        yield rf"    {mark} {escape(caption)}\\"
+    for line in one.lines:
+        mark = MARKS[State.RIGHT if line.fits else State.WRONG] + " "
+        before = rf"\emph{{{escape(line.by)}:}} " if line.fits is None else mark
+        yield rf"    {before}{escape(line.text)}\\"
     said = ", ".join(
         f"{escape(label)} {MARKS.get(state, STATE_NAMES[state][1])}"
         for label, state in one.verdicts
     )
-    yield rf"    \emph{{{said}}}"
+    if said:
+        yield rf"    \emph{{{said}}}"
     yield r"  \end{minipage}\hfill"

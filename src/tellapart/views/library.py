@@ -1,4 +1,4 @@
-"""A library: the benchmarks and runs that a view shows, found at paths and below them.
+"""A library: the benchmarks, runs and captions that a view shows, found at paths and below them.
 
 What cannot be read is no end of it: it is listed among the problems, and the rest is shown.
 """
@@ -24,6 +24,7 @@ from tellapart.score.job import HOME
 from tellapart.score.live import LiveJob, live_jobs
 from tellapart.score.run import Run, load_run
 from tellapart.types import Ints, Progress, silent
+from tellapart.views.captions import caption_sheet, holds_captions
 from tellapart.views.sheet import Contestant, Sheet
 
 RUN, BENCHMARK = "run.json", "benchmark.json"
@@ -32,10 +33,11 @@ Source = Benchmark | Run | Path | str
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Folders of runs and of benchmarks."""
+    """Folders of runs and of benchmarks, and captioners' results files."""
 
     runs: tuple[Path, ...]
     benchmarks: tuple[Path, ...]
+    results: tuple[Path, ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,17 +58,20 @@ class Library:
 class Loader:
     """Reads benchmarks and runs; what was read and has not changed is not read again.
 
-    `on` is the runs' benchmark where it has moved, `images` the folder with the pictures.
+    `on` is the runs' benchmark where it has moved, `images` the folder with the pictures,
+    `references` the corpus that results files are judged by.
     """
 
     sources: Sequence[Source]
     on: Path | str | None = None
     images: Path | None = None
     progress: Progress = silent
+    references: Path | None = None
     jobs: list[LiveJob] = field(default_factory=list)
     _seen: Any = None
     _benchmarks: dict[Path, Benchmark] = field(default_factory=dict)
     _runs: dict[Path, tuple[tuple[int, int], Run]] = field(default_factory=dict)
+    _captions: tuple[Any, Sheet] | None = None
 
     def load(self) -> Library:
         """The library as it is now."""
@@ -95,12 +100,33 @@ class Loader:
                 benchmarks.append(one)
                 known.add(one.sha256)
         library.sheets = sheets_of(runs, benchmarks)
+        if found.results:
+            self._add_captions(library, found.results)
         return library
+
+    def _add_captions(self, library: Library, results: tuple[Path, ...]) -> None:
+        """A sheet of what captioners wrote, judged once as long as their files stay the same."""
+        if self.references is None:
+            library.problems.append(
+                f"{results[0].name} holds captions ({len(results)} such files); "
+                "to do: name what people wrote of the images, a corpus, with --references"
+            )
+            return
+        stamps = [(path, _stamp(path)) for path in results]
+        if self._captions is None or self._captions[0] != stamps:
+            try:
+                made = caption_sheet(results, self.references, self.images, self.progress)
+            except TellapartError as error:
+                library.problems.append(_said(error))
+                return
+            self._captions = (stamps, made)
+        library.sheets.append(self._captions[1])
 
     def find(self) -> Found:
         """The folders at the paths given, and below them."""
         runs: list[Path] = []
         benchmarks: list[Path] = []
+        results: list[Path] = []
         for source in self.sources:
             if isinstance(source, (Benchmark, Run)):
                 continue
@@ -108,14 +134,18 @@ class Loader:
             if not path.exists():
                 benchmarks.append(found_folder(path))  # a name, or an error that says what is known
                 continue
-            if path.is_file():
+            if path.is_file() and not holds_captions(path):
                 raise BadInput(
-                    f"{path} is a file",
-                    allowed="folders of runs, benchmarks or studies' exports, or folders of them",
+                    f"{path} is a file, but none of captions",
+                    allowed="folders of runs, benchmarks or studies' exports, folders of them, or "
+                    'a captioner\'s results file: [{"image_id": 42, "caption": "A dog."}, ...]',
                 )
-            for folder, name in _walk(path):
-                (runs if name == RUN else benchmarks).append(folder)
-        return Found(tuple(dict.fromkeys(runs)), tuple(dict.fromkeys(benchmarks)))
+            if path.is_file():
+                results.append(path)
+                continue
+            for place, name in _walk(path):
+                {RUN: runs, BENCHMARK: benchmarks}.get(name, results).append(place)
+        return Found(*(tuple(dict.fromkeys(every)) for every in (runs, benchmarks, results)))
 
     def changed(self) -> bool:
         """Whether a run is new, gone or other than it was, or has more answers than before."""
@@ -131,7 +161,8 @@ class Loader:
             for file in sorted(job.work.glob("**/*"))
             if file.suffix in (".parquet", ".segment")
         ]
-        return runs, found.benchmarks, live
+        results = [(path, _stamp(path)) for path in found.results]
+        return runs, found.benchmarks, results, live
 
     def _jobs(self) -> list[LiveJob]:
         """What is under way in the folders given, and in those of the runs found there."""
@@ -205,9 +236,11 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 def _walk(path: Path) -> Iterator[tuple[Path, str]]:
-    """Folders of runs and benchmarks, sorted; nothing inside one is looked at, nor what is hidden.
+    """Folders of runs and benchmarks, and results files, sorted.
 
-    Only names are read, so a folder of many large pictures takes no longer than its names.
+    Nothing inside a run or a benchmark is looked at, nor what is hidden. Only names are read, and
+    the first letters of JSON files, so a folder of many large pictures takes no longer than its
+    names.
     """
     for root, folders, files in os.walk(path):
         here = Path(root)
@@ -215,6 +248,8 @@ def _walk(path: Path) -> Iterator[tuple[Path, str]]:
         if name:
             folders.clear()
             yield here, name
+            continue
+        yield from ((here / one, "") for one in sorted(files) if holds_captions(here / one))
         folders[:] = sorted(one for one in folders if not one.startswith("."))
 
 

@@ -14,6 +14,7 @@ from tellapart.errors import TellapartError
 from tellapart.measures.contestants import is_reference
 from tellapart.measures.overview import ReferenceLine, chance_lines, text_alone_line
 from tellapart.measures.scores import Estimate, estimates
+from tellapart.views.captions import CaptionSheet
 from tellapart.views.sheet import Sheet
 
 MOST_GUESSED = 20_000
@@ -30,6 +31,8 @@ class Overviews:
 
     def of(self, sheet: Sheet, *, wait: bool = False) -> dict[str, Any]:
         """One sheet's overview; `pending` while guesses are made, unless they are waited for."""
+        if isinstance(sheet, CaptionSheet):
+            return sheet.overview_json()
         measure = sheet.measures[0].name if sheet.measures else ""
         rows = [(one, self._estimate(sheet, k)) for k, one in enumerate(sheet.contestants)]
         found = [row for _, some in rows for row in some]
@@ -39,6 +42,7 @@ class Overviews:
             "sheet": sheet.label,
             "measure": measure,
             "pending": guesses is None,
+            "top": sheet.top,
             "rows": [
                 {
                     "label": one.label,

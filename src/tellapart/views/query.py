@@ -18,17 +18,6 @@ from tellapart.reports.picks import RANKS, State
 from tellapart.types import Bools, Ints
 from tellapart.views.sheet import Sheet
 
-SORTS = {
-    "order": "as in the benchmark",
-    "margin": "margin of A, lowest first",
-    "margin-high": "margin of A, highest first",
-    "close": "margin of A, closest to zero first",
-    "gap": "margin of A below that of B first",
-    "disagreement": "most disagreement first",
-    "wrong": "most often wrong first",
-    "right": "most often right first",
-}
-PLACES = {"captions": "captions and ids", "changed": "words changed"}
 FACT = "fact."
 MOST_TEXT = 500
 _RIGHT, _UNASKED = RANKS.index(State.RIGHT), RANKS.index(State.UNASKED)
@@ -58,11 +47,6 @@ class Query:
         for key, value in pairs:
             if key.startswith(FACT):
                 facts.setdefault(key.removeprefix(FACT), set()).add(value)
-        sort, inside = given.get("sort", "order"), given.get("in", "captions")
-        if sort not in SORTS:
-            raise UnknownName("sort", sort, SORTS)
-        if inside not in PLACES:
-            raise UnknownName("place to search", inside, PLACES)
         for states in (given.get("ao", ""), given.get("bo", "")):
             if not set(states) <= set(State):
                 raise BadInput(f"the outcomes {states!r}", allowed=", ".join(State))
@@ -73,8 +57,8 @@ class Query:
             sheet=given.get("sheet", ""), a=given.get("a", ""), b=given.get("b", ""),
             a_states=given.get("ao", ""), b_states=given.get("bo", ""),
             facts=tuple((name, frozenset(values)) for name, values in sorted(facts.items())),
-            text=text, inside=inside, starred=given.get("starred") == "1",
-            noted=given.get("noted") == "1", sort=sort,
+            text=text, inside=given.get("in", "captions"), starred=given.get("starred") == "1",
+            noted=given.get("noted") == "1", sort=given.get("sort", "order"),
         )  # fmt: skip
 
     @classmethod
@@ -109,7 +93,7 @@ def matching(
 
 def _found(query: Query, sheet: Sheet) -> Bools:
     """Items with all the words; what stands between quotation marks is one of them."""
-    column = sheet.changed if query.inside == "changed" else sheet.text
+    column = sheet.searched(query.inside)
     keep = np.ones(len(sheet), bool)
     for k, part in enumerate(query.text.lower().split('"')):
         words = [part] if k % 2 else part.split()
@@ -123,6 +107,9 @@ def ordered(query: Query, sheet: Sheet, rows: Ints) -> Ints:
     """Rows in the order that a query asks for; equal ones stay as in the benchmark."""
     if query.sort == "order" or not sheet.contestants:
         return rows
+    if query.sort == "spread":
+        scores = sheet.margins[rows]
+        return rows[np.argsort(scores.min(axis=1) - scores.max(axis=1), kind="stable")]
     if query.sort in ("wrong", "right", "disagreement"):
         ranks = sheet.ranks[rows]
         right = (ranks == _RIGHT).sum(axis=1)
@@ -149,6 +136,10 @@ def selected(
     noted: frozenset[str] = frozenset(),
 ) -> Ints:  # fmt: skip
     """The rows that a query is about, in its order."""
+    if query.sort not in sheet.sorts:
+        raise UnknownName("sort", query.sort, sheet.sorts)
+    if query.inside not in sheet.places:
+        raise UnknownName("place to search", query.inside, sheet.places)
     rows = np.flatnonzero(matching(query, sheet, starred, noted))
     return ordered(query, sheet, rows)
 

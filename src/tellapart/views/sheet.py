@@ -7,10 +7,10 @@ item. All that filters, charts and comparisons read is here, so that they take m
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from tellapart.measures.item_columns import COLUMNS, Breakdown, item_table
 from tellapart.measures.measure import Measure, was_asked
 from tellapart.measures.scores import asks_of
 from tellapart.questions import Ask
+from tellapart.reports.card import Thumbnail
 from tellapart.reports.picks import RANKS, Ranks, State, verdict_measure, verdict_ranks
 from tellapart.score.answers import (
     crossfitted_thresholds,
@@ -32,7 +33,7 @@ from tellapart.score.answers import (
     pattern_scores,
 )
 from tellapart.score.run import Run
-from tellapart.types import Floats, Ints
+from tellapart.types import Bools, Floats, Ints
 
 MOST_VALUES = 400
 """A fact with more different values than this is no filter; it can still be searched for."""
@@ -40,6 +41,19 @@ KEPT = 64
 """Runs whose columns are kept, so that a sheet with one run more is not worked out anew."""
 SHOWN = frozenset({Ask.CAPTION, Ask.IMAGE})
 Margins = npt.NDArray[np.float32]
+Address = Callable[[int], str]
+"""The address of a picture, by its place among the benchmark's images."""
+SORTS = {
+    "order": "as in the benchmark",
+    "margin": "margin of A, lowest first",
+    "margin-high": "margin of A, highest first",
+    "close": "margin of A, closest to zero first",
+    "gap": "margin of A below that of B first",
+    "disagreement": "most disagreement first",
+    "wrong": "most often wrong first",
+    "right": "most often right first",
+}
+PLACES = {"captions": "captions and ids", "changed": "words changed"}
 WORD = r"[\p{L}\p{N}'’-]+"
 
 
@@ -66,7 +80,18 @@ class Contestant:
 
 
 class Sheet:
-    """One benchmark and its runs."""
+    """One benchmark and its runs.
+
+    `form` is what its cards show, `top` the most that a unit can be worth, `sorts` and `places`
+    are the orders and the places to search that it has, with what the page calls them, `makes`
+    what its items can become.
+    """
+
+    form: ClassVar[str] = "grids"
+    top: ClassVar[float] = 1.0
+    sorts: ClassVar[Mapping[str, str]] = SORTS
+    places: ClassVar[Mapping[str, str]] = PLACES
+    makes: ClassVar[tuple[str, ...]] = ("subset", "study")
 
     def __init__(
         self, label: str, benchmark: Benchmark, contestants: Sequence[Contestant] = ()
@@ -113,6 +138,11 @@ class Sheet:
         return table
 
     @cached_property
+    def asked(self) -> Bools:
+        """Which run was asked which item, shape (items, runs)."""
+        return np.asarray(self.ranks != RANKS.index(State.UNASKED))
+
+    @cached_property
     def worth(self) -> tuple[Floats, Floats]:
         """What the units of each item are worth in sum, and their number: (items, runs) each."""
         shape = (len(self), len(self.contestants))
@@ -154,7 +184,8 @@ class Sheet:
             if column.dtype == pl.String and column.n_unique() > MOST_VALUES:
                 continue
             one = _breakdown(name, column)
-            if len(one.names) > 1 and one.has_values:
+            alone = len(one.names) == len(self) > 2  # a value each tells nothing apart
+            if len(one.names) > 1 and one.has_values and not alone:
                 found[name] = one
         if "family" in found and np.array_equal(
             found["family"].code, found.get("kind", found["family"]).code
@@ -194,6 +225,24 @@ class Sheet:
         padded = pl.concat_str(pl.lit(" "), pl.col("word").fill_null(""), pl.lit(" "))
         return every.select(padded).to_series()
 
+    def searched(self, place: str) -> pl.Series:
+        """The column that is searched, by its name among `places`."""
+        return self.changed if place == "changed" else self.text
+
+    def thumbnails(self, address: Address) -> Callable[[str], Thumbnail]:
+        """What a card shows of an image, by the image's id."""
+
+        def thumbnail(image: str) -> Thumbnail:
+            if image not in self.benchmark.images:
+                return Thumbnail(None, problem=f"image {image} is not listed in the benchmark")
+            known = self.benchmark.images[image]
+            if not self.benchmark.picture(image).is_there():
+                return Thumbnail(None, problem=f"the file of image {image} is missing")
+            place = self.benchmark.images.place_of(image)
+            return Thumbnail(address(place), known.width or 0, known.height or 0)
+
+        return thumbnail
+
     @property
     def short(self) -> str:
         """The start of the benchmark's hash, which addresses of its pictures have."""
@@ -217,18 +266,24 @@ class Sheet:
             "images": len(self.benchmark.images),
             "shapes": sorted(self.benchmark.items.shapes),
             "measure": self.judge.name if self.judge else "",
-            "runs": [
-                {
-                    "label": one.label,
-                    "kind": one.run.card.kind,
-                    "items": one.run.size,
-                    "live": one.live,
-                    "scores": bool(one.run.scores.height),
-                    "failed": one.run.tally.failed,
-                    "folder": str(one.run.folder or ""),
-                }
-                for one in self.contestants
-            ],
+            "form": self.form,
+            "top": self.top,
+            "sorts": self.sorts,
+            "places": self.places,
+            "makes": self.makes,
+            "runs": [self.run_json(one) for one in self.contestants],
+        }
+
+    def run_json(self, one: Contestant) -> dict[str, Any]:
+        """What the page has to know of a run."""
+        return {
+            "label": one.label,
+            "kind": one.run.card.kind,
+            "items": one.run.size,
+            "live": one.live,
+            "scores": bool(one.run.scores.height),
+            "failed": one.run.tally.failed,
+            "folder": str(one.run.folder or ""),
         }
 
     def facts_json(self) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ def summary(sheet: Sheet, rows: Ints, by: str) -> dict[str, Any]:
         ],
         "values": [] if fact is None else _by_value(sheet, rows, fact),
         "margins": [_histogram(sheet.margins[rows, k]) for k in range(len(sheet.contestants))],
-        "agreement": _agreement(sheet.ranks[rows]),
+        "agreement": _agreement(sheet.ranks[rows]) if sheet.judge else [],
     }
 
 
@@ -56,8 +56,13 @@ def _share(sheet: Sheet, rows: Ints, k: int) -> dict[str, Any]:
     mean = float(value.sum()) / size
     clusters = np.unique(sheet.groups[rows][there], return_inverse=True)[1]
     sums, counts = _summed(clusters, value[there]), _summed(clusters, units[there])
-    interval = student_interval(sums, counts)
-    return {"value": mean, "low": interval.low, "high": interval.high, "units": int(size)}
+    if sheet.form == "captions":  # a mean of scores, not a share
+        ends = difference_interval(sums / sheet.top, counts, mean / sheet.top)
+        low, high = sheet.top * max(0.0, ends[0]), sheet.top * ends[1]
+    else:
+        interval = student_interval(sums, counts)
+        low, high = interval.low, interval.high
+    return {"value": mean, "low": low, "high": high, "units": int(size)}
 
 
 def _summed(clusters: Ints, values: Floats) -> Floats:
@@ -125,16 +130,8 @@ def paired(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, Any]:
     The difference is in what the measure's units are worth; the interval is Student's t over groups
     of items (Cochran 1977, section 2.11, for a ratio of totals).
     """
-    ranks = sheet.ranks[rows]
-    rows = rows[(ranks[:, a] != UNASKED) & (ranks[:, b] != UNASKED)]
-    right_a, right_b = (sheet.ranks[rows, k] == RIGHT for k in (a, b))
-    counted = {
-        "n": len(rows),
-        "both": int((right_a & right_b).sum()),
-        "only_a": int((right_a & ~right_b).sum()),
-        "only_b": int((~right_a & right_b).sum()),
-        "neither": int((~right_a & ~right_b).sum()),
-    }
+    rows = rows[sheet.asked[rows, a] & sheet.asked[rows, b]]
+    counted = {"n": len(rows), **_counted(sheet, rows, a, b)}
     if not len(rows):
         return {**counted, "difference": None}
     value, units = sheet.worth
@@ -142,11 +139,27 @@ def paired(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, Any]:
     clusters = np.unique(sheet.groups[rows], return_inverse=True)[1]
     sums, counts = _summed(clusters, gap), _summed(clusters, units[rows, a])
     difference = float(gap.sum() / units[rows, a].sum())
-    low, high = difference_interval(sums, counts, difference)
+    ends = difference_interval(sums / sheet.top, counts, difference / sheet.top)
+    low, high = (sheet.top * end for end in ends)
     return {
         **counted, "difference": difference, "low": low, "high": high, "groups": len(sums),
         "first": _share(sheet, rows, a), "second": _share(sheet, rows, b),
     }  # fmt: skip
+
+
+def _counted(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, int]:
+    """Items by what two runs made of them; without right and wrong: whose score is higher."""
+    if sheet.form == "captions":
+        gap = sheet.margins[rows, a] - sheet.margins[rows, b]
+        return {"higher": int((gap > 0).sum()), "lower": int((gap < 0).sum()),
+                "level": int((gap == 0).sum())}  # fmt: skip
+    right_a, right_b = (sheet.ranks[rows, k] == RIGHT for k in (a, b))
+    return {
+        "both": int((right_a & right_b).sum()),
+        "only_a": int((right_a & ~right_b).sum()),
+        "only_b": int((~right_a & right_b).sum()),
+        "neither": int((~right_a & ~right_b).sum()),
+    }
 
 
 def difference_interval(sums: Floats, counts: Floats, difference: float) -> tuple[float, float]:

@@ -103,12 +103,13 @@ class Viewer:
 
     def make(self, what: str, query: Query, name: str) -> str:
         """Make something (a subset, a study) of the items of a query."""
-        if what not in self.doings.make:
-            raise UnknownName("thing to make", what, self.doings.make)
+        sheet = self.sheet(query.sheet)
+        known = [one for one in sheet.makes if one in self.doings.make]
+        if what not in known:
+            raise UnknownName("thing to make", what, known)
         rows = self.rows(query)
         if not len(rows):
             raise BadInput("no item is like this", todo="choose another filter")
-        sheet = self.sheet(query.sheet)
         ids = frozenset(ids_of(sheet, rows))
         return self.doings.make[what](sheet, ids, self.doings.out / name)
 
@@ -134,8 +135,10 @@ class Viewer:
 
         def work() -> None:
             for sheet in self.library.sheets:
-                for what in ("ranks", "margins", "facts", "worth", "text", "changed"):
+                for what in ("ranks", "margins", "facts", "worth"):
                     getattr(sheet, what)
+                for place in sheet.places:
+                    sheet.searched(place)
 
         threading.Thread(target=work, daemon=True).start()
 

@@ -26,6 +26,10 @@ def test_the_owner_sees_progress_people_and_items(serve):
     assert person["judgements"] == 5 and person["state"] == "active"
     page = owner.get("/api/owner/items", params={"stage": "ask", "state": "open"}).json()
     assert len(page["items"]) == ITEMS and page["after"] is None
+    assert all("right" not in one for one in page["items"]), "only when it is asked for"
+    told = owner.get("/api/owner/items", params={"truth": "true"}).json()["items"]
+    assert all(len(one["right"]) == 1 for one in told)
+    assert client.get("/api/owner/items", params={"truth": "true"}).status_code == 401
     assert owner.get("/api/owner/items", params={"stage": "none"}).status_code == 404
 
 

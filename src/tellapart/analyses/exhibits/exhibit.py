@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +40,9 @@ class PaperSources:
         tuple[str, ...], Help("Folders that study export wrote; may be repeated.", repeat=True)
     ] = ()
     vectors: Annotated[str, Help("Vectors of words, for a regression of foils.")] = ""
+    scores: Annotated[
+        str, Help("A table of systems' further scores (recall, another benchmark), to rank by.")
+    ] = ""
     settings: Annotated[str, Help("MCIC: a table of runs' settings and further scores.")] = ""
 
     def has(self, name: str) -> bool:
@@ -50,6 +53,14 @@ class PaperSources:
         """A path, if it was given."""
         value = getattr(self, name)
         return Path(value) if value else None
+
+
+def joined(given: PaperSources, made: PaperSources) -> PaperSources:
+    """What was given, and what was made in the place of what was not."""
+    names = [one.name for one in fields(PaperSources)]
+    return PaperSources(
+        **{name: getattr(given if given.has(name) else made, name) for name in names}
+    )
 
 
 @dataclass(frozen=True, slots=True)

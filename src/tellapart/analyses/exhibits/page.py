@@ -25,13 +25,23 @@ pre { overflow-x: auto; font-size: .8125rem; }
 MOST_ROWS = 20
 
 
-def paper_page(paper: str, tables: Sequence[str], exhibits: Sequence[ShownExhibit]) -> str:
+SMALL = (
+    "Ours are of drawings: the paper's systems in small, trained for minutes on the built-in "
+    "world, with colours as features, and someone who knows the scenes in the place of people. "
+    "They show that every table and figure can be made, and say nothing about photographs."
+)
+
+
+def paper_page(
+    paper: str, tables: Sequence[str], exhibits: Sequence[ShownExhibit], *, small: bool = False
+) -> str:
     """The page; `tables` are those of scores, as they are printed."""
     made = sum(one.found is not None for one in exhibits)
     parts = [
         f"<h1>{escape(paper)}: published and ours</h1>",
         f"<p>{made} of {len(exhibits)} figures and analyses are made of what was given; the others "
         "say what they need.</p>",
+        f"<p><strong>{SMALL}</strong></p>" if small else "",
         *(f"<section><pre>{escape(text)}</pre></section>" for text in tables),
         *(_section(one) for one in exhibits),
     ]

@@ -34,6 +34,7 @@ from tellapart.stats.totals import Swapped, interval_of, resampled_totals
 from tellapart.store.cache import default_folder
 from tellapart.text.caption_metrics.metric import CaptionMetric, Marks, Material, Texts, metric_of
 from tellapart.text.caption_metrics.references import DocumentFrequencies
+from tellapart.text.preparation import Preparation
 from tellapart.types import Floats, Progress, silent
 
 ALL = "all"
@@ -81,6 +82,8 @@ def judge_captions(
     systems = _systems(results, options)
     if not isinstance(references, Corpus):
         references = read_corpus(references, options.reading)
+    if options.prepare:
+        systems, references = _prepared(systems, references, options)
     texts = Texts(options.cache or default_folder())
     frequencies = _frequencies(options, references, texts)
     skipped = (f"references: left out: {what}" for what in references.skipped[:5])
@@ -157,6 +160,22 @@ def _with_judgements(
     )
 
 
+def _prepared(
+    systems: list[SystemCaptions], references: Corpus, options: CaptionOptions
+) -> tuple[list[SystemCaptions], Corpus]:
+    """What systems and people wrote, prepared alike."""
+    counted = references
+    if options.words_from:
+        counted = read_corpus(options.words_from, options.reading)
+    how = Preparation.of(options.prepare, counted.captions["text"])
+    own = [
+        replace(one, captions={image: how.text(text) for image, text in one.captions.items()})
+        for one in systems
+    ]
+    texts = pl.Series("text", [how.text(text) for text in references.captions["text"]], pl.String)
+    return own, replace(references, captions=references.captions.with_columns(texts))
+
+
 def _systems(results: Results | Sequence[Results], options: CaptionOptions) -> list[SystemCaptions]:
     every = [results] if isinstance(results, Results) else list(results)
     if not every and options.judgements is None:
@@ -216,6 +235,12 @@ def _methods(judged: JudgedImages, options: CaptionOptions) -> list[str]:
     """How the numbers were got, in words."""
     images = len(judged.images)
     methods = [f"scores are times 100; {images:,} image{'' if images == 1 else 's'}"]
+    if options.prepare:
+        where = options.words_from or "the references"
+        methods.append(
+            f"captions and references are prepared as {options.prepare} did: letters only, in "
+            f"lower case, the first 30 words, words seen fewer than five times in {where} as one"
+        )
     if images > 1:
         methods.append(
             f"interval: bootstrap over images, {options.resamples:,} resamples; of BLEU and METEOR "

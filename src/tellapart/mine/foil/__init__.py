@@ -49,8 +49,9 @@ class FoilMethod:
     hardest: Annotated[
         str,
         Help(
-            "What picks the hardest: a model, language (of the captions), random; auto: language, "
-            "but random on the built-in world."
+            "What picks the hardest: a model such as trained:FOLDER, language (of the captions), "
+            "random; auto: the captioner in TELLAPART_HOME/neuraltalk, else language, but random "
+            "on the built-in world."
         ),
     ] = AUTO
     per: Annotated[
@@ -78,11 +79,11 @@ class FoilMethod:
                 allowed="--plain with objects, or --absence captions without --plain",
             )
 
-    def resolved(self, *, world: bool, filtered: bool = False) -> Self:
-        """What `auto` means for a corpus."""
+    def resolved(self, *, world: bool, filtered: bool = False, seeing: str | None = None) -> Self:
+        """What `auto` means for a corpus; `seeing` is a captioner that can pick the hardest."""
         from tellapart.text.spacy_pipeline import DEFAULT
 
-        values = (RANDOM, "image", "none") if world else (LANGUAGE, "caption", DEFAULT)
+        values = (RANDOM, "image", "none") if world else (seeing or LANGUAGE, "caption", DEFAULT)
         hardest, per, parser = (
             usual if value == AUTO else value
             for value, usual in zip((self.hardest, self.per, self.parser), values, strict=True)

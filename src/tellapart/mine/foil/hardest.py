@@ -1,7 +1,9 @@
 """The hardest foil of each caption (Shekhar et al. 2017, section 3, step 4).
 
 The hardest is the one that a model finds most probable: a captioner that sees the picture, as in
-the paper, or where there is none a language model of the corpus's own captions.
+the paper, or where there is none a language model of the corpus's own captions. A word that a
+captioner does not know never makes a foil the hardest: its own code skips such words, so that the
+caption looks likelier than any other.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from tellapart import seeds
+from tellapart.benchmark.homes import home
+from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
 from tellapart.mine.foil import LANGUAGE, RANDOM
-from tellapart.mine.foil.foils import Foils
+from tellapart.mine.foil.foils import FoilCaption, Foils
 from tellapart.mine.foil.mentions import WORD
 from tellapart.models.model import PairScorer
 from tellapart.models.names import load
@@ -34,6 +38,21 @@ NOTHING = -1
 BLOCK = 1 << 17
 DIGITS = 9
 """Scores are rounded, so that equal ones stay equal whatever the order of summation."""
+BEHIND = 1e6
+"""What a foil loses for each of its words that the model does not know."""
+MINER = "neuraltalk"
+"""The folder under the user's own in which the captioner is that picks the hardest by default."""
+
+
+def seeing_captioner(corpus: Corpus) -> str | None:
+    """The trained captioner that is there for picking foils, if it can see the corpus's pictures.
+
+    FOIL's is NeuralTalk; it is looked for under TELLAPART_HOME.
+    """
+    folder = home() / MINER
+    if not (folder / "system.json").is_file() or not next(iter(corpus)).is_there():
+        return None
+    return f"trained:{folder}"
 
 
 @contextmanager
@@ -84,10 +103,19 @@ def by_model(foils: Foils, model: Any) -> Iterator[Hardness]:
 
         def scores(rows: AnyInts) -> Floats:
             picture = foils.corpus.picture(foils.source(int(rows[0]))[0])
-            texts = [foils.written(row).text for row in rows.tolist()]
-            return encoder.score_pairs([picture] * len(texts), texts)
+            written = [foils.written(row) for row in rows.tolist()]
+            found = encoder.score_pairs([picture] * len(written), [one.text for one in written])
+            return found - BEHIND * _unknown(model, written)
 
         yield scores
+
+
+def _unknown(model: Any, written: list[FoilCaption]) -> Floats:
+    """How many words of each foil the model does not know, where it says so."""
+    if not hasattr(model, "unknown_words"):
+        return np.zeros(len(written))
+    words = [one.text[one.start : one.end] for one in written]
+    return np.array([len(unknown) for unknown in model.unknown_words(words)], np.float64)
 
 
 def language_scores(foils: Foils) -> Floats:

@@ -60,3 +60,43 @@ NEURALTALK = SystemEntry(
     "Captioner: the small LSTM that mined FOIL's hardest foils.",
     f"{_HERE}.neural_talk:NeuralTalk",
 )
+BLIND_LSTM = SystemEntry(
+    "FOIL's baseline that never looks: an LSTM classifies the caption.",
+    f"{_HERE}.foil.blind_lstm:BlindLSTM",
+)
+CNN_LSTM = SystemEntry(
+    "FOIL's baseline that looks: image and caption side by side, classified.",
+    f"{_HERE}.foil.cnn_lstm:CNNLSTM",
+)
+LSTM_NORM_I = SystemEntry(
+    "Classifier: two stacked LSTMs; image and caption are multiplied.",
+    f"{_HERE}.foil.lstm_norm_i:LSTMNormI",
+)
+HIECOATT = SystemEntry(
+    "Classifier: words, phrases and sentence attend to the image and back.",
+    f"{_HERE}.foil.hie_coatt:HieCoAtt",
+)
+IC_WANG = SystemEntry(
+    "Captioner: reads forwards and backwards, and proposes words of its own.",
+    f"{_HERE}.foil.ic_wang:ICWang",
+)
+I2C = SystemEntry(
+    "MCIC: a linear map from images to paragraph vectors; the nearest caption.",
+    f"{_HERE}.mcic.linear:I2C",
+)
+C2I = SystemEntry(
+    "MCIC: a linear map from paragraph vectors to images; the nearest image.",
+    f"{_HERE}.mcic.linear:C2I",
+)
+LINM = SystemEntry(
+    "MCIC: a matrix between images and paragraph vectors, against the worst decoy.",
+    f"{_HERE}.mcic.linear:LinM",
+)
+FFNN = SystemEntry(
+    "MCIC: a feedforward network says whether a caption is one of the image.",
+    f"{_HERE}.mcic.ffnn:FFNN",
+)
+VEC2SEQ_FFNN = SystemEntry(
+    "MCIC: a GRU captioner whose outputs a feedforward network reads; writes and chooses.",
+    f"{_HERE}.mcic.vec2seq:Vec2seqFFNN",
+)

@@ -16,11 +16,10 @@ from tellapart.errors import BadInput
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.zoo.decoding import MARK, Tensors, beam_search, greedy, rows_of, sample
+from tellapart.models.zoo.grids import PAIRS, match_by_pairs
 from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch, System, TextInputs
 from tellapart.text.vocabulary import END, Vocabulary
 
-BLOCK = 512
-"""Pairs of an image and a caption that are scored together: each holds its image's regions."""
 REDUCES = ("mean", "sum")
 
 
@@ -49,7 +48,7 @@ class RecurrentCaptioner(System):
     Config = CaptionerConfig
     task: ClassVar[str] = "captioning"
     averaged: ClassVar[bool] = True
-    most_pairs: ClassVar[int] = 4 * BLOCK
+    most_pairs: ClassVar[int] = 4 * PAIRS
     words: nn.Embedding
     out: nn.Linear
 
@@ -157,19 +156,7 @@ class RecurrentCaptioner(System):
 
     def match(self, images: Codes, texts: Codes) -> Tensor:
         """The score of every caption with every image, in blocks."""
-        (captions,) = texts
-        rows, columns = len(images[0]), len(captions)
-        found = torch.empty(rows, columns, dtype=torch.float64, device=captions.device)
-        wide = max(1, min(columns, BLOCK))
-        high = max(1, BLOCK // wide)
-        for top in range(0, rows, high):
-            some = torch.arange(top, min(top + high, rows), device=captions.device)
-            for left in range(0, columns, wide):
-                block = captions[left : left + wide]
-                pairs = rows_of(images, some.repeat_interleave(len(block)))
-                scored = self.match_pairs(pairs, (block.repeat(len(some), 1),))
-                found[top : top + high, left : left + wide] = scored.view(len(some), -1)
-        return found
+        return match_by_pairs(self, images, texts)
 
     def write(self, images: ImageInputs, how: Decoding, chances: Tensor | None = None) -> Tensor:
         """Captions of images in the vocabulary's numbers, (n, longest), an end behind each.

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
 from tellapart.types import Floats32, Ints, Progress, silent
 
 IMAGES, TEXTS = 128, 512
 """How many of each are encoded at a time, and matched, where a system matches so many pairs."""
+PAIRS = 512
+"""Pairs of an image and a text that are matched together: each holds its image's regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +75,23 @@ def match_blocks(
                     done += block.size
                     progress("pairs", done, scores.size)
     return scores
+
+
+def match_by_pairs(system: System, images: Codes, texts: Codes, size: int = PAIRS) -> Tensor:
+    """How well each text fits each image, (n, m), for systems that only know pairs."""
+    rows, columns = len(images[0]), len(texts[0])
+    wide = max(1, min(columns, size))
+    high = max(1, size // wide)
+    lines = []
+    for top in range(0, rows, high):
+        some = torch.arange(top, min(top + high, rows), device=images[0].device)
+        blocks = []
+        for left in range(0, columns, wide):
+            block = tuple(one[left : left + wide] for one in texts)
+            count = len(block[0])
+            pairs = tuple(one[some.repeat_interleave(count)] for one in images)
+            again = torch.arange(count, device=some.device).repeat(len(some))
+            scored = system.match_pairs(pairs, tuple(one[again] for one in block))
+            blocks.append(scored.view(len(some), count))
+        lines.append(torch.cat(blocks, dim=1))
+    return torch.cat(lines)

@@ -140,11 +140,14 @@ async def items(
     stage: Annotated[str, Query(max_length=60)] = "",
     state: Annotated[str, Query(max_length=10)] = "",
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    truth: bool = False,
 ) -> Response:
-    """A page of items with what became of them."""
-    return json_response(
-        await owner.read(lambda conn, study: look_at_items(conn, study, stage, state, after))
-    )
+    """A page of items with what became of them; with `truth`, the right answers too."""
+
+    def look(conn: Connection, study: OpenStudy) -> dict[str, Any]:
+        return look_at_items(conn, study, stage, state, after, truth=truth)
+
+    return json_response(await owner.read(look))
 
 
 @router.get("/pictures/{task}-{place}")

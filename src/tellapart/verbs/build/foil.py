@@ -44,13 +44,16 @@ def foil(
 ) -> Benchmark:
     """Captions with one wrong word: is it right, which word is wrong, what should it be?"""
     from tellapart.mine.foil.foils import make_foils
+    from tellapart.mine.foil.hardest import seeing_captioner
     from tellapart.mine.foil.items import FoilItems, chance, counts, nothing_left
 
     options.check()
     source = source_corpus(corpus, out, options)
     world = bool(source.about.get("world"))  # its words are about as likely: not filtered
     filtered = not options.unfiltered and not world
-    method = options.resolved(world=world, filtered=filtered)
+    method = options.resolved(
+        world=world, filtered=filtered, seeing=None if filtered else seeing_captioner(source)
+    )
     foils = make_foils(source, method, options.seed, progress)
     maker = FoilItems(foils, method, options.seed)
     way = _fair if filtered else _hardest

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput, UnknownName
+from tellapart.mine.mcic import FAIR_SETS, PAPER, WAYS
 from tellapart.options import Help
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
     from tellapart.mine.mcic.tuning import TunedMining, Tuning
     from tellapart.types import Ints32
 
-WAYS = ("auto", "fair-sets", "paper")
-FAIR = "sets of near captions of as many images, asked once for each image"
-PAPER = "for each caption the captions of other images with the highest Score"
+CHOICES = ("auto", *WAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ class McicOptions(BuildOptions):
     @property
     def fair(self) -> bool:
         """Whether fair sets are built."""
-        return self.way == "fair-sets" or (self.way == "auto" and not self.without)
+        return self.way == FAIR_SETS or (self.way == "auto" and not self.without)
 
     def guards(self) -> Guards:
         """The guards that stand."""
@@ -133,8 +132,8 @@ class McicOptions(BuildOptions):
         """Raise where a value cannot be meant."""
         from tellapart.text.caption_metrics.bleu import smoothing_of
 
-        if self.way not in WAYS:
-            raise UnknownName("way to build mcic", self.way, WAYS)
+        if self.way not in CHOICES:
+            raise UnknownName("way to build mcic", self.way, CHOICES)
         if self.fair and self.without:
             raise BadInput(
                 f"fair sets cannot do without the guards {', '.join(self.without)}",
@@ -194,7 +193,7 @@ def mcic(
     tuned = _tuned(captions, options, progress)
     splits = list(_splits(captions, tuned, source, options, progress))
     how = {
-        "options": FAIR if options.fair else PAPER,
+        "options": WAYS[FAIR_SETS if options.fair else PAPER],
         **tuned.for_card(),
         "guards": asdict(options.guards()),
         "splits": options.split,

@@ -17,6 +17,7 @@ from tellapart.verbs import Verb
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.score.run import Run
+    from tellapart.views.captions import CaptionSheet
     from tellapart.views.sheet import Sheet
     from tellapart.views.viewer import Viewer
     from tellapart.web.host import BackgroundServer
@@ -34,6 +35,9 @@ class ViewOptions:
     images: Annotated[Path | None, Help("Folder that holds the pictures, if they have moved.")] = (
         None
     )
+    references: Annotated[
+        Path | None, Help("Captions: what people wrote of the images, any corpus.")
+    ] = None
     marks: Annotated[
         Path | None, Help("File that keeps stars and notes (default: beside the first path).")
     ] = None
@@ -96,7 +100,7 @@ class ServedView:
 def view(
     paths: Annotated[
         Sequence[Benchmark | Run | Path | str],
-        Help("Runs, benchmarks, studies' exports, or folders of them."),
+        Help("Runs, benchmarks, studies' exports, captioners' results, or folders of them."),
     ],
     options: ViewOptions = ViewOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
@@ -182,10 +186,11 @@ def make_viewer(paths: Any, options: ViewOptions, progress: Progress = silent) -
     single = isinstance(paths, (str, Path)) or not isinstance(paths, Sequence)
     given = [paths] if single else list(paths)
     folders = [Path(one) for one in given if isinstance(one, (str, Path))]
-    beside = next((one for one in folders if one.is_dir()), Path())
+    beside = next((one if one.is_dir() else one.parent for one in folders if one.exists()), Path())
     marks = ItemMarks.read(options.marks or beside / NAME)
     doings = Doings({"subset": make_subset, "study": make_study}, options.out)
-    viewer = Viewer(Loader(given, options.on, options.images, progress), marks, doings)
+    loader = Loader(given, options.on, options.images, progress, options.references)
+    viewer = Viewer(loader, marks, doings)
     viewer.check()
     return viewer
 
@@ -206,7 +211,10 @@ def make_study(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
 
     from tellapart.benchmark.benchmark import make_benchmark
     from tellapart.verbs.study.create import CreateStudyOptions, create_study
+    from tellapart.views.captions import CaptionSheet
 
+    if isinstance(sheet, CaptionSheet):
+        return make_caption_study(sheet, ids, out)
     whole = sheet.benchmark
     items = whole.items.where(pl.col("id").is_in(list(ids)))
     part = make_benchmark(replace(whole.card, name=out.name), whole.root, items, whole.images)
@@ -216,6 +224,25 @@ def make_study(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
         "foil" if foils else ASKED.get(shape, "choose-caption" if shape[0] == 1 else "choose-image")
     )
     made = create_study(part, out, CreateStudyOptions(ask=ask, name=out.name))
+    return f"{made}; serve it with: tellapart study serve {out}"
+
+
+def make_caption_study(sheet: CaptionSheet, ids: frozenset[str], out: Path) -> str:
+    """A study in which people rate whether captions are correct, of all systems alike."""
+    from tellapart.benchmark.benchmark import Card, make_benchmark
+    from tellapart.study.caption_items import caption_item
+    from tellapart.verbs.study.create import CreateStudyOptions, create_study
+
+    rows = sheet.benchmark.items.ids.is_in(list(ids)).arg_true().to_numpy()
+    items = [
+        caption_item(f"{one.label}/{image}", image, caption)
+        for one, written in zip(sheet.contestants, sheet.written, strict=True)
+        for image, caption in written[rows].select("image", "caption").iter_rows()
+        if caption.strip()
+    ]
+    card = Card(out.name, about="captions to be rated", measures=())
+    part = make_benchmark(card, sheet.benchmark.root, items, sheet.benchmark.images)
+    made = create_study(part, out, CreateStudyOptions(ask="rate-correctness", name=out.name))
     return f"{made}; serve it with: tellapart study serve {out}"
 
 

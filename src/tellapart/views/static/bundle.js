@@ -101,7 +101,7 @@ export class BundleSource {
 
   async search(query, sheet) {
     const changed = query.get("in") === "changed";
-    const column = (await this.text(sheet))[changed ? "changed" : "captions"];
+    const column = (await this.text(sheet))[query.get("in") ?? "captions"];
     const sought = query.get("q").toLowerCase().split('"').flatMap((part, k) => {
       if (k % 2) return part ? [changed ? ` ${part} ` : part] : [];
       return part.split(/\s+/).filter(Boolean);
@@ -117,6 +117,7 @@ export class BundleSource {
     const counts = (row) => sheet.ranks.reduce(([right, wrong], ranks) => (ranks[row] === RIGHT ? [right + 1, wrong]
       : ranks[row] === UNASKED ? [right, wrong] : [right, wrong + 1]), [0, 0]);
     const keys = {
+      spread: (row) => Math.min(...sheet.margins.map((one) => one[row])) - Math.max(...sheet.margins.map((one) => one[row])),
       margin: (row) => a[row], "margin-high": (row) => -a[row], close: (row) => Math.abs(a[row]), gap: (row) => a[row] - b[row],
       wrong: (row) => -counts(row)[1], right: (row) => -counts(row)[0], disagreement: (row) => -Math.min(...counts(row)),
     };
@@ -160,7 +161,7 @@ export class BundleSource {
       const some = rows.filter((row) => sheet.codes[by][row] === code);
       return { name, n: some.length, runs: sheet.about.runs.map((_, k) => shareOf(sheet, some, k)) };
     }).filter((one) => one.n) : [];
-    return { n: rows.length, by: fact ? by : "", runs, values, margins: sheet.margins.map((one) => histogramOf(one, rows)), agreement: agreementOf(sheet, rows) };
+    return { n: rows.length, by: fact ? by : "", runs, values, margins: sheet.margins.map((one) => histogramOf(one, rows)), agreement: sheet.about.form === "captions" ? [] : agreementOf(sheet, rows) };
   }
 
   async compare(query) {
@@ -185,9 +186,11 @@ export class BundleSource {
       const rows = await this.rows(query);
       const cards = await Promise.all(rows.map((row) => this.one(sheet, "cards", row)));
       const quoted = (value) => `"${String(value ?? "").replaceAll('"', '""')}"`;
-      const head = ["id", "kind", "captions", ...sheet.about.runs.flatMap((run) => [run.label, `${run.label} margin`])];
+      const captions = sheet.about.form === "captions";
+      const each = (run) => (captions ? cards[0].columns.map(([name]) => `${run.label} ${name}`) : [run.label, `${run.label} margin`]);
+      const head = ["id", "kind", captions ? "references" : "captions", ...(cards.length ? sheet.about.runs.flatMap(each) : [])];
       const lines = cards.map((card) => [card.id, card.kind, card.lines.map((line) => line.before + line.foil + line.after).join(" | "),
-        ...card.rows.flatMap((row) => [row.verdict, row.margin])].map(quoted).join(","));
+        ...card.rows.flatMap((row) => (captions ? row.answers.map((one) => one.text) : [row.verdict, row.margin]))].map(quoted).join(","));
       return new Blob([[head.map(quoted).join(","), ...lines].join("\n")], { type: "text/csv" });
     } };
   }

@@ -1,7 +1,7 @@
 // Charts and a comparison of two runs, of the items that are filtered now.
 import { element } from "../shared/page.js";
 import { asked } from "./address.js";
-import { agreement, byFact, histogram, legend } from "./charts.js";
+import { agreement, byFact, histogram, legend, series } from "./charts.js";
 import { Filters } from "./filters.js";
 import { count, percent } from "./overview.js";
 
@@ -34,14 +34,15 @@ export class Compare {
     if (turn !== this.turn) return;
     this.number.value = `${count(found.n)} of ${count(this.about.items)}`;
     const labels = this.about.runs.map((one) => one.label);
+    const captions = this.about.form === "captions";
     this.box.replaceChildren(
       paired ? this.paired(paired, pair, wanted) : "",
-      found.values.length && labels.length ? element("section", { class: "sheet" }, element("header", {}, element("h2", {}, "Right, by"),
+      found.values.length && labels.length ? element("section", { class: "sheet" }, element("header", {}, element("h2", {}, captions ? `${this.about.measure}, by` : "Right, by"),
         this.facts(facts, by)), legend(labels), byFact(found, labels, (value) => this.link({ [`fact.${by}`]: value }))) : "",
-      labels.length ? element("section", { class: "sheet" }, element("h2", {}, "Margins"),
-        element("p", { class: "faint" }, "By how much the right options score higher than the wrong ones; left of the line is wrong."),
-        element("div", { class: "many" }, ...found.margins.map((one, k) => histogram(one, labels[k])))) : element("p", { class: "calm" }, "No run on this benchmark: there is nothing to compare."),
-      labels.length > 1 ? element("section", { class: "sheet" }, element("h2", {}, "Agreement"),
+      labels.length ? element("section", { class: "sheet" }, element("h2", {}, captions ? "Scores" : "Margins"),
+        element("p", { class: "faint" }, captions ? `${this.about.measure} of each image’s caption.` : "By how much the right options score higher than the wrong ones; left of the line is wrong."),
+        element("div", { class: "many" }, ...found.margins.map((one, k) => histogram(one, labels[k], !captions)))) : element("p", { class: "calm" }, "No run on this benchmark: there is nothing to compare."),
+      labels.length > 1 && !captions ? element("section", { class: "sheet" }, element("h2", {}, "Agreement"),
         element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Agreement" }, agreement(found.agreement, labels))) : "");
   }
 
@@ -73,24 +74,35 @@ export class Compare {
     return this.app.link(tab, query);
   }
 
+  // A run's name in the colour that charts give it.
+  named(label) {
+    return element("span", { class: series(this.about.runs.findIndex((one) => one.label === label)) }, label);
+  }
+
   paired(found, [a, b]) {
     const link = (ao, bo) => this.link({ a, b, ao, bo });
     const cell = (number, href, label, kind) => element("td", { class: kind }, element("a", { href, "aria-label": `${label}: ${count(number)} items` }, count(number)));
     const told = found.difference === null ? "Both were asked none of these items." : null;
     return element("section", { class: "sheet versus" },
-      element("h2", {}, element("span", { class: "series-1" }, a), " against ", element("span", { class: "series-2" }, b)),
+      element("h2", {}, this.named(a), " against ", this.named(b)),
       told ? element("p", {}, told) : element("p", { class: "difference" },
         element("b", {}, `${found.difference >= 0 ? "+" : "−"}${percent(Math.abs(found.difference))} points`),
         ` (95% interval ${sign(found.low)} to ${sign(found.high)}), on ${count(found.n)} items in ${count(found.groups)} groups: `,
         `${percent(found.first.value)} against ${percent(found.second.value)}. `,
         found.low > 0 || found.high < 0 ? "The interval leaves zero out." : "The interval holds zero: it may be noise."),
-      element("table", { class: "two" }, element("caption", { class: "hidden" }, "Items by what the two runs made of them"),
+      found.level !== undefined ? this.higher(found, [a, b]) : element("table", { class: "two" }, element("caption", { class: "hidden" }, "Items by what the two runs made of them"),
         element("thead", {}, element("tr", {}, element("td", {}), element("th", { scope: "col" }, `${b} right`), element("th", { scope: "col" }, `${b} not right`))),
         element("tbody", {},
           element("tr", {}, element("th", { scope: "row" }, `${a} right`), cell(found.both, link("r", "r"), "Both right", "both"),
             cell(found.only_a, link("r", "wtmf"), `Won by ${a}`, "won")),
           element("tr", {}, element("th", { scope: "row" }, `${a} not right`), cell(found.only_b, link("wtmf", "r"), `Lost by ${a}`, "lost"),
             cell(found.neither, link("wtmf", "wtmf"), "Neither right", "neither")))));
+  }
+
+  // Captions are neither right nor wrong: on how many images the one or the other scores higher.
+  higher(found, [a, b]) {
+    const go = (first, second, number, label) => element("a", { href: this.link({ a: first, b: second, sort: "gap" }) }, `${label}: ${count(number)}`);
+    return element("p", { class: "higher" }, go(b, a, found.higher, `${a} higher`), " · ", go(a, b, found.lower, `${b} higher`), ` · level: ${count(found.level)}`);
   }
 }
 

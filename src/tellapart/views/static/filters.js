@@ -11,7 +11,7 @@ export class Filters {
     Object.assign(this, { app, part, tab });
     this.fields = {
       sheet: select("Benchmark"), a: select("Model A"), ao: select("A was", OUTCOMES), b: select("Model B"), bo: select("B was", OUTCOMES),
-      sort: select("Sort", app.about.sorts), in: select("Search in", app.about.places),
+      sort: select("Sort"), in: select("Search in"),
     };
     this.words = element("input", { type: "search", placeholder: "Search captions", "aria-label": "Search", maxlength: "300" });
     this.facts = element("span", { class: "facts" });
@@ -46,12 +46,15 @@ export class Filters {
     const runs = about.runs.map((one) => [one.label, one.label]);
     fill(a.input, [["", about.runs.length ? "any" : "no runs"], ...runs]);
     fill(b.input, [["", "any"], ...runs]);
+    fill(this.fields.sort.input, Object.entries(about.sorts));
+    fill(this.fields.in.input, Object.entries(about.places));
     for (const [name, field] of Object.entries(this.fields)) {
       field.input.value = name === "sheet" ? about.label : query.get(name) ?? (name === "sort" ? "order" : name === "in" ? "captions" : "");
     }
     sheet.box.hidden = this.app.about.sheets.length < 2;
-    for (const name of ["a", "ao"]) this.fields[name].box.hidden = about.runs.length < 1;
-    for (const name of ["b", "bo"]) this.fields[name].box.hidden = about.runs.length < 2;
+    const judged = about.form === "grids"; // captions are neither right nor wrong
+    for (const name of ["a", "ao"]) this.fields[name].box.hidden = about.runs.length < 1 || (name === "ao" && !judged);
+    for (const name of ["b", "bo"]) this.fields[name].box.hidden = about.runs.length < 2 || (name === "bo" && !judged);
     this.fields.ao.input.disabled = !a.input.value;
     this.fields.bo.input.disabled = !b.input.value;
     this.starred.checked = query.get("starred") === "1";

@@ -120,6 +120,10 @@ export class Items {
 
 // The height of every card on a sheet, by the shape of its grid and the number of runs.
 function measure(about) {
+  if (about.form === "captions") {
+    const narrow = innerWidth < 700;
+    return { width: 520, height: 46 + (narrow ? 340 : 240) + 34 + Math.min(about.runs.length, MOST_ROWS) * (narrow ? 66 : 48) };
+  }
   const images = Math.max(...about.shapes.map(([one]) => one), 1);
   const captions = Math.max(...about.shapes.map(([, one]) => one), 1);
   const rows = Math.min(about.runs.length, MOST_ROWS);

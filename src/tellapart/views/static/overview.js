@@ -39,7 +39,7 @@ export class Overview {
   sheet(one) {
     const about = this.app.sheet(one.sheet);
     const link = (query) => this.app.link("items", { sheet: one.sheet, ...query });
-    const facts = [`${count(about.items)} items`, `${count(about.images)} pictures`,
+    const facts = about.form === "captions" ? [`${count(about.items)} images`] : [`${count(about.items)} items`, `${count(about.images)} pictures`,
       about.verified ? `verified ${about.verified}` : "verified by nobody"];
     return element("section", { class: "sheet", "aria-label": one.sheet },
       element("header", {}, element("h2", {}, element("a", { href: link({}) }, one.sheet)),
@@ -49,16 +49,22 @@ export class Overview {
         element("a", { href: link({}) }, "items"), "."));
   }
 
+  worst(row, one, link) {
+    const captions = this.app.sheet(one.sheet).form === "captions";
+    const query = captions ? { a: row.label, sort: "margin" } : { a: row.label, ao: "w", sort: "margin" };
+    return element("a", { href: link(query), "aria-label": `What ${row.label} got wrong on ${one.sheet}` },
+      captions ? "lowest scores" : "what it got wrong");
+  }
+
   table(one, link) {
     const rows = one.rows.map((row) => element("tr", { class: row.reference ? "reference" : false },
       element("th", { scope: "row" }, element("a", { href: link({ a: row.label }) }, row.label),
         row.live ? element("span", { class: "tag" }, "under way") : ""),
       element("td", { class: "num" }, percent(row.value)),
       element("td", { class: "num faint" }, row.value === null ? "" : `${percent(row.low)} – ${percent(row.high)}`),
-      element("td", { class: "strip" }, row.value === null ? "" : strip(row, one.lines)),
+      element("td", { class: "strip" }, row.value === null ? "" : strip(row, one.lines, one.top)),
       element("td", { class: "num faint" }, row.n ? notes(row) : ""),
-      element("td", {}, row.value === null ? "" : element("a", { href: link({ a: row.label, ao: "w", sort: "margin" }),
-        "aria-label": `What ${row.label} got wrong on ${one.sheet}` }, "what it got wrong"))));
+      element("td", {}, row.value === null ? "" : this.worst(row, one, link))));
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Runs on ${one.sheet}` },
       element("table", { class: "runs" }, element("thead", {}, element("tr", {},
         ...["run", one.measure, "95% interval"].map((head) => element("th", { scope: "col" }, head)),
@@ -69,6 +75,7 @@ export class Overview {
 }
 
 function notes(row) {
+  if (row.more) return [...row.more.map(([name, value]) => `${name} ${percent(value)}`), `n ${count(row.n)}`].join(", ");
   const parts = [`n ${count(row.n)}`];
   if (row.ties) parts.push(`${count(row.ties)} ties`);
   if (row.failed) parts.push(`${count(row.failed)} failed`);
@@ -81,11 +88,11 @@ function lines(one) {
   return element("span", { class: "legend" }, ...parts, one.pending ? element("span", { class: "faint" }, "guessing …") : "");
 }
 
-// A value with its interval on a scale from 0 to 100%, lines through it.
-function strip(row, through) {
-  const at = (share) => `${(1 + 98 * share).toFixed(2)}%`;
+// A value with its interval on a scale from 0 to `top`, lines through it.
+function strip(row, through, top) {
+  const at = (value) => `${(1 + (98 * value) / top).toFixed(2)}%`;
   const svg = draw("svg", { "aria-hidden": "true", height: 18 });
-  svg.append(draw("line", { x1: at(0), x2: at(1), y1: 9, y2: 9, class: "rail" }),
+  svg.append(draw("line", { x1: at(0), x2: at(top), y1: 9, y2: 9, class: "rail" }),
     ...through.map((line, k) => draw("line", { x1: at(line.value), x2: at(line.value), y1: 1, y2: 17, class: `line-${Math.min(k, 1)}` })),
     draw("line", { x1: at(row.low), x2: at(row.high), y1: 9, y2: 9, class: "range" }),
     draw("circle", { cx: at(row.value), cy: 9, r: 4.5, class: "dot" }));

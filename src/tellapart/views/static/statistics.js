@@ -4,15 +4,20 @@ const RIGHT = "r";
 const UNASKED = "-";
 const BINS = 24;
 
+// Sums of values and sizes by group of items; groups are numbers from 0, so arrays hold them.
 function summed(sheet, rows, value, size) {
-  const groups = new Map();
+  sheet.groupCount ??= sheet.groups.reduce((most, one) => Math.max(most, one), -1) + 1;
+  const [values, sizes] = [new Float64Array(sheet.groupCount), new Float64Array(sheet.groupCount)];
+  const seen = new Uint8Array(sheet.groupCount);
   for (const row of rows) {
-    const one = groups.get(sheet.groups[row]) ?? [0, 0];
-    one[0] += value(row);
-    one[1] += size(row);
-    groups.set(sheet.groups[row], one);
+    const group = sheet.groups[row];
+    values[group] += value(row);
+    sizes[group] += size(row);
+    seen[group] = 1;
   }
-  return [...groups.values()];
+  const found = [];
+  for (let group = 0; group < sheet.groupCount; group += 1) if (seen[group]) found.push([values[group], sizes[group]]);
+  return found;
 }
 
 // The mean worth of the units of some items, with its interval on the logit scale.
@@ -23,6 +28,10 @@ export function shareOf(sheet, rows, run) {
   const size = groups.reduce((sum, one) => sum + one[1], 0);
   if (!size) return { value: null, units: 0 };
   const mean = total / size;
+  if (sheet.about.form === "captions") { // a mean of scores, not a share
+    const [low, high] = scaledInterval(sheet, groups, mean, size);
+    return { value: mean, low: Math.max(0, low), high, units: size };
+  }
   const [low, high] = shareInterval(groups, mean, size);
   return { value: mean, low, high, units: size };
 }
@@ -72,18 +81,39 @@ export function studentQuantile(n) {
 }
 
 export function pairedOf(sheet, every, a, b) {
-  const rows = every.filter((row) => sheet.ranks[a][row] !== UNASKED && sheet.ranks[b][row] !== UNASKED);
-  const counted = { n: rows.length, both: 0, only_a: 0, only_b: 0, neither: 0 };
-  for (const row of rows) {
-    const [one, other] = [sheet.ranks[a][row] === RIGHT, sheet.ranks[b][row] === RIGHT];
-    counted[one ? (other ? "both" : "only_a") : other ? "only_b" : "neither"] += 1;
-  }
+  const captions = sheet.about.form === "captions";
+  const rows = captions ? every : every.filter((row) => sheet.ranks[a][row] !== UNASKED && sheet.ranks[b][row] !== UNASKED);
+  const counted = { n: rows.length, ...(captions ? higherOf(sheet, rows, a, b) : crossedOf(sheet, rows, a, b)) };
   if (!rows.length) return { ...counted, difference: null };
   const groups = summed(sheet, rows, (row) => sheet.value[a][row] - sheet.value[b][row], (row) => sheet.units[a][row]);
   const size = groups.reduce((sum, one) => sum + one[1], 0);
   const difference = groups.reduce((sum, one) => sum + one[0], 0) / size;
-  const [low, high] = differenceInterval(groups, difference, size);
+  const [low, high] = scaledInterval(sheet, groups, difference, size);
   return { ...counted, difference, low, high, groups: groups.length, first: shareOf(sheet, rows, a), second: shareOf(sheet, rows, b) };
+}
+
+// An interval that stays within what units can be worth, which for captions is more than 1.
+function scaledInterval(sheet, groups, value, size) {
+  const { top } = sheet.about;
+  return differenceInterval(groups.map(([sum, units]) => [sum / top, units]), value / top, size).map((end) => top * end);
+}
+
+function crossedOf(sheet, rows, a, b) {
+  const counted = { both: 0, only_a: 0, only_b: 0, neither: 0 };
+  for (const row of rows) {
+    const [one, other] = [sheet.ranks[a][row] === RIGHT, sheet.ranks[b][row] === RIGHT];
+    counted[one ? (other ? "both" : "only_a") : other ? "only_b" : "neither"] += 1;
+  }
+  return counted;
+}
+
+function higherOf(sheet, rows, a, b) {
+  const counted = { higher: 0, lower: 0, level: 0 };
+  for (const row of rows) {
+    const gap = sheet.margins[a][row] - sheet.margins[b][row];
+    counted[gap > 0 ? "higher" : gap < 0 ? "lower" : "level"] += 1;
+  }
+  return counted;
 }
 
 function differenceInterval(groups, difference, size) {

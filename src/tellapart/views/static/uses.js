@@ -33,7 +33,7 @@ export function useItems(app, query, total) {
         event.target.textContent = "Copied";
       })),
     app.source.bundle ? "" : element("p", { class: "faint" }, "A figure takes at most 24 items: star those that it shall show, then filter by stars.")),
-    ...(app.about.make ?? []).map(made),
+    ...(app.about.make ?? []).filter((what) => app.sheet(query.get("sheet")).makes.includes(what)).map(made),
     app.about.make?.length ? element("p", { class: "faint" }, `Folders are made in ${app.about.out}.`) : "", said);
   dialog.classList.add("uses");
 }

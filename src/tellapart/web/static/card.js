@@ -9,7 +9,9 @@ export const STATES = {
 const LONG = 16;
 const MARGIN = "by how much the right options score higher than the wrong ones";
 
+// Where nothing is right or wrong (`state` is null), nothing is said of it.
 export function outcome(state) {
+  if (state === null) return "";
   const [mark, name, style] = STATES[state];
   return element("i", { class: style, role: "img", "aria-label": name }, mark);
 }
@@ -77,14 +79,15 @@ export function grid(card) {
 // What the models chose: a row each.
 export function answers(card) {
   const margins = card.rows.some((row) => row.margin !== null);
+  const written = card.rows.some((row) => row.verdict === null);
   const heads = card.columns.map(([label, about]) => element("th", { scope: "col" }, element("abbr", { title: about }, label)));
   const rows = card.rows.map((row) => element("tr", {},
     element("th", { scope: "row", title: row.label.length > LONG ? row.label : false }, outcome(row.verdict), " ",
       element("span", { class: "name" }, row.label)),
-    ...row.answers.map((one) => element("td", { title: one.full || false }, `${one.text} `, outcome(one.state))),
+    ...row.answers.map((one) => element("td", { class: one.state === null ? "plain" : false, title: one.full || false }, `${one.text} `, outcome(one.state))),
     margins ? element("td", { class: "margin" }, signed(row.margin)) : ""));
-  return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "What the models chose" },
-    element("table", { class: `answers${card.columns.length > 4 ? " many" : ""}` },
+  return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": written ? "What the systems wrote" : "What the models chose" },
+    element("table", { class: `answers${card.columns.length > 4 ? " many" : ""}${written ? " written" : ""}` },
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "model"), ...heads,
         margins ? element("th", { scope: "col" }, element("abbr", { title: MARGIN }, "margin")) : "")),
       element("tbody", {}, ...rows)));

@@ -138,27 +138,36 @@ function look(one) {
   return element("div", { class: "card item" }, ...grid({ shots, lines, target: "" }).filter((part) => part !== ""), element("code", {}, one.item));
 }
 
+function right(one) {
+  if (!one.right.length) return "not known";
+  if (one.chosen === null) return one.right.join(", ");
+  return `${one.right.join(", ")} ${one.right.includes(one.chosen) ? "✓" : "✗"}`;
+}
+
 async function drawItems(stages) {
   const chosen = element("select", { id: "stage" }, ...stages.map((one) => element("option", { value: one.stage }, one.stage)));
   const state = element("select", { id: "state" }, element("option", { value: "closed" }, "finished"),
     element("option", { value: "open" }, "open"));
+  // The owner may be looking on with those who judge: what is right is shown only when it is asked for.
+  const truth = element("input", { type: "checkbox", id: "truth" });
   const list = element("div", {});
   const show = async (after = 0) => {
-    const query = new URLSearchParams({ stage: chosen.value, state: state.value, after: String(after) });
+    const query = new URLSearchParams({ stage: chosen.value, state: state.value, after: String(after), truth: String(truth.checked) });
     const found = await ask(`items?${query}`);
     const rows = found.items.map((one) => [look(one), one.question, `${one.given} of ${one.wanted}`,
-      one.kept === null ? "–" : one.kept ? "kept" : "dropped", one.chosen ?? "–",
+      one.kept === null ? "–" : one.kept ? "kept" : "dropped", one.chosen ?? "–", ...(truth.checked ? [right(one)] : []),
       one.state === "closed" ? button("Open again", async () => {
         await ask(`items/${one.task}/reopen`, {});
         await show(after);
       }, { "aria-label": `Open again: ${one.item} ${one.question}` }) : ""]);
-    list.replaceChildren(table("Items", ["Item", "Question", "Judgements", "Verdict", "Chosen", "Change"], rows),
+    list.replaceChildren(table("Items", ["Item", "Question", "Judgements", "Verdict", "Chosen", ...(truth.checked ? ["Right answer"] : []), "Change"], rows),
       ...(found.after === null ? [] : [button("More", () => show(found.after))]));
   };
   chosen.addEventListener("change", () => show().catch(failed));
-  state.addEventListener("change", () => show().catch(failed));
+  for (const field of [state, truth]) field.addEventListener("change", () => show().catch(failed));
   parts.items.replaceChildren(element("h2", {}, "Items"), element("p", { class: "inline" },
-    element("label", { for: "stage" }, "Stage "), chosen, element("label", { for: "state" }, " state "), state), list);
+    element("label", { for: "stage" }, "Stage "), chosen, element("label", { for: "state" }, " state "), state,
+    truth, element("label", { for: "truth" }, "show right answers")), list);
   await show();
 }
 

@@ -1,0 +1,156 @@
+"""MCIC's systems on real photographs, from the data to Tables 3, 4 and 5, with the package's verbs.
+
+Items are built the paper's way from COCO captions of training images; systems are tested on items
+of other COCO images, built the paper's way and in fair sets. That is a thirtieth of the paper's
+training set; `--flickr` adds Flickr8k's training images to it. Needs the data at
+TELLAPART_REAL_DATA. What is there already is not made again, so a campaign that was stopped goes
+on; the last lines are the tables.
+
+    python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr] [--commands]
+                                       [--parts table-3,table-4,table-5] [--width 256]
+
+`--data` is where soak/bison_systems.py made corpora and features; without it they are made in OUT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from bison_systems import Command, data
+
+LINEAR = ("i2c", "c2i", "linm")
+WAYS = ("paper", "fair-sets")
+WEIGHTS = ("0", "0.1", "1", "4", "16")
+SIZES = ("64", "256")
+BLIND = "blind=true"
+PARTS = ("table-3", "table-5", "table-4")
+
+
+@dataclass(frozen=True, slots=True)
+class McicCampaign:
+    """Where everything lies: corpora and features, and what is made of them."""
+
+    source: Path
+    out: Path
+    flickr: bool = False
+    width: str = "256"
+
+    def _made(self, name: str, *words: object) -> Command:
+        return Command(tuple(map(str, words)), self.out / name)
+
+    def items(self) -> Iterator[Command]:
+        """Training and test items, in the paper's way and in fair sets."""
+        source, out = self.source, self.out
+        apart = ("--without", source / "coco-train", "--without", source / "coco-dev")
+        yield self._made("coco-test", "corpus", out / "coco-test", source / "coco", *apart)
+        parts = (source / "coco-train", source / "coco-dev")
+        yield self._made("coco-learn", "corpus", out / "coco-learn", *parts)
+        learned = {"learn-paper": out / "coco-learn"}
+        if self.flickr:
+            learned["flickr-paper"] = source / "flickr-train"
+        for name, corpus in learned.items():
+            yield self._made(name, "build", "mcic", corpus, out / name, "--options", "paper")
+        for way in WAYS:
+            name = f"test-{way}"
+            words = ("build", "mcic", out / "coco-test", out / name, "--options", way)
+            yield self._made(name, *words)
+
+    def trained(self, name: str, system: str, seed: int, *changes: str) -> Iterator[Command]:
+        """Train a system and put it through both tests; the first also with other images."""
+        out = self.out
+        on = ["--on", out / "learn-paper"]
+        on += ["--on", out / "flickr-paper"] if self.flickr else []
+        words = [
+            "train", system, *on, "--features", self.source / "features", "--never",
+            out / "test-paper", "--recipe", "small", "--seed", seed,
+        ]  # fmt: skip
+        for change in changes:
+            words += ["--set", change]
+        yield self._made(name, *words, "--out", out / name)
+        seen = {f"{name}-{way}": (way, "") for way in WAYS}
+        if BLIND not in changes:
+            seen[f"{name}-paper-shuffled"] = "paper", "?images=shuffled"
+        for run, (way, images) in seen.items():
+            words = ["evaluate", f"trained:{out / name}{images}", "--on", out / f"test-{way}"]
+            yield self._made(f"runs/{run}", *words, "--out", out / "runs" / run)
+        if system == "vec2seq-ffnn" and BLIND not in changes:
+            written = f"captions/{name}.json"
+            yield self._made(
+                written, "caption", f"trained:{out / name}", "--on", out / "coco-test",
+                "--out", out / written,
+            )  # fmt: skip
+
+    def systems(self, part: str, seed: int) -> Iterator[Command]:
+        """The trainings of a table; those that two tables share are made once."""
+        wide = f"width={self.width}"
+        if part == "table-3":
+            for name in LINEAR:
+                yield from self.trained(f"{name}-{seed}", name, seed)
+            yield from self.trained(f"ffnn-{self.width}-{seed}", "ffnn", seed, wide)
+            yield from self.trained(f"ffnn-{self.width}-blind-{seed}", "ffnn", seed, wide, BLIND)
+        if part in ("table-3", "table-5"):
+            for weight in ("1", "0") if part == "table-3" else WEIGHTS:
+                name = f"vec2seq-{self.width}-{weight}-{seed}"
+                yield from self.trained(name, "vec2seq-ffnn", seed, wide, f"lambda_gen={weight}")
+        if part == "table-4":
+            for size in SIZES:
+                yield from self.trained(f"ffnn-{size}-{seed}", "ffnn", seed, f"width={size}")
+                changes = (f"width={size}", "lambda_gen=1")
+                yield from self.trained(f"vec2seq-{size}-1-{seed}", "vec2seq-ffnn", seed, *changes)
+
+    def tables(self) -> Command:
+        """All three tables, from all that was made."""
+        written = sorted((self.out / "captions").glob("*.json"))
+        words = ["table", "mcic", "--runs", self.out / "runs"]
+        for file in written:
+            words += ["--captions", file]
+        if written:
+            words += ["--references", self.out / "coco-test"]
+            words += ["--words-from", self.out / "coco-learn"]
+        return Command(tuple(map(str, words)), self.out / "tables.txt", printed=True)
+
+
+def main() -> None:
+    """Read the command line and run, or print, every command."""
+    parser = argparse.ArgumentParser(description="MCIC's systems on real photographs.")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--data", type=Path, help="where soak/bison_systems.py made its data")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--width", default="256", help="of the systems of tables 3 and 5")
+    parser.add_argument("--flickr", action="store_true")
+    parser.add_argument("--commands", action="store_true", help="print them and run none")
+    given = parser.parse_args()
+    source = os.environ.get("TELLAPART_REAL_DATA")
+    if not source:
+        sys.exit("TELLAPART_REAL_DATA does not name the data")
+    given.out.mkdir(parents=True, exist_ok=True)
+    campaign = McicCampaign(given.data or given.out, given.out, given.flickr, given.width)
+    commands = [] if given.data else list(data(Path(source), given.out, "efficientnet-lite0"))
+    commands += campaign.items()
+    for part in given.parts.split(","):
+        for seed in range(given.seeds):
+            commands += campaign.systems(part, seed)
+    (given.out / "tables.txt").unlink(missing_ok=True)
+    for command in dict.fromkeys(commands):
+        if given.commands:
+            print(command)
+        else:
+            command.run()
+    tables = campaign.tables()
+    if given.commands:
+        print(tables)
+    else:
+        tables.run()
+        print(tables.makes.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

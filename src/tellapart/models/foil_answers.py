@@ -1,0 +1,98 @@
+"""Trained systems that answer FOIL's tasks in ways of their own (Shekhar et al. 2017, section 4.1).
+
+A classifier decides T1 by its own softmax, and T3 by a linear model over target words. A captioner
+that proposes words decides T1 by whether a proposal makes the caption likelier, and T2 by which
+one makes it likeliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellapart import seeds
+from tellapart.image_features.source import FeatureSource
+from tellapart.models.model import AnyFloats, Span
+from tellapart.models.trained import TrainedCaptioner, TrainedScorer, read_card
+from tellapart.pictures import Picture
+from tellapart.text.tokens import spans
+from tellapart.types import Floats
+
+NO_OBJECTION = -1e6
+"""The score of a word that the captioner itself would put at its place."""
+
+
+class TrainedClassifier(TrainedScorer):
+    """A classifier of captions: a score is the log-odds of "correct", and it decides at 0."""
+
+    def __init__(self, folder: Path, name: str, system: Any, source: FeatureSource, device: str):
+        super().__init__(folder, name, system, source, device)
+        self.facts = replace(self.facts, threshold=float(system.threshold))
+
+
+class MendingClassifier(TrainedClassifier):
+    """A classifier that has learned which words mend captions."""
+
+    def __init__(self, folder: Path, name: str, system: Any, source: FeatureSource, device: str):
+        from tellapart.models.zoo.foil.mender import MENDER, load_mender
+
+        super().__init__(folder, name, system, source, device)
+        words = tuple(read_card(folder).trained["mending"]["words"])
+        self.mender = load_mender(folder / MENDER, words)
+        weights = seeds.digest(self.facts.weights, self.mender.fingerprint)
+        self.facts = replace(self.facts, weights=weights)
+
+    def mend_words(
+        self,
+        pictures: Sequence[Picture],
+        texts: Sequence[str],
+        places: Sequence[Span],
+        words: Sequence[str],
+    ) -> AnyFloats:
+        """The log-probability that words[k] mends text k, whose words at places[k] are masked."""
+        import torch
+
+        encode = self.system.vocabulary.encode_masked
+        masked = [encode(text, *place) for text, place in zip(texts, places, strict=True)]
+        with torch.inference_mode():
+            vectors = self.system.joint(*self._codes(pictures, masked))
+            found = self.mender.scores(vectors.cpu(), list(words))
+        return np.asarray(found.numpy())
+
+
+class TrainedProposer(TrainedCaptioner):
+    """A captioner that says which word it would rather have at a place."""
+
+    def judge_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
+        """Above 0: no word that it would rather have makes the caption likelier."""
+        import torch
+
+        with torch.inference_mode():
+            found = self.system.margins(*self._codes(pictures, self._words(texts)))
+        return np.asarray(found.cpu().numpy())
+
+    def replace_words(
+        self, pictures: Sequence[Picture], texts: Sequence[str], places: Sequence[Span]
+    ) -> AnyFloats:
+        """How likely text k gets with the words that it would rather have at places[k]."""
+        import torch
+
+        at = [words_within(text, place) for text, place in zip(texts, places, strict=True)]
+        with torch.inference_mode():
+            codes = self._codes(pictures, self._words(texts))
+            found: Floats = self.system.replaced(*codes, at).cpu().numpy()
+        return np.where(np.isinf(found), NO_OBJECTION, found)
+
+
+def words_within(text: str, place: Span) -> list[int]:
+    """The numbers of a text's words that lie in a place.
+
+    >>> words_within("A fire hydrant stands.", (2, 14))
+    [1, 2]
+    """
+    start, end = place
+    return [k for k, (begin, stop, _) in enumerate(spans(text)) if begin < end and stop > start]

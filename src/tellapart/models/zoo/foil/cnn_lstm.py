@@ -1,0 +1,59 @@
+"""CNN+LSTM: image and caption side by side (Shekhar et al. 2017, section 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from tellapart.image_features.store import FeatureSpace
+from tellapart.models.zoo.foil.classifier import (
+    ClassifierConfig,
+    FoilClassifier,
+    LSTMReader,
+    spread_evenly,
+)
+from tellapart.models.zoo.layers import unit
+from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
+from tellapart.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class CNNLSTMConfig(ClassifierConfig):
+    """`hidden` is the layer over the two, side by side."""
+
+    hidden: int = 1024
+
+
+class CNNLSTM(FoilClassifier):
+    """The image's vector and an LSTM's last state are concatenated and classified.
+
+    The paper's: the concatenation. Ours: the hidden layer (tanh) over it, without which image and
+    caption would only add up and none could change what the other means; images of unit length;
+    sizes, which are those of LSTM + norm I's code.
+    """
+
+    Config = CNNLSTMConfig
+
+    def __init__(self, config: CNNLSTMConfig, vocabulary: Vocabulary, space: FeatureSpace) -> None:
+        super().__init__(config, vocabulary, space)
+        self.reader = LSTMReader(len(vocabulary), config.words, config.lstm, 1, config.dropout)
+        self.hidden = nn.Linear(space.whole_width + config.lstm, config.hidden)
+        self.decide_by(config.hidden)
+        spread_evenly(self)
+
+    def encode_images(self, images: ImageInputs) -> Codes:
+        """The image's vector, of unit length."""
+        return (unit(images.whole),)
+
+    def encode_texts(self, texts: TextInputs) -> Codes:
+        """The LSTM's last state."""
+        hidden, _ = self.reader(texts.words, texts.lengths)
+        return (hidden[-1],)
+
+    def joint(self, images: Codes, texts: Codes) -> Tensor:
+        """What the hidden layer makes of both."""
+        both = self.reader.dropout(torch.cat([images[0], texts[0]], dim=1))
+        joint: Tensor = self.reader.dropout(torch.tanh(self.hidden(both)))
+        return joint

@@ -1,0 +1,212 @@
+"""FOIL's Table 4, the easiest and hardest pairs of target and foil, and benchmarks' own facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import yaml
+
+from tellapart import registry
+from tellapart.attack.text_alone import TextAlone, text_alone
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.measures.contestants import benchmark_labels, labels
+from tellapart.measures.scores import estimates
+from tellapart.papers.figures import FigureColumn, tables_named
+from tellapart.papers.table import OURS, PUBLISHED, BenchmarkFacts, system_of
+from tellapart.score.run import Run
+from tellapart.stats.shrinkage import shrunk_shares
+from tellapart.text.table_text import aligned, escape
+from tellapart.types import Progress, silent
+
+MOST = 5
+"""How many pairs stand at either end."""
+MEASURES = ("T1-foil", "T2-content")
+
+Shares = tuple[tuple[str, float], ...]
+"""Pairs of target and foil with percentages, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairsRow:
+    """The pairs that a system finds easiest and hardest by a measure."""
+
+    name: str
+    whose: str
+    measure: str
+    easiest: Shares
+    hardest: Shares
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPairs:
+    """A paper's table of pairs; `systems` are the names under which we train its rows."""
+
+    name: str
+    title: str
+    cites: str
+    benchmark: str
+    rows: tuple[PairsRow, ...]
+    systems: Mapping[str, str]
+    builds: bool = True
+    columns: tuple[FigureColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PairsTable:
+    """Published pairs with ours beside them."""
+
+    name: str
+    title: str
+    rows: tuple[PairsRow, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return asdict(self)
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        lines = []
+        for row in self.rows:
+            for k in range(max(len(row.easiest), len(row.hardest))):
+                head = (row.name, row.whose, row.measure) if k == 0 else ("", "", "")
+                cells = [
+                    cell
+                    for end in (row.easiest, row.hardest)
+                    for cell in ((end[k][0], f"{end[k][1]:.2f}") if k < len(end) else ("", ""))
+                ]
+                lines.append((*head, *cells))
+        return lines
+
+    def __str__(self) -> str:
+        head = ("", "", "by", "easiest", "", "hardest", "")
+        notes = [f"- {note}" for note in self.notes]
+        table = aligned([head, *self._lines()], {0, 1, 2, 3, 5})
+        return "\n".join([f"{self.name}: {self.title}", table, *notes])
+
+    def to_latex(self) -> str:
+        """A booktabs table."""
+        lines = [r"% needs \usepackage{booktabs}", *(f"% {escape(note)}" for note in self.notes)]
+        lines += [r"\begin{tabular}{llllrlr}", r"\toprule"]
+        lines += [r"System & & By & Easiest & & Hardest & \\", r"\midrule"]
+        lines += [" & ".join(map(escape, line)) + r" \\" for line in self._lines()]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+@cache
+def published_pairs() -> tuple[PublishedPairs, ...]:
+    """Every table of pairs that is known."""
+    found = []
+    folder = resources.files("tellapart.papers") / "published"
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".yaml"):
+            paper = yaml.safe_load(file.read_text(encoding="utf-8"))
+            for name, table in paper.get("pairs", {}).items():
+                rows = tuple(
+                    PairsRow(
+                        one["name"], PUBLISHED, one["measure"],
+                        tuple(one["easiest"].items()), tuple(one["hardest"].items()),
+                    )
+                    for one in table["systems"]
+                )  # fmt: skip
+                systems = {one["system"]: one["name"] for one in table["systems"]}
+                cites = f"{paper['paper']}, {table['source']}"
+                found.append(
+                    PublishedPairs(name, table["title"], cites, paper["benchmark"], rows, systems)
+                )
+    return tuple(found)
+
+
+def pairs_named(name: str) -> tuple[PublishedPairs, ...]:
+    """The tables of pairs of a name: `foil-4`, or all of a paper's: `foil`."""
+    found = [one for one in published_pairs() if name in (one.name, one.name.split("-")[0])]
+    if not found:
+        tables_named(name)  # a name that nobody knows is refused with those that are known
+    return tuple(found)
+
+
+def pairs_table(published: PublishedPairs, runs: Sequence[Run]) -> PairsTable:
+    """The published pairs, each row followed by ours of the same system and measure."""
+    several = len({run.benchmark.sha256 for run in runs}) > 1
+    ours: dict[tuple[str, str], list[PairsRow]] = {}
+    for run, label, place in zip(runs, labels(runs), benchmark_labels(runs), strict=True):
+        system = system_of(run.model)
+        name = published.systems.get(system, label)
+        whose = f"{OURS}, {place}" if several else OURS
+        for measure in MEASURES:
+            row = _ends(run, measure, name, whose)
+            if row is not None:
+                ours.setdefault((name, measure), []).append(row)
+    rows: list[PairsRow] = []
+    for row in published.rows:
+        rows += [row, *ours.pop((row.name, row.measure), [])]
+    rows += [row for own in ours.values() for row in own]
+    notes = (
+        f"published: {published.cites}; which words T2 was among is not said",
+        "ours: pairs are put in order by their share drawn towards the mean, so that a pair of one "
+        "item does not win; the share itself is shown",
+    )
+    return PairsTable(published.name, published.title, tuple(rows), notes)
+
+
+def _ends(run: Run, measure: str, name: str, whose: str) -> PairsRow | None:
+    """The easiest and hardest pairs of a run."""
+    one = registry.measures.get(measure)
+    outcomes = one.outcomes(run, "wrong")
+    notes = run.benchmark.items.frame["slot"]
+    if not len(outcomes.item):
+        return None
+    targets, foils = (notes.struct.field(part).to_list() for part in ("target", "foil"))
+    values: dict[str, list[float]] = {}
+    for item, value in zip(outcomes.item.tolist(), outcomes.value.tolist(), strict=True):
+        if targets[item] is not None:
+            values.setdefault(f"{targets[item]}::{foils[item].lower()}", []).append(value)
+    if len(values) < 2:
+        return None
+    names = sorted(values)
+    right = np.array([sum(values[pair]) for pair in names])
+    sizes = np.array([len(values[pair]) for pair in names], np.float64)
+    drawn = shrunk_shares(right, sizes).value
+    order = sorted(range(len(names)), key=lambda k: (-drawn[k], names[k]))
+    shares = [(names[k], float(100 * right[k] / sizes[k])) for k in order]
+    most = min(MOST, len(shares) // 2)
+    return PairsRow(name, whose, measure, tuple(shares[:most]), tuple(shares[::-1][:most]))
+
+
+def facts_of(runs: Sequence[Run], progress: Progress = silent) -> tuple[BenchmarkFacts, ...]:
+    """Chance and text alone of the benchmarks of some runs; how each was made."""
+    found = {}
+    for run, place in zip(runs, benchmark_labels(runs), strict=True):
+        if place not in found:
+            alone = text_alone(run.benchmark, progress=progress)
+            own = BenchmarkFacts(place, _about(run.benchmark, alone), _chances(run), _shares(alone))
+            found[place] = own
+    return tuple(found.values())
+
+
+def _chances(run: Run) -> dict[str, float]:
+    """How often a guess is right, in percent, by measure."""
+    levels: dict[str, float] = {}
+    for name in ("T1", "T1-correct", "T1-foil", "T2-nouns", "T2-content", "T3", "T3@substitution"):
+        rows = estimates(run, registry.measures.get(name), by_kind=False, resamples=2)
+        levels.update((name, 100 * row.chance) for row in rows)
+    return levels
+
+
+def _shares(alone: TextAlone | None) -> dict[str, float]:
+    if alone is None:
+        return {}
+    return {"": 100 * alone.overall.value, **{hit.kind: 100 * hit.value for hit in alone.kinds}}
+
+
+def _about(benchmark: Benchmark, alone: TextAlone | None) -> str:
+    """How a benchmark was made, and what text alone gets."""
+    made = benchmark.card.made
+    parts = [f"{len(benchmark):,} items on {len(benchmark.images):,} images"]
+    parts += [str(made[key]) for key in ("hardest", "split") if made.get(key)]
+    parts += [str(alone)] if alone else []
+    return "; ".join(parts)

@@ -1,0 +1,187 @@
+"""Items as training data: an image with captions of which some are true and some are not.
+
+A benchmark of a training set (MCIC's image with five captions, FOIL's caption beside its foil) is
+read as questions: each image of each item, with all captions of the item and which are true of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor
+
+from tellapart import seeds
+from tellapart.benchmark.benchmark import Benchmark
+from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.errors import BadInput
+from tellapart.image_features.source import check_spaces
+from tellapart.image_features.store import FeatureStore
+from tellapart.items import Item, Slot
+from tellapart.models.zoo.system import Minibatch
+from tellapart.text.vocabulary import Vocabulary
+from tellapart.training.data import CaptionedImages, TrainingSet, rows_in
+from tellapart.types import Bools, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class AskedImages(CaptionedImages):
+    """Images with the captions that they are asked about, question by question.
+
+    `question` is the number of each caption's question, whose captions stand side by side; `right`
+    says whether a caption is true of its image. `slots` has the foil word of captions that have
+    one and are not true.
+    """
+
+    question: Ints
+    right: Bools
+    slots: tuple[Slot | None, ...]
+
+    def content(self) -> str:
+        """The hash of what the captions say, and which are true."""
+        return seeds.digest(self.texts, self.right.tolist())
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """The true captions, each once an image; a decoy says nothing of the image's words."""
+        rows = zip(self.owner[self.right].tolist(), np.flatnonzero(self.right), strict=True)
+        return tuple(text for _, text in dict.fromkeys((at, self.texts[k]) for at, k in rows))
+
+    @cached_property
+    def begins(self) -> Ints:
+        """Where the captions of each question begin, and at last where they end."""
+        new = np.flatnonzero(np.diff(self.question, prepend=-1))
+        return np.append(new, len(self.question))
+
+    def counts(self) -> dict[str, int]:
+        """Images, true captions and questions."""
+        return {**super().counts(), "items": len(self.begins) - 1}
+
+    def part(self, images: Ints) -> AskedImages:
+        """Some of the images, with the questions about them."""
+        number = np.full(len(self.ids), -1)
+        number[images] = np.arange(len(images))
+        kept = np.flatnonzero(number[self.owner] >= 0)
+        kept = kept[np.argsort(number[self.owner[kept]], kind="stable")]
+        own = super().part(images)
+        plain = {f.name: getattr(own, f.name) for f in fields(CaptionedImages)}
+        changes = np.diff(self.question[kept], prepend=self.question[kept][:1]) != 0
+        slots = tuple(self.slots[k] for k in kept.tolist())
+        return AskedImages(
+            **plain, question=np.cumsum(changes), right=self.right[kept], slots=slots
+        )
+
+    def encoded(self, vocabulary: Vocabulary, longest: int | None) -> ItemSet:
+        """The questions in the numbers of a vocabulary."""
+        return ItemSet.encoded(self, vocabulary, longest)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemBatch(Minibatch):
+    """Captions of some questions; `question` counts those of the batch from 0."""
+
+    question: Tensor
+    right: Tensor
+
+    def to(self, device: torch.device) -> ItemBatch:
+        """The batch on another device."""
+        moved = Minibatch.to(self, device)
+        return ItemBatch(
+            moved.images, moved.texts, moved.owner, moved.numbers,
+            self.question.to(device), self.right.to(device),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSet(TrainingSet):
+    """Questions whose captions are numbers of words; its length is the number of questions."""
+
+    images: AskedImages
+
+    @classmethod
+    def encoded(
+        cls, images: CaptionedImages, vocabulary: Vocabulary, longest: int | None
+    ) -> ItemSet:
+        """Each distinct caption is read once."""
+        assert isinstance(images, AskedImages)
+        known = {text: vocabulary.encode(text, longest) for text in dict.fromkeys(images.texts)}
+        return cls(images, tuple(known[text] for text in images.texts))
+
+    def __len__(self) -> int:
+        return len(self.images.begins) - 1
+
+    @property
+    def owner(self) -> Ints:
+        """The image of each question."""
+        return self.images.owner[self.images.begins[:-1]]
+
+    def minibatch(self, questions: Ints, *, regions: bool) -> ItemBatch:
+        """Some questions with all their captions."""
+        begins = self.images.begins
+        places = [np.arange(begins[k], begins[k + 1]) for k in questions.tolist()]
+        captions = np.concatenate(places)
+        plain = TrainingSet.minibatch(self, captions, regions=regions)
+        question = np.repeat(np.arange(len(places)), [len(one) for one in places])
+        return ItemBatch(
+            plain.images, plain.texts, plain.owner, plain.numbers,
+            torch.from_numpy(question), torch.from_numpy(self.images.right[captions]),
+        )  # fmt: skip
+
+
+def corpus_of(benchmark: Benchmark) -> Corpus:
+    """The images of a benchmark with the captions that are true of them, as a corpus."""
+    rows: dict[tuple[str, str], None] = {}
+    for item in benchmark.items:
+        rows |= {(item.images[i], item.captions[j]): None for i, j in sorted(item.true)}
+    shown = benchmark.images.frame.filter(pl.col("id").is_in({image for image, _ in rows}))
+    captions = [
+        {"id": str(number), "image": image, "text": text}
+        for number, (image, text) in enumerate(rows)
+    ]
+    return make_corpus(benchmark.name, benchmark.root, shown.to_dicts(), captions)
+
+
+def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]) -> AskedImages:
+    """The questions of benchmarks with features: store k is of benchmark k, or one is of all."""
+    if len(stores) not in (1, len(benchmarks)):
+        raise BadInput(
+            f"{len(benchmarks)} benchmarks are given, and {len(stores)} stores of features",
+            allowed="one store for each benchmark, in the same order, or one that holds all images",
+        )
+    check_spaces(stores)
+    numbers: dict[tuple[int, int], int] = {}
+    ids: list[str] = []
+    texts: list[str] = []
+    cells: list[tuple[int, int, bool]] = []
+    slots: list[Slot | None] = []
+    questions = 0
+    for number, benchmark in enumerate(benchmarks):
+        at = min(number, len(stores) - 1)
+        rows = rows_in(corpus_of(benchmark), stores[at])
+        for item in benchmark.items:
+            for i, image in enumerate(item.images):
+                if image not in rows:  # an image of which nothing is true
+                    continue
+                place = numbers.setdefault((at, rows[image]), len(ids))
+                ids += [image] if place == len(ids) else []
+                texts += item.captions
+                cells += [
+                    (place, questions, (i, j) in item.true) for j in range(len(item.captions))
+                ]
+                slots += [_slot(item, i, j) for j in range(len(item.captions))]
+                questions += 1
+    owner, question, right = (np.array(column) for column in zip(*cells, strict=True))
+    return AskedImages(
+        tuple(stores), tuple(ids), np.array(list(numbers)), tuple(texts), owner, question, right,
+        tuple(slots),
+    )  # fmt: skip
+
+
+def _slot(item: Item, image: int, caption: int) -> Slot | None:
+    """The foil word of a caption that has one and is not true of an image."""
+    has = item.slot is not None and item.slot.caption == caption
+    return item.slot if has and (image, caption) not in item.true else None
