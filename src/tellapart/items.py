@@ -214,6 +214,13 @@ def content_of(item: Item) -> str:
     )
 
 
+def word_pair(item: Item) -> tuple[str, str] | None:
+    """Target and foil as words, where the maker noted them: a caption may have "skateboards"."""
+    if item.slot is None:
+        return None
+    return item.slot.target, item.origin.notes.get("foil", item.slot.foil).lower()
+
+
 def check_item(item: Item) -> None:
     """Raise `BadInput` where an item cannot be asked: the rules that every benchmark keeps."""
     where = f"item {item.id}"

@@ -15,6 +15,7 @@ from tests.models.small_systems import captioned, features, foils  # noqa: E402
 
 from tellapart.errors import BadInput  # noqa: E402
 from tellapart.image_features.store import FeatureSpace  # noqa: E402
+from tellapart.items import word_pair  # noqa: E402
 from tellapart.models.foil_answers import NO_OBJECTION, TrainedClassifier  # noqa: E402
 from tellapart.models.names import load  # noqa: E402
 from tellapart.models.zoo.captioner import CaptionerConfig  # noqa: E402
@@ -110,6 +111,9 @@ def test_pairs_and_images_of_a_test_are_not_trained_on(drawn, tmp_path):
     data = gather_items([foils(small)], [features(small, tmp_path / "features")])
     with pytest.raises(BadInput, match=r"pairs of target and foil to be trained on are pairs of"):
         JudgingTask.refuse(data, foils(captioned(tmp_path, 4, "other")))
+    noted = next(iter(training))
+    odd = replace(noted, slot=replace(noted.slot, foil="Written Otherwise"))
+    assert word_pair(odd) == word_pair(noted) == (noted.slot.target, noted.origin.notes["foil"])
     with pytest.raises(BadInput, match="images to be trained on are images of train"):
         train("blind-lstm", training, tmp_path / "out", never=[training], options=given)
     corpus = world(tmp_path / "world", scenes=4)

@@ -14,6 +14,7 @@ import yaml
 from tellapart import registry
 from tellapart.attack.text_alone import TextAlone, text_alone
 from tellapart.benchmark.benchmark import Benchmark
+from tellapart.items import word_pair
 from tellapart.measures.contestants import benchmark_labels, labels
 from tellapart.measures.scores import estimates
 from tellapart.papers.figures import FigureColumn, tables_named
@@ -157,14 +158,14 @@ def _ends(run: Run, measure: str, name: str, whose: str) -> PairsRow | None:
     """The easiest and hardest pairs of a run."""
     one = registry.measures.get(measure)
     outcomes = one.outcomes(run, "wrong")
-    notes = run.benchmark.items.frame["slot"]
     if not len(outcomes.item):
         return None
-    targets, foils = (notes.struct.field(part).to_list() for part in ("target", "foil"))
+    pairs = [word_pair(item) for item in run.benchmark.items]
     values: dict[str, list[float]] = {}
     for item, value in zip(outcomes.item.tolist(), outcomes.value.tolist(), strict=True):
-        if targets[item] is not None:
-            values.setdefault(f"{targets[item]}::{foils[item].lower()}", []).append(value)
+        pair = pairs[item]
+        if pair is not None:
+            values.setdefault("::".join(pair), []).append(value)
     if len(values) < 2:
         return None
     names = sorted(values)

@@ -7,7 +7,7 @@ read as questions: each image of each item, with all captions of the item and wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.image_features.source import check_spaces
 from tellapart.image_features.store import FeatureStore
-from tellapart.items import Item, Slot
+from tellapart.items import Item, Slot, word_pair
 from tellapart.models.zoo.system import Minibatch
 from tellapart.text.vocabulary import Vocabulary
 from tellapart.training.data import CaptionedImages, TrainingSet, rows_in
@@ -183,5 +183,7 @@ def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]
 
 def _slot(item: Item, image: int, caption: int) -> Slot | None:
     """The foil word of a caption that has one and is not true of an image."""
-    has = item.slot is not None and item.slot.caption == caption
-    return item.slot if has and (image, caption) not in item.true else None
+    slot, pair = item.slot, word_pair(item)
+    if slot is None or pair is None or slot.caption != caption or (image, caption) in item.true:
+        return None
+    return replace(slot, foil=pair[1])

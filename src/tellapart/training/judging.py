@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadInput
-from tellapart.items import Slot
+from tellapart.items import Slot, word_pair
 from tellapart.models.zoo.foil.classifier import CORRECT, FOIL, FoilClassifier
 from tellapart.models.zoo.foil.mender import MENDER, fit_mender
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System, TextInputs
@@ -59,8 +59,8 @@ class JudgingTask(Task):
     def refuse(cls, data: CaptionedImages, test: Benchmark) -> None:
         """Pairs of target and foil that a test uses must not be learned."""
         assert isinstance(data, AskedImages)
-        learned = {(slot.target, slot.foil.lower()) for slot in data.slots if slot}
-        asked = {(s.target, s.foil.lower()) for s in (item.slot for item in test) if s}
+        learned = {(slot.target, slot.foil) for slot in data.slots if slot}
+        asked = {pair for pair in map(word_pair, test) if pair}
         shared = sorted(learned & asked)
         if shared:
             target, foil = shared[0]
