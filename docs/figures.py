@@ -178,6 +178,27 @@ def foils_coco() -> str:
     return table((*heads, "paper's share"), rows())
 
 
+def fairness_verdicts() -> str:
+    """How many items passed a reader who did not know which were kept by the filter, by kind."""
+    with (DOCS / "fairness-verdicts.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    asked = ("original_true", "fluent", "false", "kept_to_kind")
+
+    def cell(kind: str, source: str) -> str:
+        own = [row for row in rows if row["source"] == source and kind in (row["kind"], "all")]
+        if not own:
+            return "none read"
+        good = sum(all(row[one] == "yes" for one in asked) for row in own)
+        low, high = wilson(good / len(own), len(own))
+        told = f"{good} of {len(own)}, {100 * good / len(own):.0f}%"
+        return f"{told} ({100 * low:.0f} - {100 * high:.0f})"
+
+    kinds = [*dict.fromkeys(row["kind"] for row in rows), "all"]
+    sources = ("kept", "unfiltered")
+    heads = ("pass, with Wilson's interval", *sources)
+    return table(heads, ((kind, *(cell(kind, one) for one in sources)) for kind in kinds))
+
+
 def catalogue_sources() -> str:
     """Where each layout of the catalogue is documented."""
     return table(
@@ -205,6 +226,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "flickr8k-expert": flickr8k_expert,
     "negatives-verdicts": lambda: verdicts("negatives-verdicts"),
     "details-verdicts": lambda: verdicts("details-verdicts"),
+    "fairness-verdicts": fairness_verdicts,
     "catalogue-sources": catalogue_sources,
     "foils-coco": foils_coco,
 }

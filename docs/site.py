@@ -24,10 +24,11 @@ from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, Verb, module_of
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PARTS = {
-    "Tutorials": ("train-a-retrieval-system",),
+    "Tutorials": ("train-a-retrieval-system", "train-on-hard-negatives"),
     "How to": (
         "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
-        "captioners", "systems", "view", "report", "comparing", "analyses", "extending",
+        "captioners", "systems", "foil-systems", "view", "report", "comparing", "analyses",
+        "extending",
     ),
     "Explanation": (
         "fairness", "audit", "pitfalls", "engine", "storybook", "reliability", "trust", "design",

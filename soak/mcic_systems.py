@@ -34,7 +34,7 @@ PARTS = ("table-3", "table-5", "table-4")
 
 
 @dataclass(frozen=True, slots=True)
-class Campaign:
+class McicCampaign:
     """Where everything lies: corpora and features, and what is made of them."""
 
     source: Path
@@ -132,7 +132,7 @@ def main() -> None:
     if not source:
         sys.exit("TELLAPART_REAL_DATA does not name the data")
     given.out.mkdir(parents=True, exist_ok=True)
-    campaign = Campaign(given.data or given.out, given.out, given.flickr, given.width)
+    campaign = McicCampaign(given.data or given.out, given.out, given.flickr, given.width)
     commands = [] if given.data else list(data(Path(source), given.out, "efficientnet-lite0"))
     commands += campaign.items()
     for part in given.parts.split(","):

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -51,6 +52,28 @@ def test_a_file_is_read_after_one_that_ended_the_trial(tmp_path):
     with pytest.raises(BadInput, match="Polars breaks down over it"):
         read_table(path)
     assert read_table(path).height == 1
+
+
+def test_a_file_is_whole_however_long_the_machine_leaves_its_trial_waiting(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(plain())
+    read_table(path)
+    trial = parquet._trials[os.getpid()]
+    monkeypatch.setattr(parquet, "SECONDS", 0.3)
+    trial.send_signal(signal.SIGSTOP)
+    later = threading.Timer(1.0, trial.send_signal, (signal.SIGCONT,))
+    later.start()
+    assert read_table(path).height == 1
+    later.join()
+
+
+def test_a_file_that_takes_too_much_processor_time_is_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(plain())
+    read_table(path)
+    parquet._trials[os.getpid()].send_signal(signal.SIGXCPU)
+    with pytest.raises(BadInput, match="Polars takes more than 20 s over it"):
+        read_table(path)
 
 
 def test_a_trial_that_ended_of_itself_is_no_fault_of_the_file(tmp_path):

@@ -87,9 +87,11 @@ if TYPE_CHECKING:
     from tellapart.verbs.study.simulate import simulate_study
     from tellapart.verbs.study.status import study_status
     from tellapart.verbs.systems.caption import WriteCaptionsOptions, caption
+    from tellapart.verbs.systems.cost import cost
     from tellapart.verbs.systems.features import FeatureOptions, features
     from tellapart.verbs.systems.retrieve import retrieve
     from tellapart.verbs.systems.train import TrainOptions, train
+    from tellapart.verbs.systems.zeroshot import zeroshot
     from tellapart.verbs.table import table
     from tellapart.verbs.world import world
 
@@ -153,6 +155,7 @@ _WHERE = {
     "captions": "verbs.captions",
     "change_person": "verbs.study.person",
     "compare": "verbs.runs.compare",
+    "cost": "verbs.systems.cost",
     "create_study": "verbs.study.create",
     "demo": "verbs.demo",
     "diff": "verbs.benchmarks.diff",
@@ -189,6 +192,7 @@ _WHERE = {
     "validate": "verbs.benchmarks.validate",
     "view": "verbs.runs.view",
     "world": "verbs.world",
+    "zeroshot": "verbs.systems.zeroshot",
 }
 
 __all__ = [
@@ -251,6 +255,7 @@ __all__ = [
     "captions",
     "change_person",
     "compare",
+    "cost",
     "create_study",
     "demo",
     "diff",
@@ -287,6 +292,7 @@ __all__ = [
     "validate",
     "view",
     "world",
+    "zeroshot",
 ]
 
 

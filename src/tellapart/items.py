@@ -40,7 +40,8 @@ class Image:
 
     `uri` is a path (relative to the folder of the corpus or benchmark), or a path to a Parquet
     file with `#column=NAME&row=N` behind it for bytes inside a table (and `&place=K` in a column of
-    lists), or a path with `#crop=LEFT,TOP,WIDTH,HEIGHT` (pixels) behind it for a part of a picture.
+    lists), or a path with `#crop=LEFT,TOP,WIDTH,HEIGHT` (pixels) behind it for a part of a picture,
+    or with `#bytes=OFFSET,SIZE` for a member of an archive.
     """
 
     id: str

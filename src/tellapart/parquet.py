@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import io
 import json
+import math
 import os
 import select
 import signal
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,9 @@ BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, Over
 """What Polars raises when a file is damaged or has values that Python has no place for."""
 
 SECONDS, SECONDS_A_MEGABYTE = 20.0, 1.0
-"""How long a trial may take: this long, and longer for larger files."""
+"""How much processor time a trial may take: this much, and more for larger files."""
+PATIENCE = 30
+"""So many times as long may it take by the clock: the machine may have much else to do."""
 
 IDLE_SECONDS = 30
 """How long the process for trials waits for the next file."""
@@ -90,9 +94,12 @@ def try_parquet(
     if os.name != "posix":  # elsewhere one cannot wait for a pipe: files are read without a trial
         return
     megabytes = file.stat().st_size / 1e6
-    request = {"path": str(file.absolute()), "columns": columns, "size": size}
+    seconds = SECONDS + SECONDS_A_MEGABYTE * megabytes
+    request = {
+        "path": str(file.absolute()), "columns": columns, "size": size, "seconds": seconds,
+    }  # fmt: skip
     with _lock:
-        wrong = _asked(request, SECONDS + SECONDS_A_MEGABYTE * megabytes)
+        wrong = _asked(request, seconds)
     if wrong:
         raise _broken(path, wrong)
 
@@ -105,14 +112,14 @@ def _asked(request: Mapping[str, Any], seconds: float) -> str:
         except OSError:
             break
         try:
-            reply = _reply(trial, json.dumps(request) + "\n", seconds)
+            reply = _reply(trial, json.dumps(request) + "\n", PATIENCE * seconds)
         except BaseException:
             _ended(trial)  # interrupted: a reply that comes later must not be taken for another
             raise
         if reply:
             return str(json.loads(reply)["wrong"])
         signalled = -_ended(trial)
-        if signalled == signal.SIGKILL:  # ours
+        if signalled in (signal.SIGKILL, signal.SIGXCPU):  # ours, or its own limit
             return f"Polars takes more than {seconds:.0f} s over it"
         if signalled > 0:
             return "Polars breaks down over it"
@@ -275,7 +282,7 @@ def _trial(request: dict[str, Any]) -> str:
     """What is wrong with a file, empty if nothing is: it is read just as it will be read."""
     path = Path(request["path"])
     try:
-        _limit(max(LEAST_MEMORY, TIMES_ITS_SIZE * path.stat().st_size))
+        _limit(max(LEAST_MEMORY, TIMES_ITS_SIZE * path.stat().st_size), request["seconds"])
         if request["columns"] is None:
             pl.read_parquet(path)
         else:
@@ -286,8 +293,11 @@ def _trial(request: dict[str, Any]) -> str:
     return ""
 
 
-def _limit(more: int) -> None:
-    """Let this process have `more` bytes than it has now, where the system can limit that."""
+def _limit(more: int, seconds: float) -> None:
+    """Let this process have `more` bytes than it has now, and so much more processor time.
+
+    Where the system can limit them.
+    """
     try:
         import resource
 
@@ -296,6 +306,8 @@ def _limit(more: int) -> None:
         return
     most = int(pages) * resource.getpagesize() + more
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+    until = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Opening pictures: from files and from bytes inside Parquet tables, with clear errors."""
+"""Opening pictures: from files, archives and Parquet tables, with clear errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_PIXELS = 100_000_000
 BLOCK = 64
 """How many pictures inside a table are read at a time."""
 
-FRAGMENTS = ("#column=", "#crop=")
+FRAGMENTS = ("#column=", "#crop=", "#bytes=")
 CROP = re.compile(r"crop=(\d+),(\d+),(\d+),(\d+)")
 
 Box = tuple[int, int, int, int]
@@ -72,6 +72,8 @@ class Picture:
         if fragment.startswith("column="):
             return _bytes_in_table(self.path, fragment, self.id)
         try:
+            if fragment.startswith("bytes="):
+                return _bytes_in_file(self.path, fragment)
             return self.path.read_bytes()
         except FileNotFoundError:
             raise BadImage(
@@ -169,7 +171,7 @@ class Picture:
 
 
 def split_uri(uri: str) -> tuple[str, str]:
-    """A path, and what stands behind it: a place in a table with pictures inside, or a box.
+    """A path, and what stands behind it: a place in a table or archive, or a box.
 
     >>> split_uri("train.parquet#column=image&row=3"), split_uri("pair #2.jpg")
     (('train.parquet', 'column=image&row=3'), ('pair #2.jpg', ''))
@@ -212,6 +214,14 @@ def crop_box(fragment: str) -> Box | None:
         return None
     x, y, width, height = (int(number) for number in match.groups())
     return x, y, width, height
+
+
+def _bytes_in_file(path: Path, fragment: str) -> bytes:
+    """A part of a file, such as a member of an archive: `bytes=OFFSET,SIZE`."""
+    offset, size = map(int, fragment.removeprefix("bytes=").split(","))
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(size)
 
 
 def _bytes_in_table(path: Path, fragment: str, image_id: str) -> bytes:

@@ -11,7 +11,8 @@ import pytest
 import tellapart as ta
 from tellapart import seeds
 from tellapart.attack.choices import paired_choices
-from tellapart.attack.fairness import Candidates, FairPart, FairRecipe, matched
+from tellapart.attack.fairness import FairRecipe, what_strangers_see
+from tellapart.attack.twins import CALIPER, CONTEXT, Candidates, contexts, matched
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.mine.fair import PairCandidate, as_candidates, fair_pairs
@@ -49,7 +50,7 @@ def chosen(corpus: Corpus, candidates: list[PairCandidate], **more: object):  # 
 
 def test_what_text_tells_apart_is_left_out_and_the_rest_is_kept_both_ways() -> None:
     corpus, candidates = animals(600)
-    fair = chosen(corpus, candidates, calipers=(0.4,), lean=0.0)
+    fair = chosen(corpus, candidates, share=0.3)
     kept = [candidates[place] for place in fair.places.tolist()]
     assert len(kept) > 100
     assert not [one for one in kept if "sofa" in one.true or "field" in one.true]
@@ -57,8 +58,10 @@ def test_what_text_tells_apart_is_left_out_and_the_rest_is_kept_both_ways() -> N
     assert fair.attack is not None
     assert fair.attack.overall.value < 0.65
     assert fair.part.before > 0.75
-    for a, b in fair.part.pairs().tolist():
+    for a, b in fair.part.twins.pairs.tolist():
         assert {candidates[a].was, candidates[b].was} == {"dog", "cow"}
+        assert candidates[a].true.split()[2:] == candidates[b].true.split()[2:], "the same place"
+    assert fair.card()["fair"]["log_odds_below_even"]["animal"] < 0.1, "both halves agree"
 
 
 def test_of_a_caption_one_is_kept_and_a_refused_one_takes_its_twin_along() -> None:
@@ -99,23 +102,92 @@ def test_foils_by_a_model_are_the_papers_way(tmp_path: Path) -> None:
         )
 
 
-def test_twins_lean_against_the_truth_as_far_as_they_are_told() -> None:
-    way = np.tile([True, False], 200)
-    rng = seeds.rng(0, "margins")
-    scores = rng.normal(0.5, 1.0, (400, 1))
-    choices = paired_choices([("a", "b")] * 400, ["k"] * 400, [f"i{k}" for k in range(400)])
-    table = Candidates(choices, np.arange(400), np.zeros(400, np.int64), way)
-    for lean in (0.0, 0.3):
-        twin = matched(table, scores, 0.1, FairRecipe(lean=lean))
-        pairs = FairPart(twin, 0.0, 0.1).pairs()
-        sums = scores[pairs[:, 0], 0] + scores[pairs[:, 1], 0]
-        assert len(pairs) > 40 and (np.abs(sums + 2 * lean) < 0.1).all()
-
-
-def test_a_wider_caliper_is_taken_only_where_the_first_keeps_too_little() -> None:
+def test_not_more_is_kept_than_the_share_of_captions_and_the_least_unlike_first() -> None:
     corpus, candidates = animals(300)
-    enough = chosen(corpus, candidates, calipers=(0.4, 5.0), lean=0.0)
-    assert enough.card()["fair"]["caliper"] == 0.4
-    wider = chosen(corpus, candidates, calipers=(1e-9, 0.4), lean=0.0)
-    assert wider.card()["fair"]["caliper"] == 0.4
-    assert wider.places.tolist() == enough.places.tolist()
+    few, many = (chosen(corpus, candidates, share=share) for share in (0.1, 0.3))
+    assert len(few.places) == 30 and len(many.places) == 90
+    assert set(few.places.tolist()) < set(many.places.tolist())
+    assert (np.diff(many.part.twins.unlike) >= 0).all()
+
+
+def test_kinds_that_are_tests_of_their_own_keep_their_share_each() -> None:
+    pairs = [(f"dog {k}", f"cat {k}") if k % 2 else (f"cat {k}", f"dog {k}") for k in range(40)]
+    kinds = ["alike" if k < 20 else "unlike" for k in range(40)]
+    choices = paired_choices(pairs, kinds, [f"i{k}" for k in range(40)])
+    forward = np.arange(40) % 2 == 1
+    table = Candidates(choices, np.arange(40), choices.kind, forward, contexts(choices))
+    # Twins of the second kind are all further apart than those of the first.
+    scores = np.where(np.arange(40) < 20, 0.1, 0.3)[:, None]
+    kept = {
+        by_kind: choices.kind[FairRecipe(0.5, by_kind).twins(table, scores).pairs[:, 0]].tolist()
+        for by_kind in (False, True)
+    }
+    assert kept == {False: [0] * 10, True: [0] * 5 + [1] * 5}
+
+
+def of_one_edit(texts: list[str], forward: np.ndarray) -> Candidates:
+    """Candidates that exchange the first word, each of its own caption and image."""
+    pairs = [(f"{'dog' if way else 'cat'} {text}", f"{'cat' if way else 'dog'} {text}")
+             for text, way in zip(texts, forward.tolist(), strict=True)]  # fmt: skip
+    number = len(texts)
+    choices = paired_choices(pairs, ["k"] * number, [f"i{k}" for k in range(number)])
+    edit = np.zeros(number, np.int64)
+    return Candidates(choices, np.arange(number), edit, forward, contexts(choices))
+
+
+def test_twins_are_those_of_the_obvious_search_of_all_pairs() -> None:
+    rng = seeds.rng(0, "twins")
+    words = np.array("sofa field tree water rain hat ball bed".split())
+    texts = [" ".join(rng.choice(words, 3)) for _ in range(60)]
+    table = of_one_edit(texts, rng.random(60) < 0.5)
+    scores = rng.normal(0.0, 1.0, (60, 2))
+    signed = scores * np.where(table.forward, 1, -1)[:, None] / CALIPER
+    alike = (table.context @ table.context.T).toarray()
+    every = [
+        (CONTEXT * (1 - alike[a, b]) + (1 - CONTEXT) * apart, a, b)
+        for a in np.flatnonzero(table.forward).tolist()
+        for b in np.flatnonzero(~table.forward).tolist()
+        if (apart := np.abs(signed[a] - signed[b]).max()) <= 1
+    ]
+    slow: list[tuple[int, int]] = []
+    for _, a, b in sorted(every):
+        if not {a, b} & {k for pair in slow for k in pair}:
+            slow.append((min(a, b), max(a, b)))
+    twins = matched(table, scores)
+    assert len(slow) > 10
+    assert [tuple(pair) for pair in twins.pairs.tolist()] == slow
+
+
+def test_the_words_around_decide_between_twins_that_attackers_find_as_likely() -> None:
+    texts = [f"in a {place}" for place in ("tree", "boat", "tree", "boat", "car", "car")]
+    table = of_one_edit(texts, np.array([True, True, False, False, True, False]))
+    twins = matched(table, np.zeros((6, 1)))
+    assert sorted(map(tuple, twins.pairs.tolist())) == [(0, 2), (1, 3), (4, 5)]
+    assert np.allclose(twins.unlike, 0.0)
+
+
+def test_the_truth_stays_below_even_by_what_twins_of_one_half_show_to_the_other() -> None:
+    rng = seeds.rng(0, "halves")
+    number = 4_000
+    likely = rng.normal(0.0, 1.5, number)
+    forward = rng.random(number) < 1 / (1 + np.exp(-likely))
+    table = of_one_edit(["on a mat"] * number, forward)
+    way = np.where(forward, 1, -1)
+    noisy = [((likely + rng.normal(0.0, 1.0, number)) * way)[:, None] for _ in range(2)]
+    sure = [(likely * way)[:, None]] * 2
+    # What is likely varies by 2.25 x 1 / (2.25 + 1) where one half says the same; and as far are
+    # twins of opposite truth apart, each by half of it.
+    assert what_strangers_see(table, noisy, FairRecipe(0.2))[0, 0] == pytest.approx(0.35, abs=0.12)
+    assert what_strangers_see(table, sure, FairRecipe(0.2))[0, 0] < 0.05
+
+
+def test_what_both_texts_have_in_common_is_the_context_and_its_neighbours_count_twice() -> None:
+    def common(true: str, false: str, other: str) -> float:
+        choices = paired_choices([(true, false), (other, other)], ["k"] * 2, ["a", "b"])
+        first, second = contexts(choices).toarray()
+        return float(first @ second)
+
+    assert common("a dog on a mat", "a cat on a mat", "zebra") == 0.0
+    assert common("a dog on mats", "a cat on mats", "a on mats") > 0.3
+    near = contexts(paired_choices([("red dog runs", "red cat runs")] * 2, ["k"] * 2, ["a", "b"]))
+    assert np.diff(near.indptr).tolist() == [4, 4], "two words, and each as a neighbour"

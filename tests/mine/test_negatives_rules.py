@@ -17,7 +17,12 @@ from tellapart.mine.negatives.negative import Edit, Negative, NegativesTask, Sou
 from tellapart.mine.negatives.phrases import kernel_of, read
 from tellapart.mine.negatives.rules import ADDED, RULES, alternatives, drawn, make
 from tellapart.mine.negatives.rules.alternatives import similar
-from tellapart.mine.negatives.rules.attributes import CONTRARIES, NEW_COLOURS, SORT
+from tellapart.mine.negatives.rules.attributes import (
+    CONTRARIES,
+    NEW_COLOURS,
+    SORT,
+    contrary_attributes,
+)
 from tellapart.mine.negatives.rules.context import CaptionContext, WordLists, learn
 from tellapart.mine.negatives.rules.relations import base_of, form_of_verb
 from tellapart.mine.negatives.rules.usage import CorpusCounts, Nouns, attested, count_image
@@ -256,7 +261,7 @@ def test_gender_is_changed_with_its_pronouns_and_only_where_all_agree(lists):
     assert edits("replace-object", lists, man, {"person", "baseball bat"})["woman"] == (
         "A woman holding her bat on a field."
     )
-    for other in ("a woman with a bat", "two people", "a bearded man", "a man on skis"):
+    for other in ("a woman with a bat", "two people", "a bearded man", "a man on skis", "a person"):
         assert "woman" not in edits("replace-object", lists, [*man, other], {"person"})
 
 
@@ -367,7 +372,23 @@ def test_an_attribute_of_another_caption_stands_against_one_that_excludes_it(lis
     misread = "A man in red vest riding bus on street."
     for other in ("a red and white bus", "two red buses", "the bus is red", misread):
         assert not pairs("add-attribute", lists, [captions[0], other])
+    white = [captions[0], "a white bus"]
+    assert ("white", "red") in pairs("add-attribute", lists, white)
+    assert not pairs("add-attribute", lists, [*white, "a gray bus"]), "others see it otherwise"
     assert not pairs("add-attribute", lists, ["Buses parked next to a tree.", "a red bus"])
+
+
+def test_nothing_is_small_beside_a_caption_that_does_not_say_so(tmp_path):
+    sizes = [
+        (["bus"], [f"A {size} bus parked on a road.", f"a {size} bus"])
+        for size in ("small", "large") * 8
+    ]
+    corpus = small_corpus(tmp_path, *sizes)
+    lists = learn(corpus, parse(corpus.captions["text"].to_list()))
+    captions = ["A bus parked next to a tree.", "a small bus", "The small bus parked on a road."]
+    contrary = [found[1:3] for found in contrary_attributes(context_of(lists, captions))]
+    assert ("small", "large") in contrary
+    assert not pairs("add-attribute", lists, captions)
 
 
 def test_what_an_attribute_is_made_of_says_it_as_well(lists):

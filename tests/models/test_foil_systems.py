@@ -10,9 +10,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
-from tellapart.verbs.evaluate import evaluate  # noqa: E402
-from tellapart.verbs.measure import measure  # noqa: E402
-from tellapart.verbs.train import TrainOptions, train  # noqa: E402
 from tests.models.small import one_thread  # noqa: E402
 from tests.models.small_systems import captioned, features, foils  # noqa: E402
 
@@ -32,6 +29,9 @@ from tellapart.training.items_data import gather_items  # noqa: E402
 from tellapart.training.judging import JudgingTask  # noqa: E402
 from tellapart.verbs.build.foil import FoilOptions  # noqa: E402
 from tellapart.verbs.build.foil import foil as build  # noqa: E402
+from tellapart.verbs.runs.evaluate import evaluate  # noqa: E402
+from tellapart.verbs.runs.measure import measure  # noqa: E402
+from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 from tellapart.verbs.table import table  # noqa: E402
 from tellapart.verbs.world import world  # noqa: E402
 

@@ -13,6 +13,7 @@ from tests.models.small import CAPTIONS, library, one_thread, pictures
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.models.model import DualEncoder
 from tellapart.models.names import load
+from tellapart.models.open_clip import PUBLISHED, source_of
 
 TINY = {
     "embed_dim": 16,
@@ -266,3 +267,19 @@ def test_mistakes_are_explained(open_clip, text, error, message):
 def test_weights_of_another_architecture_are_an_error(open_clip, checkpoint):
     with pytest.raises(TellapartError, match="open_clip cannot load"):
         load(f"open_clip:ViT-S-32-alt/{checkpoint}?activation=gelu")
+
+
+def test_published_fine_tunes_are_found_by_name_with_their_activation(
+    open_clip, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TELLAPART_HOME", str(tmp_path))
+    with pytest.raises(BadInput, match="the file of negclip is not there"):
+        load("open_clip:negclip")
+    (tmp_path / "checkpoints").mkdir()
+    for name, file in PUBLISHED.items():
+        (tmp_path / "checkpoints" / file).touch()
+        found = source_of(open_clip, name)
+        assert (found.model, found.activation) == ("ViT-B-32", "quickgelu")
+        assert found == source_of(open_clip, f"{name}/{tmp_path / 'checkpoints' / file}")
+    with pytest.raises(BadInput, match="activation=gelu does not fit"):
+        load("open_clip:gnm?activation=gelu")

@@ -67,6 +67,11 @@ def test_figures_are_the_papers():
     assert {row.name: v for _, row, v in figures_of("bivlc", "Group")}["GNM"] == 57.96
 
 
+def test_figures_of_one_supercategory_are_not_quoted_as_those_of_all_foils():
+    found = {(row.name, value) for _, row, value in figures_of("foil", "T1-foil")}
+    assert ("LSTM + norm I", 34.51) in found and ("LSTM + norm I", 2.80) not in found
+
+
 def test_a_table_that_is_not_known_names_those_that_are():
     with pytest.raises(UnknownName, match="bison-9") as caught:
         tables_named("bison-9")

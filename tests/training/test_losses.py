@@ -58,3 +58,26 @@ def test_a_batch_of_one_image_has_no_negatives_and_no_loss():
         loss = max_margin(cells, owner, hardest=hardest)
         loss.backward()
         assert loss.item() == 0 and torch.isfinite(cells.grad).all()
+
+
+def test_negative_texts_are_refused_by_images_and_choose_none(grid):
+    """N images by N captions and as many negatives: NegCLIP's loss, written out cell by cell."""
+    cells, owner = grid
+    false = torch.randn(3, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    whole, own = torch.cat([cells, false], dim=1), owner.tolist()
+    fits = SCALE * whole.numpy()
+    losses = []
+    for caption, image in enumerate(own):
+        right = fits[image, caption]
+        others = [fits[image, c] for c in range(8) if c >= 4 or own[c] != image]
+        to_caption = np.log(np.exp([right, *others]).sum()) - right
+        to_image = np.log(np.exp(fits[:, caption]).sum()) - right
+        losses.append((to_caption + to_image) / 2)
+    assert info_nce(whole, owner, SCALE).item() == pytest.approx(np.mean(losses))
+    # Max-margin: a negative text may be the hardest of a row, and has no column of its own.
+    rows = [MARGIN + whole[i].clone() - cells[i, c] for c, i in enumerate(own)]
+    hardest = []
+    for (images, _), row, image in zip(hinges(cells, owner), rows, own, strict=True):
+        kept = [k for k in range(8) if k >= 4 or own[k] != image]
+        hardest.append(images.max() + max(0.0, float(row[kept].max())))
+    assert max_margin(whole, owner, MARGIN).item() == pytest.approx(np.mean(hardest))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadInput
-from tellapart.files import read_bytes, read_json, suffix
+from tellapart.files import read_bytes, read_json, read_text, suffix
 from tellapart.registry import readers
 
 ORDER = ("corpus", "coco", "flickr", "table", "folder")
@@ -137,3 +138,17 @@ def picture_folder(path: Path, options: ReadOptions, *beside: str) -> Path:
             todo="check what --images (images=...) names",
         )
     return options.images
+
+
+def listed_ids(files: Iterable[Path | str], known: Collection[str]) -> set[str]:
+    """The ids that files list, one a line; raises for one that is not known."""
+    lines = [line.strip() for file in files for line in read_text(Path(file)).split("\n")]
+    ids = {line for line in lines if line}
+    unknown = sorted(ids - set(known))
+    if unknown:
+        raise BadInput(
+            f"no corpus has an image {unknown[0]!r}"
+            + (f" (and {len(unknown) - 1:,} more)" if len(unknown) > 1 else ""),
+            where=", ".join(map(str, files)),
+        )
+    return ids

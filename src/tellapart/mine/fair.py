@@ -1,8 +1,8 @@
 """Fair items of a builder: candidates in, twins out, and what attackers make of them.
 
-The captions that attackers know come from the corpus, and from another where one is named. Most of
-their images decide what is kept; the others, which the choice never saw, say how much a text-only
-model still gets.
+The captions that attackers know come from the corpus, and from another where one is named. Two
+parts of their images decide what is kept; the third, which the choice never saw, says how much a
+text-only model still gets.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import numpy as np
 from tellapart import seeds
 from tellapart.attack.attack import Attackers, TextAttack, attack_choices, crossfitted_features
 from tellapart.attack.choices import paired_choices
-from tellapart.attack.fairness import Candidates, FairPart, FairRecipe, fair_part
+from tellapart.attack.fairness import FairPart, FairRecipe, fair_part
 from tellapart.attack.statistics import CaptionSource
+from tellapart.attack.twins import Candidates, contexts
 from tellapart.corpus.corpus import Corpus
 from tellapart.types import Ints, Progress
 
-SHARES = (0.85, 0.15)
-"""Of the images whose captions are known: the first part decides, the second checks."""
+SHARES = (0.425, 0.425, 0.15)
+"""Of the images whose captions are known: two parts decide, the third checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,26 @@ class FairPairs:
 
     part: FairPart
     places: Ints
-    sources: int
+    candidates: Candidates
     attack: TextAttack | None
     about: dict[str, Any] = field(default_factory=dict)
 
     def card(self) -> dict[str, Any]:
         """What a card says of it."""
-        kept = len(self.places)
+        kept, kinds = len(self.places), self.candidates.choices.kinds
+        sources = len(np.unique(self.candidates.source))
         return {
             "fair": {
                 "by": "twins that attackers cannot tell: the opposite is true, in a like place",
-                "candidates": len(self.part.twin),
-                "captions_with_candidates": self.sources,
+                "candidates": len(self.candidates),
+                "captions_with_candidates": sources,
                 "kept": kept,
-                "share_of_captions": round(kept / max(self.sources, 1), 4),
+                "share_of_captions": round(kept / max(sources, 1), 4),
                 "attackers_before": round(100 * self.part.before, 2),
-                "caliper": self.part.caliper,
+                "log_odds_below_even": {
+                    kind: round(float(own.mean()), 3)
+                    for kind, own in zip(kinds, self.part.lean, strict=True)
+                },
                 **self.about,
             },
             "text_alone": self.attack.to_card() if self.attack else None,
@@ -78,15 +83,16 @@ def fair_pairs(
 ) -> FairPairs:
     """Choose twins among candidates; `may_be` has the last word on each, and `items` a limit."""
     corpora = [corpus] if captions_from is None else [corpus, captions_from]
-    known, unseen = CaptionSource.of_corpora(corpora, SHARES, recipe.seed)
+    *known, unseen = CaptionSource.of_corpora(corpora, SHARES, recipe.seed)
     table = as_candidates(candidates)
     choices = table.choices
     fold = choices.folds(recipe.seed)
-    features = crossfitted_features(choices, known, fold)
-    part = fair_part(table, features, recipe, progress)
-    lots = seeds.rng(recipe.seed, "fair", "items").permutation(len(part.pairs()))
+    halves = [crossfitted_features(choices, half, fold) for half in known]
+    part = fair_part(table, halves, recipe, progress)
+    pairs = part.twins.pairs
+    lots = seeds.rng(recipe.seed, "fair", "items").permutation(len(pairs))
     kept: list[int] = []
-    for pair in part.pairs()[lots].tolist():
+    for pair in pairs[lots].tolist():
         if items is not None and len(kept) + 2 > items:
             break
         if all(may_be(candidates[place]) for place in pair):
@@ -97,10 +103,10 @@ def fair_pairs(
         seed = seeds.number(recipe.seed, "fair", "check") % 2**31
         attack = attack_choices(choices.some(places), unseen, "kept", Attackers(seed), progress)
     about = {
-        "captions_known": len(known.codes),
+        "captions_known": sum(len(half.codes) for half in known),
         "captions_for_the_check": len(unseen.codes),
     }
-    return FairPairs(part, places, int(table.source.max(initial=-1)) + 1, attack, about)
+    return FairPairs(part, places, table, attack, about)
 
 
 def as_candidates(candidates: Sequence[PairCandidate]) -> Candidates:
@@ -114,4 +120,6 @@ def as_candidates(candidates: Sequence[PairCandidate]) -> Candidates:
     edits = ["\n".join([one.kind, *sorted((one.was, one.now))]) for one in candidates]
     _, edit = np.unique(edits, return_inverse=True)
     forward = np.array([one.was < one.now for one in candidates], bool)
-    return Candidates(choices, source.astype(np.int64), edit.astype(np.int64), forward)
+    return Candidates(
+        choices, source.astype(np.int64), edit.astype(np.int64), forward, contexts(choices)
+    )

@@ -159,8 +159,7 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
     if isinstance(few, int) and few < ENOUGH_CAPTIONS:
         yield (
             f"attackers knew {few:,} captions when items were chosen: one who knows many more of "
-            "the same sort will guess more (65% of foils were seen with 21,000); give others with "
-            "--captions-from"
+            "the same sort will guess more; give others with --captions-from"
         )
 
 

@@ -56,7 +56,8 @@ def writes_captions(model: Any) -> CaptionWriter:
         return model
     raise BadInput(
         f"{model.facts.name} writes no captions",
-        allowed="a captioner: trained:FOLDER (showtell, showatttell, updown, neuraltalk), or "
+        allowed="a captioner: trained:FOLDER (showtell, showatttell, updown, neuraltalk, "
+        "vec2seq-ffnn), or "
         "hf:ORG/NAME?head=caption",
         todo="see: tellapart list models",
     )

@@ -68,15 +68,18 @@ class HFDualEncoder(NamedModel):
         """One row of unit length a text."""
         if not texts:
             return NO_ROWS
+        return self._features(self._model.get_text_features, self.read(texts))
+
+    def read(self, texts: Sequence[str]) -> Any:
+        """Texts as the text tower takes them."""
         tokenizer = self._processor.tokenizer
-        read = self._processor(
+        return self._processor(
             text=[canonical_text(self._family, text, tokenizer) for text in texts],
             padding=PADDING[self._family],
             truncation=True,
             max_length=self._length,
             return_tensors="pt",
         )
-        return self._features(self._model.get_text_features, read)
 
     def _features(self, tower: Any, inputs: Any) -> Floats32:
         import torch

@@ -54,6 +54,10 @@ class ImageSide:
     std: tuple[float, ...] = (1.0, 1.0, 1.0)
 
 
+LOOK = ImageSide(size=(112, 112), resize="squash", filter="box", layout="NHWC", dtype="uint8")
+"""How `storybook` looks at a picture."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
     """`words`: a JSON list of words, storybook's way; `tokenizers`: a tokenizer.json."""

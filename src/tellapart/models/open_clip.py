@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellapart import seeds
+from tellapart.benchmark.homes import home
 from tellapart.errors import BadInput, TellapartError, UnknownName
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
@@ -38,11 +39,25 @@ FOLDER_CONFIG = "open_clip_config.json"
 EXAMPLES = "ARCH/TAG, ARCH/path/to/checkpoint.pt, ./folder or hf-hub:ORG/NAME"
 
 
+PUBLISHED = {
+    "negclip": "negclip.pth",
+    "gnm": "gnm.pt",
+    "ce-clip": "ce-clip.pt",
+    "clip-coco": "clip-coco.pt",
+    "clip-trohn-text": "clip-trohn-text.pt",
+    "clip-trohn-img": "clip-trohn-img.pt",
+}
+"""Published fine-tunes of OpenAI's ViT-B/32, all with its QuickGELU, and the file of each."""
+CHECKPOINTS = "checkpoints"
+"""The folder under `TELLAPART_HOME` that is looked into for them."""
+
+
 class OpenClip(NamedModel):
     """CLIP-like models of open_clip, such as open_clip:ViT-B-32/openai (activation from the tag).
 
     Also `open_clip:ARCH/path/to/checkpoint.pt?activation=gelu`, `open_clip:./folder` (with
-    `open_clip_config.json`) and `open_clip:hf-hub:ORG/NAME`. A dual encoder.
+    `open_clip_config.json`), `open_clip:hf-hub:ORG/NAME`, and published fine-tunes whose file is
+    there: `open_clip:negclip`, `open_clip:negclip/path/to/negclip.pth`. A dual encoder.
     """
 
     def __init__(
@@ -147,6 +162,8 @@ def source_of(open_clip: Any, text: str, activation: str = "") -> ClipSource:
     if text.startswith((".", "/", "~")) or (Path(text) / FOLDER_CONFIG).is_file():
         return _folder(Path(text).expanduser(), activation)
     arch, _, weights = text.partition("/")
+    if arch in PUBLISHED:
+        return _published(arch, weights, activation)
     config = open_clip.get_model_config(arch)
     if config is None:
         raise UnknownName("architecture of open_clip", arch, open_clip.list_models())
@@ -155,6 +172,19 @@ def source_of(open_clip: Any, text: str, activation: str = "") -> ClipSource:
         quick = bool(tag.get("quick_gelu") or config.get("quick_gelu") or weights == "openai")
         return ClipSource(arch, weights, _agreed(quick, activation, text))
     return _checkpoint(open_clip, arch, weights, activation, bool(config.get("quick_gelu")))
+
+
+def _published(name: str, weights: str, activation: str) -> ClipSource:
+    """A published fine-tune, whose activation is known, by its file."""
+    path = Path(weights).expanduser() if weights else home() / CHECKPOINTS / PUBLISHED[name]
+    if not path.is_file():
+        raise BadInput(
+            f"the file of {name} is not there",
+            where=str(path),
+            allowed=f"open_clip:{name}/path/to/its/file, or the file at this place",
+            todo="fetch it from its authors; it is not downloaded",
+        )
+    return ClipSource("ViT-B-32", str(path), _agreed(True, activation, name))
 
 
 def _hub_config(open_clip: Any, text: str) -> Any:

@@ -21,6 +21,7 @@ from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArra
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.model import NO_ROWS, ModelInfo, NamedModel
 from tellapart.models.names import canonical
+from tellapart.models.tuned import TunedEncoder, is_tuned, load_tuned
 from tellapart.pictures import Picture
 from tellapart.text.tokens import tokens
 from tellapart.text.vocabulary import Vocabulary, load_vocabulary
@@ -253,7 +254,7 @@ class TrainedCaptioner(TrainedScorer):
 
 def trained(
     folder: str, *, features: str = "", images: str = SEEN, device: str = "auto"
-) -> TrainedEncoder | TrainedScorer:
+) -> TrainedEncoder | TrainedScorer | TunedEncoder:
     """A system trained by `tellapart train`: trained:FOLDER, or trained:FOLDER?features=STORE.
 
     Features of pictures are taken from the stores that it was trained with, where these still are
@@ -262,6 +263,9 @@ def trained(
     """
     need("torch", "train")
     place = Path(folder).expanduser()
+    if is_tuned(place):
+        name = canonical("trained", {"features": features, "device": device}, folder)
+        return load_tuned(place, name, device_of(device))
     system, card = load_system(place)
     listed = [place / one for one in card.features]
     stores = [_store(path, card.space) for path in listed if (path / "features.json").is_file()]

@@ -79,10 +79,10 @@ def _read(folder: Path) -> TrainingCurves | None:
         measure = trained.get("measure") or next(iter(trained["validation"]))
         # Epochs end with a validation, whose step is the number of steps of an epoch.
         steps = max(row["step"] for row in rows)
-        losses = [
-            (row["epoch"] - 1 + row["step"] / steps, row["loss"]) for row in rows if "loss" in row
-        ]
-        measured = [(float(row["epoch"]), row[measure]) for row in rows if measure in row]
+        losses, measured = (
+            [(row["epoch"] - 1 + row["step"] / steps, row[name]) for row in rows if name in row]
+            for name in ("loss", measure)
+        )
     except (BadInput, KeyError, TypeError, ValueError, StopIteration):
         return None  # a report on runs does not depend on files of a training
     if not losses or not measured:

@@ -28,6 +28,7 @@ class TrainingState:
     step: int = 0
     best: float | None = None
     best_epoch: int = -1
+    best_step: int = 0
     losses: list[float] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)

@@ -96,7 +96,16 @@ class ParagraphTask(ChoosingTask):
         known = dict(zip(data.images.texts, data.words, strict=True))
         own = [known[text][:WORDS] for text in data.images.own_texts]
         paragraphs.learn(own, system.config.passes, 0)
-        paragraphs.remember([words[:WORDS] for words in known.values()])
+        self._remember(data)
+
+    def _remember(self, data: TrainingSet) -> None:
+        paragraphs: Any = self.system.paragraphs
+        paragraphs.remember([words[:WORDS] for words in data.words])
+
+    def validate(self, data: TrainingSet) -> dict[str, float]:
+        """Accuracy in percent; the captions' vectors are found once for all epochs."""
+        self._remember(data)
+        return super().validate(data)
 
 
 class RegressionTask(ParagraphTask):
@@ -111,17 +120,19 @@ class RegressionTask(ParagraphTask):
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
         """Accuracy in percent, and minus the mean squared error."""
+        figures = super().validate(data)
         batch = data.minibatch(np.arange(len(data)), regions=False)
         device = next(self.system.parameters()).device
         error = self.loss(cast(ItemBatch, batch.to(device)))
-        return {"fit": -error.item(), **super().validate(data)}
+        return {"fit": -error.item(), **figures}
 
     def loss(self, batch: ItemBatch) -> Tensor:
         """The mean squared error."""
-        system, right = self.system, batch.right
-        images = rows_of(system.encode_images(batch.images), batch.owner[right])
+        system: Any = self.system
+        right = batch.right
+        images = system.image_side(batch.images)[batch.owner[right]]
         texts = TextInputs(batch.texts.words[right], batch.texts.lengths[right])
-        return functional.mse_loss(images[0], system.encode_texts(texts)[0])
+        return functional.mse_loss(images, system.text_side(texts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from tellapart.image_features.source import check_spaces, joined
 from tellapart.image_features.store import FeatureSpace, FeatureStore, ImageArrays
 from tellapart.models.zoo.system import ImageInputs, Minibatch, TextInputs
 from tellapart.text.vocabulary import Vocabulary
+from tellapart.training.pairs.pairs import TrainingPairs
 from tellapart.types import Ints
 
 
@@ -23,7 +25,8 @@ from tellapart.types import Ints
 class CaptionedImages:
     """Images with captions and features; its length is the number of images.
 
-    `place` is (store, row) of each image's features, `owner` each caption's image.
+    `place` is (store, row) of each image's features, `owner` each caption's image, `false` a hard
+    negative of each caption, where there are such.
     """
 
     stores: tuple[FeatureStore, ...]
@@ -31,6 +34,7 @@ class CaptionedImages:
     place: Ints
     texts: tuple[str, ...]
     owner: Ints
+    false: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -52,6 +56,7 @@ class CaptionedImages:
             self.place[images],
             tuple(self.texts[k] for k in kept.tolist()),
             number[self.owner[kept]],
+            false=tuple(self.false[k] for k in kept.tolist()) if self.false else (),
         )
 
     @property
@@ -68,8 +73,9 @@ class CaptionedImages:
         return TrainingSet.encoded(self, vocabulary, longest)
 
     def content(self) -> str:
-        """The hash of what the captions say."""
-        return seeds.digest(self.texts)
+        """The hash of what the captions say, and of their negatives where they have some."""
+        own = seeds.digest(self.texts)
+        return seeds.digest(own, self.false) if self.false else own
 
     def column(self, name: str) -> list[object]:
         """A column of the stores' index, a value for each image."""
@@ -115,11 +121,33 @@ def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> Caption
     )
 
 
+def gather_pairs(pairs: TrainingPairs, store: FeatureStore) -> CaptionedImages:
+    """Captions of pairs, each with its negative, and the features of their images."""
+    order = pairs.rows.sort("image", maintain_order=True)
+    ids = order["image"].unique(maintain_order=True).to_list()
+    known = {image: pairs.pictures[image].image.sha256 for image in ids}
+    rows = _rows_of(known, pairs.name, store)
+    number = {image: k for k, image in enumerate(ids)}
+    false = order["neg_title"]
+    return CaptionedImages(
+        (store,),
+        tuple(ids),
+        np.array([(0, rows[image]) for image in ids]),
+        tuple(order["title"]),
+        np.array([number[image] for image in order["image"]]),
+        false=() if false.has_nulls() else tuple(false),
+    )
+
+
 def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
     """The rows of a corpus's images in a store; raises where it is another corpus's."""
     known = corpus.images.select("id", "sha256").iter_rows()
-    hashes = store.index["sha256"]
     wanted = {image: sha256 for image, sha256 in known if image in corpus.texts_by_image}
+    return _rows_of(wanted, corpus.name, store)
+
+
+def _rows_of(wanted: Mapping[str, str | None], name: str, store: FeatureStore) -> dict[str, int]:
+    hashes = store.index["sha256"]
     missing = [image for image in wanted if image not in store.by_id]
     other = [
         image
@@ -134,26 +162,41 @@ def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
         else f"features of other pictures for {len(other):,} of its images, such as {other[0]}"
     )
     raise BadInput(
-        f"the features are not of the corpus {corpus.name}: there are {what}",
+        f"the features are not of the corpus {name}: there are {what}",
         where=str(store.folder),
-        allowed=f"features of {corpus.name}; these were computed on {store.card.corpus}",
+        allowed=f"features of {name}; these were computed on {store.card.corpus}",
         todo="compute them: tellapart features CORPUS OUT, or leave --features out",
     )
 
 
+class Batchable(Protocol):
+    """What the loop trains on: rows that become batches."""
+
+    def __len__(self) -> int: ...
+
+    def minibatch(self, rows: Ints, *, regions: bool) -> Any:
+        """Some rows, ready for the task; it has a method `to(device)`."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Captioned images whose captions are numbers of words."""
+    """Captioned images whose captions and negatives are numbers of words."""
 
     images: CaptionedImages
     words: tuple[list[int], ...]
+    false: tuple[list[int], ...] = ()
 
     @classmethod
     def encoded(
         cls, images: CaptionedImages, vocabulary: Vocabulary, longest: int | None
     ) -> TrainingSet:
         """The captions in the numbers of a vocabulary, cut at `longest` words."""
-        return cls(images, tuple(vocabulary.encode(text, longest) for text in images.texts))
+        words, false = (
+            tuple(vocabulary.encode(text, longest) for text in texts)
+            for texts in (images.texts, images.false)
+        )
+        return cls(images, words, false)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -171,6 +214,7 @@ class TrainingSet:
             TextInputs.of([self.words[k] for k in captions.tolist()]),
             torch.from_numpy(owner),
             torch.from_numpy(numbers),
+            false=TextInputs.of([self.false[k] for k in captions.tolist()]) if self.false else None,
         )
 
 
@@ -186,10 +230,13 @@ class BatchPlan:
     together: int
     seed: int
 
-    def epoch(self, data: TrainingSet, number: int) -> list[Ints]:
+    def epoch(self, data: Batchable, number: int) -> list[Ints]:
         """The captions of each batch of an epoch."""
         rng = seeds.rng(self.seed, "batches", number)
-        order = rng.permutation(len(data)) if self.together == 1 else self._by_image(data, rng)
+        if self.together > 1 and isinstance(data, TrainingSet):
+            order = self._by_image(data, rng)
+        else:
+            order = rng.permutation(len(data))
         full = len(order) // self.size
         if not full:
             raise BadInput(
@@ -212,7 +259,7 @@ class BatchPlan:
         return np.concatenate(lots)
 
 
-def ahead_of(data: TrainingSet, batches: Sequence[Ints], *, regions: bool) -> Iterator[Minibatch]:
+def ahead_of(data: Batchable, batches: Sequence[Ints], *, regions: bool) -> Iterator[Any]:
     """The minibatches of an epoch, each read while the one before is worked on."""
     with ThreadPoolExecutor(1) as pool:
         waiting = [pool.submit(data.minibatch, b, regions=regions) for b in batches[:2]]

@@ -23,16 +23,15 @@ from tellapart.corpus.world.painter import Painter, StorybookPainter, drawn_cate
 from tellapart.corpus.world.scene import Scene, is_true
 from tellapart.corpus.world.world import captions, random_scene
 from tellapart.files import write_json
-from tellapart.models.onnx import FORMAT, MOST_WORDS, PAD, ImageSide, pixels, word_ids
+from tellapart.models.onnx import FORMAT, LOOK, MOST_WORDS, PAD, pixels, word_ids
 from tellapart.text.english import plural
 from tellapart.text.tokens import tokens
 from tellapart.types import Progress, silent
 
 CHUNK = 100
 """Examples that a worker draws at a time."""
-SIDE = 112
+SIDE = LOOK.size[0]
 """Pixels of the side of what the image tower sees."""
-LOOK = ImageSide(size=(SIDE, SIDE), resize="squash", filter="box", layout="NHWC", dtype="uint8")
 DESCRIPTION = {
     "format": FORMAT,
     "normalise": False,

@@ -23,7 +23,7 @@ from tellapart.errors import TellapartError
 from tellapart.files import write_text
 from tellapart.models.zoo.weights import save_tensors
 from tellapart.training.checkpoint import BEST, TrainingState, load_checkpoint, save_checkpoint
-from tellapart.training.data import BatchPlan, TrainingSet, ahead_of
+from tellapart.training.data import Batchable, BatchPlan, ahead_of
 from tellapart.training.processes import on_cpu
 from tellapart.training.settings import TrainingSettings, make_optimiser
 from tellapart.training.task import Task
@@ -41,8 +41,8 @@ class TrainingJob:
     """What is trained on what, and where it is kept meanwhile."""
 
     task: Task
-    data: TrainingSet
-    validation: TrainingSet
+    data: Batchable
+    validation: Any
     settings: TrainingSettings
     seed: int
     folder: Path
@@ -86,9 +86,13 @@ class _Loop:
 
     def _mine(self, batches: list[Ints]) -> list[Ints]:
         """The batches of this process: whole updates, as many for each process."""
-        share = self.accelerator.num_processes * self.settings.accumulate
+        accelerator = self.accelerator
+        rank, count = accelerator.process_index, accelerator.num_processes
+        if self.job.task.splits_batches:  # each holds its part of every batch
+            rank, count = 0, 1
+        share = count * self.settings.accumulate
         whole = len(batches) // share * share or len(batches)
-        return batches[:whole][self.accelerator.process_index :: self.accelerator.num_processes]
+        return batches[:whole][rank::count]
 
     def _epoch(self, batches: list[Ints]) -> None:
         state, settings = self.state, self.settings
@@ -105,6 +109,11 @@ class _Loop:
                 self.progress("training", done, settings.epochs * len(batches))
                 if state.step % settings.log_steps == 0:
                     self._note(len(batches))
+                every = settings.validate_steps
+                if every and state.step % every == 0 and state.step < len(batches):
+                    self._note(len(batches))
+                    self._validate()
+                    self.task.train()
                 due = state.step % settings.checkpoint_steps < 1 and state.step < len(batches)
                 if due and state.step % settings.accumulate == 0:
                     self._settle()
@@ -172,9 +181,9 @@ class _Loop:
         with self._timed("validation"), torch.inference_mode():
             figures = self.job.task.validate(self.job.validation)
         state.rows.append({"epoch": state.epoch + 1, "step": state.step, **figures})
-        measure = figures[type(self.job.task).measure]
-        if state.best is None or measure > state.best:
-            state.best, state.best_epoch = measure, state.epoch
+        measure = figures[self.job.task.measure]
+        if state.best is None or measure > state.best or self.settings.keep_last:
+            state.best, state.best_epoch, state.best_step = measure, state.epoch, state.step
             if self.accelerator.is_main_process:
                 save_tensors(self.job.folder / BEST, self.system.state_dict())
 

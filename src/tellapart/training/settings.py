@@ -31,7 +31,10 @@ class TrainingSettings:
     along a cosine, after `warmup` steps in which it rises. Gradients are cut at a norm of
     `clip_norm` or a size of `clip_value` (0: not at all). `patience` epochs without a better
     measure end the training (0: never). `least` is how often a word must occur among the training
-    captions to be known; captions are cut at `longest` words.
+    captions to be known; captions are cut at `longest` words. Without `decay_all` biases, norms and
+    other vectors keep clear of `weight_decay`. Beside the end of each epoch there is a validation
+    every `validate_steps` steps (0: never). With `keep_last` the last weights are kept, else the
+    best.
     """
 
     epochs: int = 20
@@ -45,6 +48,7 @@ class TrainingSettings:
     epsilon: float = 1e-8
     momentum: float = 0.0
     weight_decay: float = 0.0
+    decay_all: bool = True
     schedule: str = "step"
     decay: float = 0.1
     every: int = 10
@@ -57,6 +61,8 @@ class TrainingSettings:
     precision: str = "no"
     log_steps: int = 50
     checkpoint_steps: int = 500
+    validate_steps: int = 0
+    keep_last: bool = False
 
     def check(self) -> None:
         """Raise where a setting makes no sense."""
@@ -66,6 +72,8 @@ class TrainingSettings:
             raise UnknownName("schedule", self.schedule, SCHEDULES)
         if self.precision not in ("no", "bf16", "fp16"):
             raise UnknownName("precision", self.precision, ("no", "bf16", "fp16"))
+        if not (math.isfinite(self.rate) and self.rate >= 0):
+            raise BadInput(f"rate={self.rate} is no rate", allowed="a number, 0 or more")
         for name in ("epochs", "batch", "together", "accumulate", "log_steps", "checkpoint_steps"):
             if getattr(self, name) < 1:
                 raise BadInput(f"{name}={getattr(self, name)} is too small", allowed="1 or more")
@@ -95,7 +103,13 @@ def make_optimiser(settings: TrainingSettings, module: torch.nn.Module) -> torch
     """The optimiser; one kernel does all of a step where there is one (`fused`)."""
     import torch
 
-    weights = [one for one in module.parameters() if one.requires_grad]
+    trained = [one for one in module.parameters() if one.requires_grad]
+    weights: list[Any] = trained
+    if not settings.decay_all:
+        weights = [
+            {"params": [one for one in trained if one.ndim > 1]},
+            {"params": [one for one in trained if one.ndim < 2], "weight_decay": 0.0},
+        ]
     common: dict[str, Any] = {"lr": settings.rate, "weight_decay": settings.weight_decay}
     betas, epsilon = (settings.beta1, settings.beta2), settings.epsilon
     if settings.optimiser == "adam":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.errors import BadImage, BadInput
 from tellapart.image_features.extract import look_of
+from tellapart.pictures import Picture
 from tellapart.training.data import CaptionedImages
 from tellapart.types import Ints
 
@@ -30,18 +31,21 @@ class TestImage:
     look: int | None
 
 
+def known_images(pictures: Iterable[Picture]) -> list[TestImage]:
+    """What is known of pictures; those that are there are opened."""
+    found = []
+    for picture in pictures:
+        sha256, look = picture.image.sha256, None
+        if picture.is_there():
+            with contextlib.suppress(BadImage):
+                sha256, look = picture.stored_sha256(), look_of(picture.open())
+        found.append(TestImage(picture.id, sha256, look))
+    return found
+
+
 def test_images(benchmarks: Sequence[Benchmark]) -> list[TestImage]:
     """The images of benchmarks; pictures that are there are opened."""
-    found = []
-    for benchmark in benchmarks:
-        for image_id in benchmark.images:
-            picture = benchmark.picture(image_id)
-            sha256, look = picture.image.sha256, None
-            if picture.is_there():
-                with contextlib.suppress(BadImage):
-                    sha256, look = picture.stored_sha256(), look_of(picture.open())
-            found.append(TestImage(image_id, sha256, look))
-    return found
+    return known_images(one.picture(image) for one in benchmarks for image in one.images)
 
 
 def images_of(data: CaptionedImages) -> list[TestImage]:
@@ -55,44 +59,43 @@ def _whole(number: object) -> int:
     return number
 
 
-def refuse(data: CaptionedImages, tests: Sequence[TestImage], whose: str) -> tuple[str, ...]:
-    """Raise where an image is among `tests`; returns lines that name those that look alike.
+def refuse(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> tuple[str, ...]:
+    """Raise where an own image is among `tests`; returns lines that name those that look alike.
 
     An image is the same by its bytes, or by its id unless the two pictures plainly differ.
     """
-    hashes, looks = data.column("sha256"), np.array(data.column("look"), np.uint64)
     by_id = {one.id: one for one in tests}
-    by_hash = {one.sha256: one for one in tests if one.sha256}
-    same = []
-    for number, (image, sha256) in enumerate(zip(data.ids, hashes, strict=True)):
-        other = by_id.get(image)
-        differs = (
-            other is not None
-            and other.look is not None
-            and ((other.look ^ int(looks[number])).bit_count() > ALIKE)
-        )
-        if sha256 in by_hash or (other is not None and not differs):
-            same.append(image)
+    by_hash = {one.sha256 for one in tests if one.sha256}
+    same = [
+        one.id
+        for one in own
+        if one.sha256 in by_hash or (one.id in by_id and not _differ(one, by_id[one.id]))
+    ]
     if same:
         raise BadInput(
             f"{len(same):,} images to be trained on are images of {whose}, such as {same[0]}",
             allowed="training images that no test uses",
             todo="leave them out: tellapart corpus OUT CORPUS --without BENCH",
         )
-    return _alike(data, looks, tests, whose)
+    return _alike(own, tests, whose)
 
 
-def _alike(
-    data: CaptionedImages, looks: np.ndarray[tuple[int], np.dtype[np.uint64]],
-    tests: Sequence[TestImage], whose: str,
-) -> tuple[str, ...]:  # fmt: skip
+def _differ(one: TestImage, other: TestImage) -> bool:
+    """Whether two pictures plainly do not look alike."""
+    known = one.look is not None and other.look is not None
+    return known and ((one.look or 0) ^ (other.look or 0)).bit_count() > ALIKE
+
+
+def _alike(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> tuple[str, ...]:
+    seen = [one for one in own if one.look is not None]
+    looks = np.array([one.look for one in seen], np.uint64)
     lines = []
     for one in tests:
         if one.look is None:
             continue
         bits = np.bitwise_count(looks ^ np.uint64(one.look))
         for number in np.flatnonzero(bits <= ALIKE).tolist():
-            lines.append(f"image {data.ids[number]} looks like {one.id} of {whose}")
+            lines.append(f"image {seen[number].id} looks like {one.id} of {whose}")
     return tuple(lines)
 
 

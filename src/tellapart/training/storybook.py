@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from tellapart import seeds
 from tellapart.files import whole_folder, write_json
+from tellapart.models.zoo.towers import Shape, Towers
 from tellapart.training.examples import (
     SHARES,
     ExampleArrays,
@@ -32,7 +33,7 @@ from tellapart.training.examples import (
     save_inputs,
     vocabulary,
 )
-from tellapart.training.towers import Shape, Towers, export
+from tellapart.training.onnx_files import export
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.errors import UnknownName
+from tellapart.errors import BadInput, UnknownName
 from tellapart.measures.retrieval import KS, Collection, rank_both
 from tellapart.models.zoo.grids import image_blocks, match_blocks, text_blocks
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System
@@ -30,14 +31,16 @@ class Task(nn.Module):
 
     `Settings` is a frozen dataclass; `measure` names the figure of `validate` by which the best
     weights are chosen, higher being better; `items` says that it learns from a benchmark's items
-    instead of a corpus's captions.
+    instead of a corpus's captions. `splits_batches` says that several processes share each batch,
+    and the loss goes over all of it; else each has batches of its own.
     """
 
     Settings: ClassVar[type[Any]]
-    measure: ClassVar[str]
+    measure: str
     items: ClassVar[bool] = False
+    splits_batches: ClassVar[bool] = False
 
-    def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
+    def __init__(self, system: Any, settings: Any, data: Any) -> None:
         super().__init__()
         self.system, self.settings = system, settings
 
@@ -50,11 +53,11 @@ class Task(nn.Module):
         """The texts whose words make up the vocabulary."""
         return data.own_texts
 
-    def forward(self, batch: Minibatch, epoch: int) -> Tensor:
+    def forward(self, batch: Any, epoch: int) -> Tensor:
         """The loss of a batch, a number."""
         raise NotImplementedError
 
-    def validate(self, data: TrainingSet) -> dict[str, float]:
+    def validate(self, data: Any) -> dict[str, float]:
         """Figures on data that was not trained on; the system is in evaluation mode."""
         raise NotImplementedError
 
@@ -69,10 +72,12 @@ class RetrievalSettings:
 
     The paper's: max-margin. [code] (VSE++): the hardest negative, margin 0.2. Ours: for
     `sum_epochs` epochs all negatives are summed first, because the hardest ones often pull all
-    vectors into one point at the beginning; `scale` is that of InfoNCE.
+    vectors into one point at the beginning; `scale` is that of InfoNCE. With `negatives`
+    at texts each caption's hard negative stands beside it, as trohn-text has it.
     """
 
     loss: str = "hardest"
+    negatives: str = "none"
     margin: float = 0.2
     sum_epochs: int = 0
     scale: float = 20.0
@@ -87,15 +92,33 @@ class RetrievalTask(Task):
     def __init__(self, system: System, settings: RetrievalSettings, data: TrainingSet) -> None:
         if settings.loss not in LOSSES:
             raise UnknownName("loss", settings.loss, LOSSES)
+        if settings.negatives not in ("none", "texts"):
+            raise UnknownName("sort of negatives", settings.negatives, ("none", "texts"))
+        if settings.negatives == "texts" and not data.false:
+            raise BadInput(
+                "the captions have no hard negatives",
+                allowed="--on a benchmark of build negatives, or --set negatives=none",
+            )
         super().__init__(system, settings, data)
 
     def forward(self, batch: Minibatch, epoch: int) -> Tensor:
         """The loss over the grid of the batch."""
-        grid = self.system(batch).float()
+        grid = self._grid(batch)
         if self.settings.loss == "info-nce":
             return info_nce(grid, batch.owner, self.settings.scale)
         hardest = self.settings.loss == "hardest" and epoch >= self.settings.sum_epochs
         return max_margin(grid, batch.owner, self.settings.margin, hardest=hardest)
+
+    def _grid(self, batch: Minibatch) -> Tensor:
+        if self.settings.negatives == "none" or batch.false is None:
+            whole: Tensor = self.system(batch).float()
+            return whole
+        images = self.system.encode_images(batch.images)
+        parts = [
+            self.system.match(images, self.system.encode_texts(one)).float()
+            for one in (batch.texts, batch.false)
+        ]
+        return torch.cat(parts, dim=1)
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
         """Recall in percent, both ways, and the sum of all six ([code] of VSE++: rsum)."""

@@ -27,7 +27,7 @@ from tellapart.text.vocabulary import Vocabulary
 from tellapart.torch_tools import fingerprint
 from tellapart.training.checkpoint import BEST, STATE, TrainingState
 from tellapart.training.checkpoint import WEIGHTS as CHECKPOINT
-from tellapart.training.data import CaptionedImages
+from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.loop import TrainingJob, fit
 from tellapart.training.processes import is_first, wait_for_all
 from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
@@ -76,7 +76,8 @@ class TrainedSystem:
         )
         return (
             f"{self.card.system}: {counts}, "
-            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})"
+            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})  ->  "
+            f"trained:{self.folder}"
         )
 
 
@@ -160,6 +161,7 @@ def _finish(
 ) -> None:
     """Put the best weights and all that is known of them into the folder, which becomes `out`."""
     folder, task = fitted.folder, fitted.task
+    assert isinstance(fitted.data, TrainingSet)
     system, data = task.system.eval(), fitted.data.images
     system.load_state_dict(load_tensors(folder / BEST))
     save_tensors(folder / WEIGHTS, system.state_dict())

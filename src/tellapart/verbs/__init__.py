@@ -66,6 +66,9 @@ VERBS = {
     "features": "Compute vectors of images and of their regions, for systems that are trained on "
     "them.",
     "train": "Train a system on a corpus: what comes out is the model trained:OUT.",
+    "cost": "Compare a model before and after: near misses, retrieval, zero-shot, and cues it "
+    "learned.",
+    "zeroshot": "Put pictures into classes by the classes' names alone: top-1 and top-5 accuracy.",
     "study": "People: create a study, serve it, see how far it is, export what they said.",
     "list": "List what is installed, with a line about each.",
 }
@@ -130,7 +133,7 @@ FOLDERS = {
     "benchmarks": ("get", "refine", "show", "validate", "subset", "merge", "diff", "export",
                    "audit"),
     "runs": ("evaluate", "import", "measure", "analyse", "view", "report", "compare"),
-    "systems": ("retrieve", "caption", "features", "train"),
+    "systems": ("retrieve", "caption", "features", "train", "cost", "zeroshot"),
 }  # fmt: skip
 """Verbs that stand in a folder of their like; the others stand beside this file."""
 

@@ -80,19 +80,10 @@ def gather_corpus(
 def _chosen(parts: list[Corpus], options: CorpusOptions) -> list[frozenset[str]]:
     """The ids of each corpus's images that are kept."""
     from tellapart import seeds
-    from tellapart.files import read_text
+    from tellapart.corpus.reader import listed_ids
 
-    lines = [line for file in options.ids for line in read_text(Path(file)).split("\n")]
-    ids = {line.strip() for line in lines if line.strip()}
-    if options.ids:
-        known = {image for part in parts for image in part.images["id"]}
-        unknown = sorted(ids - known)
-        if unknown:
-            raise BadInput(
-                f"no corpus has an image {unknown[0]!r}"
-                + (f" (and {len(unknown) - 1:,} more)" if len(unknown) > 1 else ""),
-                where=", ".join(map(str, options.ids)),
-            )
+    known = {image for part in parts for image in part.images["id"]}
+    ids = listed_ids(options.ids, known)
     gone = {image for where in options.without for image in _images_of(Path(where))}
     kept = [
         [

@@ -9,7 +9,7 @@ task, which the system names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,6 +63,10 @@ class TextInputs:
             words[row, : len(one)] = one
         return cls(torch.from_numpy(words).to(device), torch.from_numpy(lengths).to(device))
 
+    def to(self, device: torch.device) -> TextInputs:
+        """The captions on another device."""
+        return TextInputs(self.words.to(device), self.lengths.to(device))
+
     def mask(self) -> Tensor:
         """Which words are real, (m, longest)."""
         places = torch.arange(self.words.shape[1], device=self.words.device)
@@ -73,13 +77,15 @@ class TextInputs:
 class Minibatch:
     """Distinct images and captions of them; `owner` is each caption's row among the images.
 
-    `numbers` are the images' numbers in the training set, for tasks that look something up.
+    `numbers` are the images' numbers in the training set, for tasks that look something up; `false`
+    are hard negatives of the captions, where there are such.
     """
 
     images: ImageInputs
     texts: TextInputs
     owner: Tensor
     numbers: Tensor
+    false: TextInputs | None = field(default=None, kw_only=True)
 
     def to(self, device: torch.device) -> Minibatch:
         """The batch on another device."""
@@ -88,9 +94,10 @@ class Minibatch:
             ImageInputs(
                 images.whole.to(device), images.regions.to(device), images.counts.to(device)
             ),
-            TextInputs(texts.words.to(device), texts.lengths.to(device)),
+            texts.to(device),
             self.owner.to(device),
             self.numbers,
+            false=self.false and self.false.to(device),
         )
 
 

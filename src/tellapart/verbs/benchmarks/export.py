@@ -3,7 +3,8 @@
 `data/test.parquet` holds one row an item with its pictures inside (as `datasets` stores images),
 `README.md` is the dataset card, which tells `datasets` what is a picture, `croissant.json` the
 Croissant 1.0 description (JSON-LD). With `benchmark.json` and `images.parquet` beside them, every
-verb reads the folder as the benchmark that it was.
+verb reads the folder as the benchmark that it was. `--for training` writes pairs for trainers
+instead (`training/pairs/export.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.errors import BadImage
-from tellapart.options import Help, Overwrite
+from tellapart.errors import BadImage, UnknownName
+from tellapart.options import Help, Overwrite, Seed
 from tellapart.verbs import BenchmarkSource, OutFolder, Verb, open_benchmark
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tellapart.items import Image
 
 DATA = "data/test.parquet"
+PURPOSES = ("hub", "training")
 FIELDS = {
     "id": ("sc:Text", "Stable name of the item"),
     "kind": ("sc:Text", "Kind of near miss"),
@@ -63,6 +65,20 @@ def export(
     look: Annotated[
         bool, Help("Put the pictures into the file.", alias="--images/--no-images")
     ] = True,
+    purpose: Annotated[
+        str,
+        Help(
+            "hub: a test, with Croissant metadata; training: pairs with their negatives, also "
+            "of a corpus.",
+            flag="--for",
+        ),
+    ] = "hub",
+    form: Annotated[
+        tuple[str, ...],
+        Help("training: csv, webdataset, huggingface, separated by commas."),
+    ] = ("csv",),
+    held_out: Annotated[float, Help("training: share of the pictures to validate on.")] = 0.2,
+    seed: Seed = 0,
     overwrite: Overwrite = False,
 ) -> Path:
     """Write a benchmark for the Hugging Face hub, with Croissant metadata.
@@ -72,6 +88,19 @@ def export(
     from tellapart.benchmark.benchmark import card_json
     from tellapart.files import whole_folder, write_json, write_parquet, write_text
 
+    if purpose not in PURPOSES:
+        raise UnknownName("purpose", purpose, PURPOSES)
+    if purpose == "training":
+        from tellapart.training.pairs.export import export_pairs
+        from tellapart.training.pairs.pairs import open_pairs
+
+        named = benchmark
+        if isinstance(benchmark, str) and not Path(benchmark).exists():
+            named = open_benchmark(benchmark)  # one that is known by its name
+        pairs = open_pairs(named)
+        return export_pairs(
+            pairs, Path(out), form, held_out=held_out, seed=seed, overwrite=overwrite
+        )
     bench = open_benchmark(benchmark)
     with whole_folder(Path(out), overwrite=overwrite) as folder:
         table, images = _table(bench, look, folder)

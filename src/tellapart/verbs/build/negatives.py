@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.negatives import NegativesMethod
+from tellapart.options import Help
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     CorpusArgument,
@@ -28,9 +30,12 @@ if TYPE_CHECKING:
 
 CANDIDATES = 8
 """Negatives of each kind that are made of a caption, for a fair part of them to be chosen."""
-CALIPERS, LEAN = (0.25, 0.4), 0.1
-"""As for foils (`attack/fairness.py`); negatives by rules are drawn by how likely they are, so that
-the truth is less ahead of them to begin with."""
+SHARE = 0.25
+"""The share of the captions with negatives of a kind of which one is kept, if that is possible.
+
+There is more to choose from than of foils: rules draw negatives by how likely they are.
+"""
+SPLITS = ("train", "validation")
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
     "both": "a true one against a false one: people wrote neither caption of the add kinds",
@@ -41,7 +46,17 @@ DETAILS_TOLD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NegativesOptions(NegativesMethod, FairBuildOptions):
-    """Which negatives, and what every builder can be told."""
+    """Which negatives, of which images, and what every builder can be told."""
+
+    split: Annotated[
+        str,
+        Help("Only images of this part: train or validation; no image is in both of a seed."),
+    ] = ""
+    held_out: Annotated[float, Help("The share of images that validation has.")] = 0.2
+    ids: Annotated[
+        tuple[Path | str, ...],
+        Help("Only the images that a file lists, one id a line; may be repeated.", repeat=True),
+    ] = ()
 
 
 def negatives(
@@ -54,7 +69,7 @@ def negatives(
     from tellapart.files import write_parquet
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of
 
-    source = source_corpus(corpus, out, options)
+    source = _part(source_corpus(corpus, out, options), options)
     seed, limit = options.seed, options.items
     # What a language model wrote costs something and is kept: `refine` takes it to a fair part.
     filtered = not options.unfiltered and options.by == "rules"
@@ -81,6 +96,7 @@ def negatives(
         "negatives_by": options.by,
         **({"details": DETAILS_TOLD[task.details]} if set(task.kinds) & ADDING else {}),
         "form": "as written" if options.as_written else alike,
+        **({"split": f"{options.split}, {options.held_out:g} held out"} if options.split else {}),
         "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
         "refused": result.refusals(),
         **result.about,
@@ -93,6 +109,34 @@ def negatives(
     for name, table in result.beside.items():
         write_parquet(Path(out) / f"{name}.parquet", table)
     return built
+
+
+def _part(corpus: Corpus, options: NegativesOptions) -> Corpus:
+    """The images of a split, or those that are listed."""
+    from tellapart import seeds
+    from tellapart.corpus.reader import listed_ids
+
+    if options.split not in ("", *SPLITS):
+        raise UnknownName("split", options.split, SPLITS)
+    kept = set(corpus.images["id"])
+    if options.ids:
+        kept = listed_ids(options.ids, kept)
+    if options.split:
+        # By the id, so that an image keeps its side whatever else the corpus holds.
+        whole = 10**6
+        apart = {
+            image
+            for image in kept
+            if seeds.number(options.seed, "split", image) % whole < options.held_out * whole
+        }
+        kept = apart if options.split == "validation" else kept - apart
+    if len(kept) == len(corpus):
+        return corpus
+    images = corpus.images.filter(corpus.images["id"].is_in(list(kept)))
+    captions = corpus.captions.filter(corpus.captions["image"].is_in(list(kept)))
+    if not captions.height:
+        raise BadInput("no image is left to make negatives of", allowed="at least one")
+    return replace(corpus, images=images, captions=captions)
 
 
 def _all(
@@ -133,7 +177,7 @@ def _fair(
     ]  # fmt: skip
     if not candidates:
         return [], {}
-    recipe = FairRecipe(calipers=CALIPERS, lean=LEAN, seed=options.seed)
+    recipe = FairRecipe(share=SHARE, by_kind=True, seed=options.seed)
     fair = fair_pairs(
         candidates, corpus, options.captions_known(),
         lambda one: verifier.may_differ(one.image, one.true, one.false),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.image_features.store import FeatureStore
     from tellapart.training.data import CaptionedImages
+    from tellapart.training.pairs.pairs import TrainingPairs
     from tellapart.training.trainer import TrainedSystem, TrainingOrder
-
-Sources = Sequence["Benchmark | Corpus | Path | str"]
+    from tellapart.training.tuner import TunedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,20 @@ class TrainOptions:
     """How a system is trained."""
 
     recipe: Annotated[
-        str, Help("Settings by name: paper (as published), small (two cores), default.")
-    ] = "paper"
+        str,
+        Help(
+            "Settings by name: paper (as published), small (two cores), default; of clip coco, "
+            "trohn-text, trohn-img, negclip, lora, scratch (default: paper; of clip coco)."
+        ),
+    ] = ""
+    begin: Annotated[
+        str,
+        Help(
+            "clip: what to fine-tune: open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER, towers "
+            "(small, from nothing).",
+            flag="--from",
+        ),
+    ] = ""
     changes: Annotated[
         tuple[str, ...],
         Help("Change a setting: --set rate=1e-4; may be repeated.", flag="--set", repeat=True),
@@ -44,8 +56,12 @@ class TrainOptions:
         "efficientnet-lite0"
     )
     held_out: Annotated[
-        float, Help("Share of the images to validate on where --validation names none.")
-    ] = 0.1
+        float | None,
+        Help(
+            "Share of the images to validate on where --validation names none (default: 0.1; "
+            "of clip 0.2)."
+        ),
+    ] = None
     seed: Seed = 0
     task: Annotated[str, Help("How to train, where not as the system itself says.")] = ""
     start: Annotated[Path | None, Help("Start from this trained system's weights.")] = None
@@ -53,12 +69,14 @@ class TrainOptions:
 
 
 def train(
-    system: Annotated[str, Help("A system; see: tellapart list systems")],
+    system: Annotated[
+        str, Help("A system (see: tellapart list systems), or clip: any dual encoder.")
+    ],
     on: Annotated[
-        Benchmark | Corpus | Path | str | Sources,
+        Any,
         Help(
-            "A corpus to train on, or a benchmark for systems that learn from items; may be "
-            "repeated.",
+            "A corpus to train on; a benchmark for systems that learn from items or negatives; of "
+            "clip also a table, shards or Parquet with negatives; may be repeated.",
             flag="--on",
             repeat=True,
         ),
@@ -66,7 +84,7 @@ def train(
     out: Annotated[Path | str, Help("Folder to write the trained system to.", flag="--out")],
     *,
     validation: Annotated[
-        Sources,
+        Sequence[Any],
         Help(
             "A corpus (or benchmark) to choose the best weights by; may be repeated.", repeat=True
         ),
@@ -75,62 +93,151 @@ def train(
         Sequence[Benchmark | Path | str],
         Help("A benchmark whose images must not be trained on; may be repeated.", repeat=True),
     ] = (),
+    watch: Annotated[
+        Sequence[Benchmark | Path | str],
+        Help("clip: a benchmark to look at during training; may be repeated.", repeat=True),
+    ] = (),
+    cost: Annotated[
+        Sequence[Any],
+        Help(
+            "clip: a benchmark, corpus or folder of classes to measure on before and after, "
+            "beside what is watched; may be repeated.",
+            repeat=True,
+        ),
+    ] = (),
     options: TrainOptions = TrainOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
-) -> TrainedSystem:
+) -> TrainedSystem | TunedModel:
     """Train a system on a corpus: what comes out is the model trained:OUT.
 
-    In Python: `on`, `validation` and `never` take objects as well as paths.
+    In Python: `on`, `validation`, `never`, `watch` and `cost` take objects as well as paths.
     """
     need("torch", "train", "training")
-    from tellapart import registry
     from tellapart.files import check_free
+
+    check_free(Path(out), overwrite=options.overwrite)
+    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else on
+    others = (tuple(one) for one in (validation, never, watch, cost))
+    given = TrainSources(tuple(sources), *others)
+    if system == "clip":
+        return _tuned(given, Path(out), options, progress)
+    return _trained(system, given, Path(out), options, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSources:
+    """What is trained on, chosen by, kept clear of, watched, and measured on in the end."""
+
+    on: tuple[Any, ...]
+    validation: tuple[Any, ...]
+    never: tuple[Any, ...]
+    watch: tuple[Any, ...]
+    cost: tuple[Any, ...]
+
+
+def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Progress) -> TunedModel:
+    """Fine-tune a dual encoder on pairs."""
+    from tellapart.files import write_json
+    from tellapart.training.pairs.pairs import joined_pairs, open_pairs, split_pairs
+    from tellapart.training.processes import is_first
+    from tellapart.training.splits import known_images, refuse, test_images
+    from tellapart.training.tuner import TuningOrder, tune, tuning_recipe
+    from tellapart.verbs.systems.cost import cost as cost_of
+
+    if not options.begin:
+        raise BadInput(
+            "clip does not say what is to be fine-tuned",
+            allowed="--from open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER or towers",
+        )
+    watched = tuple(map(open_benchmark, given.watch))
+    recipe = options.recipe or "coco"
+    order = TuningOrder(options.begin, recipe, tuple(options.changes), options.seed, watched)
+    tuning_recipe(order)  # a mistake is told of before anything is read
+    data = joined_pairs([open_pairs(one) for one in given.on])
+    if given.validation:
+        held = joined_pairs([open_pairs(one) for one in given.validation])
+    else:
+        share = 0.2 if options.held_out is None else options.held_out
+        data, held = split_pairs(data, share, options.seed)
+    notes: tuple[str, ...] = ()
+    tests = [open_benchmark(one) for one in given.never] + list(watched)
+    if tests or given.validation:
+        own, chosen_by = (
+            known_images(part.pictures[one] for one in part.images) for part in (data, held)
+        )
+        notes = refuse(own, chosen_by, "the validation set")
+        for benchmark in tests:
+            images = test_images([benchmark])
+            notes += refuse(own, images, benchmark.name)
+            refuse(chosen_by, images, benchmark.name)
+    done = tune(order, data, held, out, overwrite=options.overwrite, progress=progress)
+    measured = [*watched, *given.cost]
+    if not measured or not is_first() or options.begin.partition("?")[0] == "towers":
+        return replace(done, notes=notes)
+    found = cost_of(options.begin, f"trained:{out}", measured, progress=progress)
+    write_json(out / "cost.json", found.to_json())
+    return replace(done, notes=notes, cost=found)
+
+
+def _trained(
+    system: str, given: TrainSources, out: Path, options: TrainOptions, progress: Progress
+) -> TrainedSystem:
+    """Train a system on features."""
+    from tellapart import registry
     from tellapart.training.splits import hold_out, images_of, refuse, test_images
     from tellapart.training.trainer import TrainingOrder, train_system
 
-    check_free(Path(out), overwrite=options.overwrite)
     order = TrainingOrder(
-        system, options.recipe, tuple(options.changes), options.seed, options.task, options.start
+        system,
+        options.recipe or "paper",
+        tuple(options.changes),
+        options.seed,
+        options.task,
+        options.start,
     )
-    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else list(on)
-    data, others = _gathered(order, sources, list(validation), options, progress)
+    data, others = _gathered(order, given, options, progress)
     if others is None:
-        kept, apart = hold_out(data, options.held_out, options.seed)
+        share = 0.1 if options.held_out is None else options.held_out
+        kept, apart = hold_out(data, share, options.seed)
         data, held = data.part(kept), data.part(apart)
     else:
         held = others
-    notes = refuse(data, images_of(held), "the validation set")
-    for benchmark in map(open_benchmark, never):
+    own, chosen_by = images_of(data), images_of(held)
+    notes = refuse(own, chosen_by, "the validation set")
+    for benchmark in map(open_benchmark, given.never):
         tests = test_images([benchmark])
-        notes += refuse(data, tests, benchmark.name)
-        refuse(held, tests, benchmark.name)
+        notes += refuse(own, tests, benchmark.name)
+        refuse(chosen_by, tests, benchmark.name)
         registry.tasks.get(order.task_name).refuse(data, benchmark)
-    done = train_system(
-        order, data, held, Path(out), overwrite=options.overwrite, progress=progress
-    )
+    done = train_system(order, data, held, out, overwrite=options.overwrite, progress=progress)
     return type(done)(done.folder, done.card, notes)
 
 
 def _gathered(
-    order: TrainingOrder,
-    on: Sequence[Any],
-    validation: Sequence[Any],
-    options: TrainOptions,
-    progress: Progress,
+    order: TrainingOrder, given: TrainSources, options: TrainOptions, progress: Progress
 ) -> tuple[CaptionedImages, CaptionedImages | None]:
-    """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
+    """What is trained on and what it is validated on, if that is named.
+
+    Corpora, or benchmarks: systems that learn from items read questions, others captions with
+    their negatives.
+    """
     from tellapart import registry
-    from tellapart.training.data import gather
+    from tellapart.training.data import gather, gather_pairs
     from tellapart.training.items_data import corpus_of, gather_items
 
-    sources = [*on, *validation]
-    stores: list[FeatureStore]
+    on, validation = list(given.on), list(given.validation)
+    items = registry.tasks.get(order.task_name).items
+    paired = None if items else _paired(given.on)
+    if paired:
+        others = [open_corpus(one) for one in validation]
+        held = gather(others, _stores(others, options, progress)) if others else None
+        return gather_pairs(paired, _only_store(options)), held
     read: Callable[[Any, Any], CaptionedImages]
-    if registry.tasks.get(order.task_name).items:
-        opened: list[Any] = [_items(one, order.system) for one in sources]
+    if items:
+        opened: list[Any] = [_items(one, order.system) for one in (*on, *validation)]
         corpora, read = list(map(corpus_of, opened)), gather_items
     else:
-        opened = corpora = [open_corpus(one) for one in sources]
+        opened = corpora = [open_corpus(one) for one in (*on, *validation)]
         read = gather
     stores = _stores(corpora, options, progress)
     first = stores if len(stores) == 1 else stores[: len(on)]
@@ -151,6 +258,34 @@ def _items(source: Any, system: str) -> Benchmark:
             todo="build one, such as: tellapart build foil CORPUS OUT --part train",
         )
     return open_benchmark(source)
+
+
+def _paired(sources: tuple[Any, ...]) -> TrainingPairs | None:
+    """Benchmarks as pairs with their negatives; None where corpora are given."""
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.training.pairs.pairs import TrainingPairs, joined_pairs, open_pairs
+
+    def has(one: Any) -> bool:
+        if isinstance(one, str | Path):
+            return (Path(one) / "benchmark.json").is_file()
+        return isinstance(one, Benchmark | TrainingPairs)
+
+    if not any(map(has, sources)):
+        return None
+    return joined_pairs([open_pairs(one) for one in sources])
+
+
+def _only_store(options: TrainOptions) -> FeatureStore:
+    """The one store of features that pairs with negatives need."""
+    from tellapart.image_features.store import load_store
+
+    if len(options.features) != 1:
+        raise BadInput(
+            "a benchmark is trained on with the features of its images",
+            allowed="--features STORE, once",
+            todo="compute them: tellapart features CORPUS STORE",
+        )
+    return load_store(options.features[0])
 
 
 def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:
@@ -180,7 +315,6 @@ def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) ->
 VERB = Verb(
     train,
     example="tellapart train convnet-bow --on my-corpus --recipe small --out my-system",
-    text=lambda done: f"{done}  ->  trained:{done.folder}",
     notes=lambda done: done.notes[:20],
     resumes=True,
 )

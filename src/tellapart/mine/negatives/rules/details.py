@@ -27,6 +27,7 @@ from tellapart.mine.negatives.rules.alternatives import is_level
 from tellapart.mine.negatives.rules.attributes import (
     CONTRARIES,
     SORT,
+    SPELLINGS,
     before_noun,
     contrary_attributes,
 )
@@ -100,10 +101,15 @@ NAMING = ONE | {"", "its", "their", "this", "that", "'s"}
 
 
 def attribute_details(context: CaptionContext) -> Iterator[Edit]:
-    """What another caption says of a thing, against what excludes it and is as long."""
+    """What another caption says of a thing, against what excludes it and is as long.
+
+    No sizes: whether a cat is small hangs on what one compares it with, and pictures do not say.
+    """
     if context.source.text.isupper():
         return
     for phrase, attribute, other, _ in contrary_attributes(context):
+        if SORT[attribute] == "size":
+            continue
         if not is_level(attribute, other) or attribute not in CONTRARIES.get(other, ()):
             continue
         if _is_all_that(context, phrase, attribute):
@@ -115,9 +121,9 @@ def attribute_details(context: CaptionContext) -> Iterator[Edit]:
 def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> bool:
     """Whether a caption has an attribute of just such a thing, and none another of its sort.
 
-    A bus that is white and red is no white bus.
+    A bus that is white and red is no white bus, nor is one that others call gray.
     """
-    sort, found = SORT[attribute], False
+    sort, said, found = SORT[attribute], [SPELLINGS.get(attribute, attribute)], False
     for parse, reading in context.readings:
         for one in reading.phrases:
             words = [parse.tokens[k].text.lower() for k in one.attributes]
@@ -126,9 +132,9 @@ def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> boo
                 continue
             if one.noun.removesuffix(one.kernel).strip().endswith("ing"):
                 return False  # in yellow vest riding motorcycle
-            if len(alike) > 1 or any(other in CONTRARIES[attribute] for other in alike):
+            if [SPELLINGS.get(word, word) for word in alike] != said:
                 return False
-            found = found or (alike == [attribute] and one.plural == phrase.plural)
+            found = found or one.plural == phrase.plural
     return found
 
 

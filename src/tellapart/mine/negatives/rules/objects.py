@@ -42,9 +42,10 @@ GENDER_MARKS = frozenset(
 """Words that fit people of one gender, or would look odd beside the other."""
 UNCLEAR = frozenset(
     """ski skis skier skiing snowboard snowboarder snowboarding surfer surfing surf wave helmet
-    wetsuit silhouette motorcycle biker parasail kite distance skateboarder baby infant""".split()
+    wetsuit silhouette motorcycle biker parasail kite distance skateboarder baby infant person
+    someone somebody""".split()
 )
-"""Where one cannot see well whether somebody is a man or a woman."""
+"""Where one cannot see well whether somebody is a man or a woman, or where somebody did not say."""
 ONE_WAY = frozenset(
     """on atop under underneath beneath below above over inside onto
     holding holds carrying carries chasing chases following follows leading leads pulling pulls

@@ -49,6 +49,7 @@ class LinearBaseline(System):
 
     Config = LinearConfig
     needs_regions: ClassVar[bool] = False
+    dual: ClassVar[bool] = True
 
     def __init__(self, config: LinearConfig, vocabulary: Vocabulary, space: FeatureSpace) -> None:
         super().__init__(config, vocabulary, space)
@@ -67,9 +68,17 @@ class LinearBaseline(System):
         cut = TextInputs(texts.words[:, :WORDS], texts.lengths.clamp(max=WORDS))
         return unit(self.paragraphs(cut)) @ self.get_buffer("of_text")
 
+    def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
+        """The inner products of pairs of codes."""
+        return (images[0] * texts[0]).sum(1)
+
 
 class Regression(LinearBaseline):
-    """One side is predicted from the other by a linear map; the prediction that is closest wins."""
+    """One side is predicted from the other by a linear map; the prediction that is closest wins.
+
+    A score is minus the squared distance, written as an inner product of two codes: of an image
+    (a, |a|^2, 1) and of a caption (2b, -1, -|b|^2). Then each side is encoded once.
+    """
 
     Config = RegressionConfig
     task: ClassVar[str] = "regression"
@@ -83,42 +92,47 @@ class Regression(LinearBaseline):
         super().__init__(config, vocabulary, space)
         self.map = nn.Linear(config.width, config.width)
 
-    def match(self, images: Codes, texts: Codes) -> Tensor:
-        """Minus the distance, or the cosine, of what is predicted and what is there."""
+    def encode_images(self, images: ImageInputs) -> Codes:
+        """Their side, as a code."""
+        own = self.image_side(images)
         if self.config.distance == "cosine":
-            return unit(images[0]) @ unit(texts[0]).T
-        return -torch.cdist(images[0], texts[0], compute_mode="donot_use_mm_for_euclid_dist")
+            return (unit(own),)
+        square = own.square().sum(1, keepdim=True)
+        return (torch.cat([own, square, torch.ones_like(square)], 1),)
 
-    def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
-        """The same for pairs."""
+    def encode_texts(self, texts: TextInputs) -> Codes:
+        """Their side, as a code."""
+        own = self.text_side(texts)
         if self.config.distance == "cosine":
-            return (unit(images[0]) * unit(texts[0])).sum(1)
-        distance: Tensor = torch.linalg.vector_norm(images[0] - texts[0], dim=1)
-        return -distance
+            return (unit(own),)
+        square = own.square().sum(1, keepdim=True)
+        return (torch.cat([2 * own, -torch.ones_like(square), -square], 1),)
+
+    def image_side(self, images: ImageInputs) -> Tensor:
+        """What is compared of images."""
+        return self.image_vectors(images)
+
+    def text_side(self, texts: TextInputs) -> Tensor:
+        """What is compared of captions."""
+        return self.text_vectors(texts)
 
 
 class I2C(Regression):
     """Baseline-I2C: an image's vector is mapped to a caption's; the nearest caption is chosen."""
 
-    def encode_images(self, images: ImageInputs) -> Codes:
+    def image_side(self, images: ImageInputs) -> Tensor:
         """The captions that images predict."""
-        return (self.map(self.image_vectors(images)),)
-
-    def encode_texts(self, texts: TextInputs) -> Codes:
-        """Captions as they are."""
-        return (self.text_vectors(texts),)
+        predicted: Tensor = self.map(self.image_vectors(images))
+        return predicted
 
 
 class C2I(Regression):
     """Baseline-C2I: a caption's vector is mapped to an image's; the one nearest to it is chosen."""
 
-    def encode_images(self, images: ImageInputs) -> Codes:
-        """Images as they are."""
-        return (self.image_vectors(images),)
-
-    def encode_texts(self, texts: TextInputs) -> Codes:
+    def text_side(self, texts: TextInputs) -> Tensor:
         """The images that captions predict."""
-        return (self.map(self.text_vectors(texts)),)
+        predicted: Tensor = self.map(self.text_vectors(texts))
+        return predicted
 
 
 class LinM(LinearBaseline):
@@ -138,11 +152,3 @@ class LinM(LinearBaseline):
     def encode_texts(self, texts: TextInputs) -> Codes:
         """Captions as they are."""
         return (self.text_vectors(texts),)
-
-    def match(self, images: Codes, texts: Codes) -> Tensor:
-        """How well each goes with each."""
-        return images[0] @ texts[0].T
-
-    def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
-        """The same for pairs."""
-        return (images[0] * texts[0]).sum(1)

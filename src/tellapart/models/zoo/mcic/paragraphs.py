@@ -52,8 +52,8 @@ class ParagraphVectors(nn.Module):
         self._kept.clear()
 
     def remember(self, captions: Sequence[Sequence[int]]) -> None:
-        """Find the vectors of captions once, in their order."""
-        distinct = sorted({tuple(one) for one in captions})
+        """Find the vectors of captions once; those that are known already are left as they are."""
+        distinct = sorted({tuple(one) for one in captions} - set(self._kept))
         for begin in range(0, len(distinct), BLOCK):
             some = distinct[begin : begin + BLOCK]
             texts = TextInputs.of(some, self.outputs.device)

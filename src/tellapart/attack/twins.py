@@ -1,0 +1,155 @@
+"""Twins: two candidates of one edit of which the opposite is true, and which look alike.
+
+Both stand in a like place: by the log-odds of every attacker, and by the words around what is
+exchanged. The first is matching on the propensity score, the second what is added where that score
+is an estimate (Rosenbaum & Rubin 1985; Rubin & Thomas 2000): an estimate errs alike for texts of
+like words, so who knows more cannot tell such twins apart either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from tellapart import seeds
+from tellapart.attack.choices import Choices
+from tellapart.text.tfidf import tfidf_of_words
+from tellapart.text.tokens import tokens
+from tellapart.types import Bools, Floats, Floats32, Ints
+
+CALIPER = 1.0
+"""How far apart the log-odds of twins may be, by each attacker."""
+CONTEXT = 0.6
+"""What the words around count in how unlike twins are; the log-odds count for the rest."""
+NEIGHBOURS = 40
+PASSES = 2
+BLOCK = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs to choose from, each a choice of two options, the right one first.
+
+    `source` is the caption that each is made from, of which one is kept at most. `edit` are the two
+    words (or what else is exchanged), whichever is true; `forward` says which of them it is.
+    Candidates of one `edit` are of one kind. `context` has the words around it (`contexts`).
+    """
+
+    choices: Choices
+    source: Ints
+    edit: Ints
+    forward: Bools
+    context: csr_matrix
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Twins:
+    """Places of twins, shape (n, 2), those that are least unlike first."""
+
+    pairs: Ints
+    unlike: Floats
+
+    def first(self, group: Ints, most: Ints) -> Twins:
+        """The least unlike of each group, up to so many; `group` is that of each candidate."""
+        own = group[self.pairs[:, 0]]
+        rank = np.zeros(len(own), np.int64)
+        for number in np.unique(own).tolist():
+            rank[own == number] = np.arange((own == number).sum())
+        keep = rank < most[own]
+        return Twins(self.pairs[keep], self.unlike[keep])
+
+
+def contexts(choices: Choices) -> csr_matrix:
+    """What both texts of each choice have in common, as rows of unit length.
+
+    Words weigh by how rare they are; those next to what is exchanged count once more, as such.
+    """
+    words = [tokens(text) for text in choices.texts]
+    return tfidf_of_words(
+        _common(words[a], words[b]) for a, b in choices.text.reshape(-1, 2).tolist()
+    )
+
+
+def _common(one: list[str], other: list[str]) -> list[str]:
+    """The words before and after what differs, with the two nearest marked."""
+    shorter = min(len(one), len(other))
+    start = next((k for k in range(shorter) if one[k] != other[k]), shorter)
+    rest = shorter - start
+    end = next((k for k in range(rest) if one[-1 - k] != other[-1 - k]), rest)
+    before, after = one[:start], one[len(one) - end :]
+    marked = [f"{word} <" for word in before[-1:]] + [f"> {word}" for word in after[:1]]
+    return [*before, *after, *marked]
+
+
+def matched(candidates: Candidates, scores: Floats, seed: int = 0) -> Twins:
+    """Twins by log-odds of the truth (a column each): the least unlike first, each caption once."""
+    way = np.where(candidates.forward, 1.0, -1.0)
+    places = (scores / CALIPER * way[:, None]).astype(np.float32)
+    lots = seeds.rng(seed, "fair", "lots").random(len(candidates))
+    source = candidates.source
+    used = np.zeros(int(source.max(initial=-1)) + 1, bool)
+    found: list[tuple[int, int]] = []
+    costs: list[float] = []
+    for _ in range(PASSES):
+        edges = list(_edges(candidates, places, ~used[source]))
+        if not edges:
+            break
+        cost, first, second = (np.concatenate(column) for column in zip(*edges, strict=True))
+        order = np.lexsort((lots[second], lots[first], cost))
+        for k in order.tolist():
+            a, b = int(first[k]), int(second[k])
+            if not used[source[a]] and not used[source[b]] and source[a] != source[b]:
+                used[source[a]] = used[source[b]] = True
+                found.append((a, b) if a < b else (b, a))
+                costs.append(float(cost[k]))
+    unlike = np.array(costs)
+    order = np.argsort(unlike, kind="stable")
+    return Twins(np.array(found, np.int64).reshape(-1, 2)[order], unlike[order])
+
+
+Edges = tuple[Floats32, Ints, Ints]
+"""How unlike, and both places."""
+
+
+def _edges(candidates: Candidates, places: Floats32, free: Bools) -> Iterator[Edges]:
+    """For each candidate of an edit's rarer way the least unlike ones of the other."""
+    rows = np.flatnonzero(free)
+    # Along the mean of the log-odds: what is further off in it is further off in one of them.
+    middle = places.mean(axis=1)
+    rows = rows[np.lexsort((middle[rows], candidates.edit[rows]))]
+    edit = candidates.edit[rows]
+    bounds = np.flatnonzero(np.r_[True, edit[1:] != edit[:-1], True])
+    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        own = rows[begin:end]
+        sides = sorted((own[candidates.forward[own]], own[~candidates.forward[own]]), key=len)
+        if not len(sides[0]):
+            continue
+        one, other = sides
+        for start in range(0, len(one), BLOCK):
+            some = one[start : start + BLOCK]
+            low = np.searchsorted(middle[other], middle[some[0]] - 1.0, "left")
+            high = np.searchsorted(middle[other], middle[some[-1]] + 1.0, "right")
+            if low < high:
+                yield _nearest(candidates.context, places, some, other[low:high])
+
+
+def _nearest(context: csr_matrix, places: Floats32, some: Ints, other: Ints) -> Edges:
+    """The least unlike of the others for each of some, within the caliper."""
+    apart = np.zeros((len(some), len(other)), np.float32)
+    for column in places.T:
+        np.maximum(apart, np.abs(column[some][:, None] - column[other][None, :]), out=apart)
+    alike = (context[some] @ context[other].T).toarray()
+    unlike = (CONTEXT * (1 - alike) + (1 - CONTEXT) * apart).astype(np.float32)
+    unlike[apart > 1] = np.inf
+    number = min(NEIGHBOURS, len(other))
+    best = np.argpartition(unlike, number - 1, axis=1)[:, :number]
+    cost = np.take_along_axis(unlike, best, axis=1)
+    row, column = np.nonzero(np.isfinite(cost))
+    # Rounded: twins that are as like must tie, whatever the order of additions.
+    return np.round(cost[row, column], 5), some[row], other[best[row, column]]

@@ -1,0 +1,1 @@
+"""Images with captions and hard negatives, as training data: read, batched, written."""

@@ -1,0 +1,74 @@
+"""The verb `cost`: what a fine-tune gained, and what it lost elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tellapart.errors import BadInput
+from tellapart.options import Help
+from tellapart.types import Progress, silent
+from tellapart.verbs import Verb, open_benchmark, open_corpus
+
+if TYPE_CHECKING:
+    from tellapart.measures.cost import TuningCost
+
+
+def cost(
+    before: Annotated[Any, Help("The model before, as a string.")],
+    after: Annotated[Any, Help("The model after, such as trained:FOLDER.")],
+    on: Annotated[
+        Any,
+        Help(
+            "A benchmark, a corpus (retrieval) or a folder of classes (zero-shot); may be "
+            "repeated.",
+            flag="--on",
+            repeat=True,
+        ),
+    ],
+    *,
+    templates: Annotated[
+        str, Help("Zero-shot: one, simple (7), full, a file, or text with {} in it.")
+    ] = "simple",
+    progress: Progress = silent,
+) -> TuningCost:
+    """Compare a model before and after: near misses, retrieval, zero-shot, and cues it learned.
+
+    In Python: models and what they are put through may be objects.
+    """
+    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.measures.cost import tuning_cost
+    from tellapart.measures.zero_shot import read_classes, templates_of
+    from tellapart.models.names import load
+
+    sources = [on] if isinstance(on, str | Path) or not isinstance(on, Sequence) else list(on)
+    if not sources:
+        raise BadInput("nothing to measure on", allowed="--on BENCH, CORPUS or FOLDER")
+    chosen = templates_of(templates)
+    benchmarks, corpora, folders = [], [], []
+    for one in sources:
+        path = Path(one) if isinstance(one, str | Path) else None
+        if isinstance(one, Benchmark) or (path and (path / "benchmark.json").is_file()):
+            benchmarks.append(open_benchmark(one))
+        elif path and _has_classes(path):
+            folders.append((read_classes(path), chosen))
+        else:
+            corpora.append(open_corpus(one))
+    models = [load(one) if isinstance(one, str) else one for one in (before, after)]
+    return tuning_cost(models[0], models[1], benchmarks, corpora, folders, progress)
+
+
+def _has_classes(path: Path) -> bool:
+    """Whether a folder has folders of pictures in it and is not a corpus."""
+    if not path.is_dir() or (path / "corpus.json").is_file():
+        return False
+    inner = [one for one in path.iterdir() if one.is_dir()]
+    beside = any(one.suffix == ".txt" and one.name != "classes.txt" for one in path.iterdir())
+    return len(inner) > 1 and not beside
+
+
+VERB = Verb(
+    cost,
+    example="tellapart cost storybook trained:my-clip --on my-bivlc --on my-classes",
+)

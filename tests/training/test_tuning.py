@@ -1,0 +1,304 @@
+"""Fine-tuning of dual encoders through its verb: what comes out, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("accelerate", reason="accelerate is not installed")
+
+from tests.models.small import one_thread  # noqa: E402
+from tests.training.small_pairs import hf_folder, near_misses, open_clip_folder  # noqa: E402
+
+from tellapart.errors import BadInput, DiskFull, UnknownName  # noqa: E402
+from tellapart.models.names import load  # noqa: E402
+from tellapart.models.zoo.pixel_encoder import start_encoder  # noqa: E402
+from tellapart.training import checkpoint  # noqa: E402
+from tellapart.training.contrast import ContrastSettings, ContrastTask  # noqa: E402
+from tellapart.training.loop import NotANumber  # noqa: E402
+from tellapart.training.pairs.batches import PairSet  # noqa: E402
+from tellapart.training.pairs.pairs import open_pairs, split_pairs  # noqa: E402
+from tellapart.training.settings import TrainingSettings, make_optimiser  # noqa: E402
+from tellapart.training.tuner import TuningOrder, tuning_recipe  # noqa: E402
+from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
+
+QUICK = ("epochs=1", "batch=5", "warmup=1", "rate=1e-3")
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    with one_thread():
+        yield
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tuning")
+    bench = near_misses(root)
+    start = train("clip", bench, root / "start", options=given("towers", "scratch"))
+    return SimpleNamespace(bench=bench, root=root, start=f"trained:{start.folder}")
+
+
+def given(start, recipe, *changes, **more):
+    return TrainOptions(begin=start, recipe=recipe, changes=(*QUICK, *changes), **more)
+
+
+def tuned(small, out, recipe="trohn-img", *changes, **more):
+    return train("clip", small.bench, out, options=given(small.start, recipe, *changes), **more)
+
+
+def test_recipes_are_the_papers_to_the_letter():
+    wanted = {"coco": (400, "none", 10), "trohn-text": (200, "texts", 10),
+              "trohn-img": (200, "images", 10), "negclip": (256, "texts", 5)}  # fmt: skip
+    for name, (batch, negatives, epochs) in wanted.items():
+        recipe = tuning_recipe(TuningOrder("towers", name))
+        own = recipe.training
+        assert (own.batch, recipe.task.negatives, own.epochs) == (batch, negatives, epochs)
+        assert (own.optimiser, own.rate, own.weight_decay) == ("adamw", 1e-6, 0.1)
+        assert (own.beta1, own.beta2, own.epsilon) == (0.9, 0.98, 1e-6)
+        assert (own.schedule, own.warmup, own.clip_norm, own.clip_value) == ("cosine", 50, 0, 0)
+        assert own.precision == "no" and not own.decay_all and recipe.task.loss == "info-nce"
+
+
+def test_a_tuned_open_clip_keeps_its_activation_and_is_read_by_its_own_library(small, tmp_path):
+    folder = open_clip_folder(tmp_path / "model")
+    done = train(
+        "clip", small.bench, tmp_path / "out",
+        options=given(f"open_clip:{folder}", "trohn-text", "chunk=2"),
+    )  # fmt: skip
+    config = json.loads((done.folder / "open_clip_config.json").read_text())
+    assert config["model_cfg"]["quick_gelu"] is True
+    pictures = [small.bench.picture(one) for one in list(small.bench.images)[:3]]
+    before, own, after = (
+        load(f"{name}:{place}").embed_images(pictures)
+        for name, place in (
+            ("open_clip", folder), ("open_clip", done.folder), ("trained", done.folder)
+        )
+    )  # fmt: skip
+    np.testing.assert_allclose(own, after, atol=1e-6)
+    assert np.abs(after - before).max() > 1e-4
+
+
+def test_a_tuned_model_of_transformers_is_read_by_its_own_library(small, tmp_path):
+    folder = hf_folder(tmp_path / "model")
+    done = train(
+        "clip", small.bench, tmp_path / "out", options=given(f"hf:{folder}", "coco", "freeze=text")
+    )
+    texts = [small.bench.items[k].captions[0] for k in range(3)]
+    pictures = [small.bench.picture(one) for one in list(small.bench.images)[:3]]
+    before, own, after = (
+        load(f"hf:{folder}"),
+        load(f"hf:{done.folder}"),
+        load(f"trained:{done.folder}"),
+    )
+    np.testing.assert_allclose(own.embed_texts(texts), after.embed_texts(texts), atol=1e-6)
+    np.testing.assert_allclose(before.embed_texts(texts), after.embed_texts(texts), atol=1e-6)
+    assert np.abs(after.embed_images(pictures) - before.embed_images(pictures)).max() > 1e-5
+
+
+def test_lora_trains_its_additions_alone_and_merges_them(small, tmp_path):
+    pytest.importorskip("peft", reason="peft is not installed")
+    folder = open_clip_folder(tmp_path / "model")
+    done = train(
+        "clip", small.bench, tmp_path / "out",
+        options=given(f"open_clip:{folder}", "lora", "lora_rank=2", "rate=0.01"),
+    )  # fmt: skip
+    from safetensors.torch import load_file
+
+    before, after = (
+        load_file(one / "open_clip_model.safetensors") for one in (folder, done.folder)
+    )
+    assert set(before) == set(after)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed and all(".attn." in name or ".mlp." in name for name in changed)
+    assert load(f"trained:{done.folder}").facts.weights == done.card.weights
+
+
+def gradients(small, start, negatives, chunk):
+    """The gradients of one batch, the encoder's weights being what they were."""
+    encoder = start_encoder(start, [])
+    data = PairSet(open_pairs(small.bench), encoder, negatives)
+    task = ContrastTask(encoder, ContrastSettings(negatives=negatives, chunk=chunk), data, batch=6)
+    task.train()
+    task(data.minibatch(np.arange(6)), 0).backward()
+    return {name: one.grad.clone() for name, one in encoder.named_parameters()}
+
+
+@pytest.mark.parametrize("negatives", ["none", "texts", "images"])
+def test_gradient_caching_gives_the_gradients_of_the_whole_batch(small, negatives):
+    plain, cached = (gradients(small, small.start, negatives, chunk) for chunk in (0, 4))
+    assert max(float(one.abs().max()) for one in plain.values()) > 1e-3
+    for name, one in plain.items():
+        torch.testing.assert_close(one, cached[name], atol=1e-5, rtol=0)
+
+
+SHARED = """
+import sys, numpy as np, torch
+torch.set_num_threads(1)
+rank = int(sys.argv[1])
+meeting = f"file://{sys.argv[2]}"
+torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
+from tellapart.models.zoo.pixel_encoder import start_encoder
+from tellapart.training.contrast import ContrastSettings, ContrastTask
+from tellapart.training.pairs.batches import PairSet
+from tellapart.training.pairs.pairs import open_pairs
+encoder = start_encoder(sys.argv[3], [])
+data = PairSet(open_pairs(sys.argv[4]), encoder, "texts", share=(rank, 2))
+task = ContrastTask(encoder, ContrastSettings(negatives="texts", chunk=2), data, batch=7)
+task.train()
+model = torch.nn.parallel.DistributedDataParallel(task)
+model(data.minibatch(np.arange(7)), 0).backward()
+if rank == 0:
+    torch.save({name: one.grad for name, one in encoder.named_parameters()}, sys.argv[5])
+"""
+
+
+def test_two_processes_give_the_gradients_of_one(small, tmp_path):
+    script, found = tmp_path / "shared.py", tmp_path / "gradients.pt"
+    script.write_text(SHARED)
+    words = [str(tmp_path / "meeting"), small.start, str(small.bench.root), str(found)]
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    both = [
+        subprocess.Popen([sys.executable, str(script), str(rank), *words], env=env,
+                         stderr=subprocess.PIPE, text=True)
+        for rank in (0, 1)
+    ]  # fmt: skip
+    told = [one.communicate(timeout=500)[1] for one in both]
+    assert [one.returncode for one in both] == [0, 0], told
+    encoder = start_encoder(small.start, [])
+    data = PairSet(open_pairs(small.bench), encoder, "texts")
+    task = ContrastTask(encoder, ContrastSettings(negatives="texts"), data, batch=7)
+    task.train()
+    task(data.minibatch(np.arange(7)), 0).backward()
+    shared = torch.load(found, weights_only=True)
+    for name, one in encoder.named_parameters():
+        torch.testing.assert_close(shared[name], one.grad, atol=1e-5, rtol=0)
+
+
+@pytest.mark.campaign
+def test_the_verb_under_torchrun_gives_the_weights_of_one_process(small, tmp_path):
+    words = ["train", "clip", "--from", small.start, "--on", str(small.bench.root), "--recipe",
+             "trohn-text", "--set", "batch=6", "--set", "epochs=1"]  # fmt: skip
+    env = os.environ | {"OMP_NUM_THREADS": "1", "TELLAPART_CACHE": str(tmp_path / "cache")}
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    for count in "12":
+        command = [*run, count, "-m", "tellapart", *words, "--out", str(tmp_path / count)]
+        subprocess.run(command, env=env, check=True, timeout=500)
+    rows = [load(f"trained:{tmp_path / count}").tuned.state_dict() for count in "12"]
+    for name, one in rows[0].items():
+        torch.testing.assert_close(one, rows[1][name], atol=1e-5, rtol=0)
+
+
+def test_a_training_that_was_stopped_ends_in_the_same_bytes(small, tmp_path):
+    changes = ("epochs=2", "checkpoint_steps=1", "validate_steps=2", "log_steps=1")
+    watch = [near_misses(tmp_path, 12, 2, "test")]
+    whole = tuned(small, tmp_path / "whole", "trohn-img", *changes, watch=watch)
+
+    def stop(phase, done, total):
+        if phase == "training" and done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tuned(small, tmp_path / "out", "trohn-img", *changes, watch=watch, progress=stop)
+    assert not (tmp_path / "out").exists()
+    again = tuned(small, tmp_path / "out", "trohn-img", *changes, watch=watch)
+    names = ("metrics.jsonl", "weights.safetensors", "system.json")
+    for name in names:
+        assert (again.folder / name).read_bytes() == (whole.folder / name).read_bytes()
+    rows = [json.loads(line) for line in (whole.folder / "metrics.jsonl").read_text().splitlines()]
+    measured = [(row["epoch"], row["step"]) for row in rows if "bivlc:Group" in row]
+    assert measured == [(1, 2), (1, 3), (2, 2), (2, 3)]
+    # Before and after stand side by side, of what was watched.
+    told = json.loads((whole.folder / "cost.json").read_text())
+    assert {"Group", "Tneg2I"} <= {row["measure"] for row in told["rows"]}
+    assert "near-miss" in str(whole) and "cue" in str(whole)
+
+
+def test_the_best_weights_are_those_of_the_measure_that_was_chosen(small, tmp_path):
+    watch = [near_misses(tmp_path, 8, 2, "test")]
+    changes = ("epochs=3", "best_by=bivlc:Tpos2I")
+    done = tuned(small, tmp_path / "out", "coco", *changes, watch=watch)
+    rows = [json.loads(line) for line in (done.folder / "metrics.jsonl").read_text().splitlines()]
+    figures = {row["epoch"]: row["bivlc:Tpos2I"] for row in rows if "accuracy" in row}
+    best = max(figures.values())
+    assert done.card.trained["best_epoch"] == min(e for e, v in figures.items() if v == best)
+    with pytest.raises(UnknownName, match="figure to choose by"):
+        tuned(small, tmp_path / "other", "coco", "best_by=bivlc:Tpos2T", watch=watch)
+
+
+def test_images_of_a_test_are_refused(small, tmp_path):
+    with pytest.raises(BadInput, match="images to be trained on are images of bivlc"):
+        tuned(small, tmp_path / "out", never=[small.bench])
+    with pytest.raises(BadInput, match="images of bivlc"):
+        tuned(small, tmp_path / "out", watch=[small.bench])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "said"),
+    [
+        (("batch=500",), BadInput, "a batch of 500 captions is larger than the training set"),
+        (("rate=1e30", "warmup=0"), NotANumber, "the loss became nan"),
+        (("rate=nan",), BadInput, "rate=nan is no rate"),
+        (("negatives=pictures",), UnknownName, "sort of negatives"),
+        (("loss=triplet",), UnknownName, "loss"),
+        (("chunk=2", "statistics=true"), BadInput, "cannot learn its statistics"),
+        (("freeze=both",), UnknownName, "tower to freeze"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_and_nothing_is_written(
+    small, tmp_path, changes, kind, said
+):
+    with pytest.raises(kind, match=said):
+        tuned(small, tmp_path / "out", "trohn-text", "epochs=2", *changes)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_start_or_negatives_that_are_missing_are_said(small, tmp_path):
+    world = small.root / "world-1"
+    with pytest.raises(BadInput, match="has no false captions, which this recipe learns from"):
+        train("clip", world, tmp_path / "out", options=given(small.start, "trohn-text"))
+    with pytest.raises(BadInput, match="does not say what is to be fine-tuned"):
+        train("clip", world, tmp_path / "out", options=given("", "coco"))
+    with pytest.raises(BadInput, match="storybook is not a dual encoder that can be trained"):
+        train("clip", world, tmp_path / "out", options=given("storybook", "coco"))
+
+
+def test_a_full_disk_is_said_and_the_fine_tune_goes_on_later(small, tmp_path, monkeypatch):
+    real, calls = checkpoint.save_tensors, []
+
+    def full(path, tensors):
+        calls.append(path)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(path, tensors)
+
+    monkeypatch.setattr(checkpoint, "save_tensors", full)
+    with pytest.raises(DiskFull):
+        tuned(small, tmp_path / "out", "trohn-text", "epochs=2")
+    monkeypatch.undo()
+    assert not (tmp_path / "out").exists()
+    assert tuned(small, tmp_path / "out", "trohn-text", "epochs=2").card.trained["epochs"] == 2
+
+
+def test_rows_that_share_pictures_are_never_on_both_sides(small):
+    pairs = open_pairs(small.bench)
+    train_on, held = split_pairs(pairs, 0.3, 0)
+    assert len(train_on) + len(held) == len(pairs) and not set(train_on.images) & set(held.images)
+    assert len(held) == 6
+
+
+def test_weights_that_are_no_matrices_can_keep_clear_of_decay():
+    module = torch.nn.Linear(3, 2)
+    groups = make_optimiser(
+        TrainingSettings(weight_decay=0.1, decay_all=False), module
+    ).param_groups
+    assert [(g["weight_decay"], g["params"][0].ndim) for g in groups] == [(0.1, 2), (0.0, 1)]
