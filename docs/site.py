@@ -27,8 +27,8 @@ PARTS = {
     "Tutorials": ("train-a-retrieval-system", "train-on-hard-negatives"),
     "How to": (
         "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
-        "captioners", "systems", "foil-systems", "view", "report", "comparing", "analyses",
-        "extending",
+        "captioners", "systems", "foil-systems", "mcic-systems", "hard-images", "view", "report",
+        "comparing", "analyses", "extending",
     ),
     "Explanation": (
         "fairness", "audit", "pitfalls", "engine", "storybook", "reliability", "trust", "design",

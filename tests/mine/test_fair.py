@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart import seeds
 from tellapart.attack.choices import paired_choices
 from tellapart.attack.fairness import FairRecipe, what_strangers_see
-from tellapart.attack.twins import CALIPER, CONTEXT, Candidates, contexts, matched
+from tellapart.attack.twins import CALIPER, CONTEXT, contexts, matched
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.mine.fair import PairCandidate, as_candidates, fair_pairs
@@ -115,7 +115,7 @@ def test_kinds_that_are_tests_of_their_own_keep_their_share_each() -> None:
     kinds = ["alike" if k < 20 else "unlike" for k in range(40)]
     choices = paired_choices(pairs, kinds, [f"i{k}" for k in range(40)])
     forward = np.arange(40) % 2 == 1
-    table = Candidates(choices, np.arange(40), choices.kind, forward, contexts(choices))
+    table = TwinCandidates(choices, np.arange(40), choices.kind, forward, contexts(choices))
     # Twins of the second kind are all further apart than those of the first.
     scores = np.where(np.arange(40) < 20, 0.1, 0.3)[:, None]
     kept = {
@@ -125,14 +125,14 @@ def test_kinds_that_are_tests_of_their_own_keep_their_share_each() -> None:
     assert kept == {False: [0] * 10, True: [0] * 5 + [1] * 5}
 
 
-def of_one_edit(texts: list[str], forward: np.ndarray) -> Candidates:
+def of_one_edit(texts: list[str], forward: np.ndarray) -> TwinCandidates:
     """Candidates that exchange the first word, each of its own caption and image."""
     pairs = [(f"{'dog' if way else 'cat'} {text}", f"{'cat' if way else 'dog'} {text}")
              for text, way in zip(texts, forward.tolist(), strict=True)]  # fmt: skip
     number = len(texts)
     choices = paired_choices(pairs, ["k"] * number, [f"i{k}" for k in range(number)])
     edit = np.zeros(number, np.int64)
-    return Candidates(choices, np.arange(number), edit, forward, contexts(choices))
+    return TwinCandidates(choices, np.arange(number), edit, forward, contexts(choices))
 
 
 def test_twins_are_those_of_the_obvious_search_of_all_pairs() -> None:

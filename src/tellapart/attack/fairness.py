@@ -25,7 +25,7 @@ from tellapart.attack.choices import Choices
 from tellapart.attack.features import TOGETHER, Features
 from tellapart.attack.logit import Design, fit
 from tellapart.attack.trees import fit_trees, tree_input, trees_installed
-from tellapart.attack.twins import Candidates, Twins, matched
+from tellapart.attack.twins import TwinCandidates, Twins, matched
 from tellapart.types import Bools, Floats, Ints, Progress, silent
 
 SHARE = 0.16
@@ -67,7 +67,7 @@ class FairRecipe:
     by_kind: bool = False
     seed: int = 0
 
-    def twins(self, candidates: Candidates, scores: Floats) -> Twins:
+    def twins(self, candidates: TwinCandidates, scores: Floats) -> Twins:
         """As many twins by these log-odds as are to be kept."""
         kind = candidates.choices.kind
         group = kind if self.by_kind else np.zeros_like(kind)
@@ -77,7 +77,7 @@ class FairRecipe:
 
 
 def fair_part(
-    candidates: Candidates,
+    candidates: TwinCandidates,
     halves: Sequence[Features],
     recipe: FairRecipe,
     progress: Progress = silent,
@@ -98,7 +98,7 @@ def fair_part(
 
 
 def what_strangers_see(
-    candidates: Candidates, halves: Sequence[Floats], recipe: FairRecipe
+    candidates: TwinCandidates, halves: Sequence[Floats], recipe: FairRecipe
 ) -> Floats:
     """How far the truth is ahead, by one half's attackers, in twins by the other half's.
 
@@ -118,7 +118,7 @@ def what_strangers_see(
     return ahead
 
 
-def one_of_each(candidates: Candidates, seed: int, most: int) -> Bools:
+def one_of_each(candidates: TwinCandidates, seed: int, most: int) -> Bools:
     """One candidate of each source, at random, and not more than `most` in all."""
     order = np.argsort(seeds.rng(seed, "fair", "first").random(len(candidates)))
     _, first = np.unique(candidates.source[order], return_index=True)

@@ -30,7 +30,7 @@ BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class TwinCandidates:
     """Pairs to choose from, each a choice of two options, the right one first.
 
     `source` is the caption that each is made from, of which one is kept at most. `edit` are the two
@@ -87,7 +87,7 @@ def _common(one: list[str], other: list[str]) -> list[str]:
     return [*before, *after, *marked]
 
 
-def matched(candidates: Candidates, scores: Floats, seed: int = 0) -> Twins:
+def matched(candidates: TwinCandidates, scores: Floats, seed: int = 0) -> Twins:
     """Twins by log-odds of the truth (a column each): the least unlike first, each caption once."""
     way = np.where(candidates.forward, 1.0, -1.0)
     places = (scores / CALIPER * way[:, None]).astype(np.float32)
@@ -117,7 +117,7 @@ Edges = tuple[Floats32, Ints, Ints]
 """How unlike, and both places."""
 
 
-def _edges(candidates: Candidates, places: Floats32, free: Bools) -> Iterator[Edges]:
+def _edges(candidates: TwinCandidates, places: Floats32, free: Bools) -> Iterator[Edges]:
     """For each candidate of an edit's rarer way the least unlike ones of the other."""
     rows = np.flatnonzero(free)
     # Along the mean of the log-odds: what is further off in it is further off in one of them.

@@ -18,7 +18,7 @@ from tellapart.attack.attack import Attackers, TextAttack, attack_choices, cross
 from tellapart.attack.choices import paired_choices
 from tellapart.attack.fairness import FairPart, FairRecipe, fair_part
 from tellapart.attack.statistics import CaptionSource
-from tellapart.attack.twins import Candidates, contexts
+from tellapart.attack.twins import TwinCandidates, contexts
 from tellapart.corpus.corpus import Corpus
 from tellapart.types import Ints, Progress
 
@@ -45,7 +45,7 @@ class FairPairs:
 
     part: FairPart
     places: Ints
-    candidates: Candidates
+    candidates: TwinCandidates
     attack: TextAttack | None
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ def fair_pairs(
     return FairPairs(part, places, table, attack, about)
 
 
-def as_candidates(candidates: Sequence[PairCandidate]) -> Candidates:
+def as_candidates(candidates: Sequence[PairCandidate]) -> TwinCandidates:
     """Candidates as arrays."""
     choices = paired_choices(
         [(one.true, one.false) for one in candidates],
@@ -120,6 +120,6 @@ def as_candidates(candidates: Sequence[PairCandidate]) -> Candidates:
     edits = ["\n".join([one.kind, *sorted((one.was, one.now))]) for one in candidates]
     _, edit = np.unique(edits, return_inverse=True)
     forward = np.array([one.was < one.now for one in candidates], bool)
-    return Candidates(
+    return TwinCandidates(
         choices, source.astype(np.int64), edit.astype(np.int64), forward, contexts(choices)
     )
