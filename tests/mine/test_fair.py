@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart import seeds
 from tellapart.attack.choices import paired_choices
 from tellapart.attack.fairness import FairRecipe, what_strangers_see
-from tellapart.attack.twins import CALIPER, CONTEXT, contexts, matched
+from tellapart.attack.twins import CALIPER, CONTEXT, TwinCandidates, contexts, matched
 from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.errors import BadInput
 from tellapart.mine.fair import PairCandidate, as_candidates, fair_pairs
