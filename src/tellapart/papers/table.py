@@ -235,7 +235,8 @@ def join_table(
         for key in sorted(key for key in of if key[0] == row.name):
             rows.append(_ours(key, table, of.pop(key)))
         if row.who == "chance":
-            rows += [one.chance_row(table, several=several) for one in beside]
+            guesses = [one.chance_row(table, several=several) for one in beside]
+            rows += [row for row in guesses if any(value is not None for value in row.values)]
     rows += [_ours(key, table, own) for key, own in of.items()]
     rows += [one.text_row(table, several=several) for one in beside if one.text_alone]
     if alone:

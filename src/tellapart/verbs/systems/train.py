@@ -280,7 +280,8 @@ def _items(source: Any, system: str) -> Benchmark:
             f"{system} learns from items, true captions beside false ones, and this is a corpus",
             where=source.name if isinstance(source, Corpus) else str(source),
             allowed="a benchmark of training images",
-            todo="build one, such as: tellapart build foil CORPUS OUT --part train",
+            todo="build one: tellapart build mcic CORPUS OUT --options paper, or tellapart build "
+            "foil CORPUS OUT --unfiltered --part train",
         )
     return open_benchmark(source)
 
