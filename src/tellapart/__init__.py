@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.build.foil import FoilOptions
     from tellapart.verbs.build.mcic import McicOptions
     from tellapart.verbs.build.negatives import NegativesOptions
+    from tellapart.verbs.build.trohn import TrohnOptions
     from tellapart.verbs.captions import captions
     from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
@@ -145,6 +146,7 @@ _WHERE = {
     "SubsetOptions": "verbs.benchmarks.subset",
     "TellapartError": "errors",
     "TrainOptions": "verbs.systems.train",
+    "TrohnOptions": "verbs.build.trohn",
     "ViewOptions": "verbs.runs.view",
     "WriteCaptionsOptions": "verbs.systems.caption",
     "allow_participants": "verbs.study.participants",
@@ -244,6 +246,7 @@ __all__ = [
     "SubsetOptions",
     "TellapartError",
     "TrainOptions",
+    "TrohnOptions",
     "ViewOptions",
     "WriteCaptionsOptions",
     "__version__",

@@ -243,7 +243,8 @@ def test_compare_says_what_was_won_and_lost_and_the_difference(page: Any, seen: 
     found = paired(seen.viewer.sheet("bivlc"), np.arange(len(seen.viewer.sheet("bivlc"))), 0, 1)
     versus = page.locator(".versus")
     expect(versus.get_by_role("link", name=f"Won by {A}: {found['only_a']} items")).to_be_visible()
-    expect(versus.locator(".difference b")).to_have_text(f"+{100 * found['difference']:.1f} points")
+    told = f"{100 * found['difference']:+.1f} points".replace("-", "\N{MINUS SIGN}")
+    expect(versus.locator(".difference b")).to_have_text(told)
     runs = [one.run for one in seen.viewer.sheet("bivlc").contestants[:2]]
     (pair,) = compare_runs(runs, measures=["Group"]).only(kind="micro").pairs
     assert pair.difference == pytest.approx(found["difference"])

@@ -28,6 +28,7 @@ from tellapart import registry, verbs
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.cli import main
 from tellapart.verbs import ANALYSES, BUILDERS, FOLDERS, STUDY, VERBS, module_of
+from tellapart.verbs.build import find_builder
 
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
 
@@ -131,7 +132,8 @@ def test_no_verb_is_left_out_of_the_table():
         files = {path.stem.rstrip("_") for path in (folder / name).glob("*.py")} - {"__init"}
         assert files == set(inside)
     assert set(ANALYSES) == set(registry.analyses.names())
-    assert {path.stem for path in folder.glob("build/*.py")} - {"__init__"} == set(BUILDERS)
+    built = {find_builder(name).function.__module__.rpartition(".")[2] for name in BUILDERS}
+    assert {path.stem for path in folder.glob("build/*.py")} - {"__init__"} == built
     assert {path.stem for path in folder.glob("study/*.py")} - {"__init__"} == set(STUDY)
     assert set(BUILDERS) == set(registry.builders.names())
 

@@ -127,7 +127,7 @@ def load_maker(text: str) -> ImageMaker:
 def maker_name(scheme: str, options: Mapping[str, Any], rest: str = "") -> str:
     """The string that builds a maker again; the colon stays where nothing stands behind it.
 
-    >>> maker_name("world", {"error": 0.1, "look": "storybook", "seed": 0})
+    >>> maker_name("world", {"error": 0.1, "look": "storybook"})
     'world:?error=0.1'
     """
     text = canonical(scheme, options, rest, registry.makers.get(scheme))

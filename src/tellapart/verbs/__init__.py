@@ -81,6 +81,10 @@ BUILDERS = {
     "negatives": "A caption beside one that differs by a detail and is false: seven kinds of hard "
     "negative.",
     "bivlc": "Two images and two captions that differ by a detail, asked both ways.",
+    "trohn-text": "Hard negative texts to train on: for every caption one of each kind, split by "
+    "image.",
+    "trohn-img": "Hard negative images to train on: the best negative texts, refined, with an "
+    "image each.",
 }
 
 ANALYSES = {
