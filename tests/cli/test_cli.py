@@ -156,6 +156,8 @@ def test_the_options_of_every_verb_are_a_class_of_the_package(words):
     """What can be said on the command line can be said in Python with `ta` alone."""
     if words[0] == "analyse":
         function = registry.analyses.get(words[1]).function
+    elif words[0] == "build":
+        function = find_builder(words[1]).function
     else:
         path = ("tellapart.verbs", *words) if len(words) > 1 else (module_of(words[0]),)
         function = import_module(".".join(path)).VERB.function
