@@ -181,6 +181,17 @@ def test_the_page_opens_with_one_chart_the_table_and_three_items(page):
     assert trio.count('<article class="showcase"') == 3 and trio.count("data-picture") >= 3
 
 
+def test_words_are_few_and_come_after_the_chart_and_the_pictures(page):
+    def words(part: str) -> list[str]:
+        return re.sub(r"<[^>]+>", " ", part).split()
+
+    summary = page.split('id="summary"')[1].split('id="results"')[0]
+    assert len(words(summary.split('class="overview"')[0])) < 30
+    assert len(words(summary.split('class="trio"')[1].split("<article")[0])) < 5
+    found = re.findall('<article class="finding".*?</article>', summary, re.DOTALL)
+    assert found and max(len(words(one)) for one in found) < 140
+
+
 def test_the_three_items_came_out_as_they_are_called(made):
     from tellapart.reports.gallery import make_gallery
     from tellapart.reports.results import StepCounter, measure_runs
