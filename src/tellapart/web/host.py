@@ -69,7 +69,7 @@ def listen(where: ServerAddress) -> socket.socket:
             allowed="the name of a header, such as X-Forwarded-For",
         )
     try:
-        return socket.create_server(
+        listening = socket.create_server(
             (where.host, where.port),
             family=socket.AF_INET6 if ":" in where.host else socket.AF_INET,
             backlog=WAITING,
@@ -79,6 +79,10 @@ def listen(where: ServerAddress) -> socket.socket:
             f"cannot listen at {where.host}, port {where.port}: {error}",
             todo="stop what listens there, or choose another --port",
         ) from None
+    # Connections inherit it. asyncio leaves it off for a socket that it is given, and a response
+    # that goes out in two parts then waits 40 ms for the client to confirm the first.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def server_config(

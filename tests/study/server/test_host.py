@@ -17,7 +17,7 @@ from tellapart.cli.main import app
 from tellapart.errors import TellapartError
 from tellapart.study.folder import StudySetup, write_study
 from tellapart.study.plan import Stage
-from tellapart.web.host import ServerAddress
+from tellapart.web.host import ServerAddress, listen
 
 
 @pytest.fixture
@@ -84,3 +84,11 @@ def test_who_serves_to_others_is_warned_without_https():
 def test_the_owners_link_of_what_is_no_study_is_refused_as_elsewhere(tmp_path):
     with pytest.raises(TellapartError, match="is not a study"):
         study("owner", tmp_path)
+
+
+def test_a_response_in_two_parts_does_not_wait_for_the_client_to_confirm_the_first():
+    address = ServerAddress("127.0.0.1", 0)
+    with listen(address) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
