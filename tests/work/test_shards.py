@@ -168,3 +168,21 @@ def test_work_is_sought_where_there_is_some(tmp_path):
     with pytest.raises(TellapartError, match="does not exist"):
         ta.work_status(tmp_path / "nowhere")
     assert "no work" in str(ta.work_status(tmp_path))
+
+
+def test_features_are_the_same_by_workers_and_by_shares_in_any_order(world, tmp_path, monkeypatch):
+    monkeypatch.setattr("tellapart.image_features.extract.BLOCK", 16)
+    options = ta.FeatureOptions(backbone="pixels")
+
+    def run(options: ta.FeatureOptions, out: str) -> None:
+        ta.features(world, tmp_path / out, options)
+
+    run(options, "alone")
+    run(replace(options, workers="local:2"), "workers")
+    shares(lambda options: run(options, "shares"), options, [1, 2, 0])
+    (job,) = ta.work_status(tmp_path / "shares").jobs
+    assert (job.done, job.shards, job.units) == (4, 4, 60) and "all are there" in str(job)
+    run(replace(options, gather=True), "shares")
+    alone = files_in(tmp_path / "alone")
+    assert files_in(tmp_path / "workers") == alone == files_in(tmp_path / "shares")
+    assert not list(tmp_path.glob(".*"))
