@@ -186,3 +186,26 @@ def test_features_are_the_same_by_workers_and_by_shares_in_any_order(world, tmp_
     alone = files_in(tmp_path / "alone")
     assert files_in(tmp_path / "workers") == alone == files_in(tmp_path / "shares")
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("what", ["bison", "mcic"])
+def test_mining_is_the_same_by_workers_and_by_shares_in_any_order(
+    world, tmp_path, monkeypatch, what
+):
+    monkeypatch.setattr("tellapart.mine.image_pairs.PART", 16)
+    monkeypatch.setattr("tellapart.mine.mcic.decoys.BLOCK", 64)
+    options: Any = ta.BisonOptions(verifier="oracle") if what == "bison" else ta.McicOptions()
+
+    def run(options: Any, out: str) -> None:
+        ta.build(what, world, tmp_path / out, options)
+
+    run(options, "alone")
+    monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "another cache"))
+    run(replace(options, workers="local:2"), "workers")
+    shares(lambda options: run(options, "shares"), options, [2, 0, 1])
+    (job,) = ta.work_status(tmp_path / "shares").jobs
+    assert job.done == job.shards >= 4
+    run(replace(options, gather=True), "shares")
+    alone = files_in(tmp_path / "alone")
+    assert files_in(tmp_path / "workers") == alone == files_in(tmp_path / "shares")
+    assert not list(tmp_path.glob(".*"))

@@ -34,6 +34,7 @@ from tellapart.image_features.store import (
     write_store,
 )
 from tellapart.pictures import Picture
+from tellapart.store.arrays import arrays_bytes
 from tellapart.types import Floats32, Progress, silent
 from tellapart.work.crew import Crew, ShardJob
 from tellapart.work.folder import ShardFolder
@@ -154,10 +155,8 @@ class FeatureBlock:
     def to_bytes(self) -> bytes:
         """As a file."""
         about = json.dumps([self.facts, self.skipped]).encode()
-        file = io.BytesIO()
         parts = {"whole": self.whole, "regions": self.regions, "about": about}
-        np.savez(file, **{name: np.frombuffer(data, np.uint8) for name, data in parts.items()})  # type: ignore[arg-type]
-        return file.getvalue()
+        return arrays_bytes({name: np.frombuffer(data, np.uint8) for name, data in parts.items()})
 
     @classmethod
     def read(cls, path: Path) -> FeatureBlock:
