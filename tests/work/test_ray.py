@@ -48,7 +48,7 @@ class TwoNodes:
             while not begun() and time.monotonic() < until:
                 time.sleep(0.02)
             self.cluster.remove_node(self.nodes.pop(0), allow_graceful=False)
-            self.killed = True
+            self.killed = begun()  # unfinished work goes when it is done: this was in the middle
 
         thread = threading.Thread(target=kill)
         thread.start()

@@ -21,9 +21,9 @@ from tellapart.work.shard import (
     ShardQueue,
     ShardResult,
     ShardTask,
-    Surroundings,
     Trouble,
     Worker,
+    WorkerSettings,
 )
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -87,7 +87,7 @@ class Local:
         process.start()
         theirs.close()
         with suppress(OSError):
-            ours.send((task, Surroundings.here()))
+            ours.send((task, WorkerSettings.here()))
         return _Hand(process, ours)
 
     @staticmethod

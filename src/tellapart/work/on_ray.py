@@ -17,7 +17,7 @@ from typing import Any
 
 from tellapart.errors import TellapartError, need
 from tellapart.work.folder import ShardFolder
-from tellapart.work.shard import Shard, ShardQueue, ShardTask, Surroundings, Trouble, Worker
+from tellapart.work.shard import Shard, ShardQueue, ShardTask, Trouble, Worker, WorkerSettings
 
 NOBODY_SECONDS = 300.0
 """So long no worker at all may answer before the work is given up."""
@@ -97,7 +97,7 @@ class _Actors:
         wanted = min(places, waiting + len(self.busy))
         remote = self.ray.remote(num_cpus=1, num_gpus=1 if gpus else 0)(Worker)
         for _ in range(wanted - there):
-            actor = remote.remote(self._task, Surroundings.here())
+            actor = remote.remote(self._task, WorkerSettings.here())
             self.starting[actor.ready.remote()] = actor
 
     def _answered(self, answer: Any, queue: ShardQueue, kept: ShardFolder) -> Shard | None:

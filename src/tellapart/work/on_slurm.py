@@ -13,7 +13,7 @@ from typing import Any
 
 from tellapart.errors import need
 from tellapart.work.folder import ShardFolder
-from tellapart.work.shard import Shard, ShardQueue, ShardTask, Surroundings, Trouble, Worker
+from tellapart.work.shard import Shard, ShardQueue, ShardTask, Trouble, Worker, WorkerSettings
 
 LOOK_SECONDS = 0.5
 LOGS = "jobs"
@@ -26,11 +26,11 @@ class SlurmJob:
     task: ShardTask
     shards: Sequence[Shard]
     kept: ShardFolder
-    surroundings: Surroundings
+    settings: WorkerSettings
 
     def __call__(self) -> dict[str, Trouble]:
         """Do them; returns what went wrong, by shard."""
-        worker = Worker(self.task, self.surroundings)
+        worker = Worker(self.task, self.settings)
         failed: dict[str, Trouble] = {}
         for shard in self.shards:
             made = worker.do(shard)
@@ -66,7 +66,8 @@ class OnSlurm:
             lots = [shards[k :: self.jobs] for k in range(min(self.jobs, len(shards)))]
             with executor.batch():
                 handed = [
-                    executor.submit(SlurmJob(task, lot, here, Surroundings.here())) for lot in lots
+                    executor.submit(SlurmJob(task, lot, here, WorkerSettings.here()))
+                    for lot in lots
                 ]
             yield from self._round(handed, shards, queue, kept)
 

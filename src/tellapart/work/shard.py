@@ -73,14 +73,14 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class WorkerSettings:
     """What a worker takes over from the process that started it: folder and settings."""
 
     folder: str
     settings: Mapping[str, str]
 
     @classmethod
-    def here(cls) -> Surroundings:
+    def here(cls) -> WorkerSettings:
         """Those of this process."""
         ours = {name: value for name, value in os.environ.items() if name.startswith("TELLAPART_")}
         return cls(str(Path.cwd()), ours)
@@ -95,8 +95,8 @@ class Surroundings:
 class Worker:
     """Does one shard after another; the task is opened with the first."""
 
-    def __init__(self, task: ShardTask, surroundings: Surroundings | None = None) -> None:
-        self._task, self._surroundings = task, surroundings
+    def __init__(self, task: ShardTask, settings: WorkerSettings | None = None) -> None:
+        self._task, self._settings = task, settings
         self._make: Callable[[Any], ShardResult] | None = None
 
     def ready(self) -> bool:
@@ -107,8 +107,8 @@ class Worker:
         """What came out, or why nothing did."""
         try:
             if self._make is None:
-                if self._surroundings is not None:
-                    self._surroundings.enter()
+                if self._settings is not None:
+                    self._settings.enter()
                 self._make = self._task.open()
             return self._make(shard.given)
         except Exception as error:
