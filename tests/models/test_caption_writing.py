@@ -165,8 +165,8 @@ def test_a_model_that_does_not_write_is_refused(world, tmp_path):
 
 def test_the_second_stage_starts_from_the_first(world, features, trained, tmp_path):
     how = ta.TrainOptions(
-        recipe="scst-small", changes=("rate=0.005", "samples=2"), features=(features,),
-        start=trained,
+        recipe="scst-small", changes=("rate=0.005", "samples=2", "keep_last=true"),
+        features=(features,), start=trained,
     )  # fmt: skip
     done = ta.train("updown", world, tmp_path / "second", options=how)
     assert done.card.settings["width"] == 12, "widths are those of the start"
