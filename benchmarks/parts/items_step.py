@@ -28,8 +28,8 @@ def subset(source: str, out: str, limit: int) -> None:
 
 def validate(source: str) -> None:
     """Check the items, without their pictures."""
-    older = "images" in inspect.signature(ta_.validate).parameters
-    ta_.validate(source, **{"images" if older else "look": False})
+    newer = "look" in inspect.signature(ta_.validate).parameters
+    ta_.validate(source, **{"look" if newer else "images": False})
 
 
 def act(step: str, source: str, out: str, limit: int) -> None:
