@@ -85,7 +85,7 @@ def test_tables_of_foil_stand_beside_the_published_ones(drawn):
     assert rows[rows.index(("LSTM + norm I", "ours")) - 1] == ("LSTM + norm I", "published")
     assert ("chance", "ours") in rows and ("people, majority", "people") in rows
     notes = "\n".join(two.notes)
-    assert "ours: T1 by own" in notes and "ours: T3 by linear" in notes
+    assert "ours: T1, T1-correct, T1-foil by own" in notes and "ours: T3 by linear" in notes
     assert list(three.heads)[:2] == ["outdoor", "food"]
     names = [(row.name, row.whose, row.measure) for row in four.rows]
     assert ("LSTM + norm I", "ours", "T1-foil") in names

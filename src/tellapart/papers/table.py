@@ -329,16 +329,16 @@ def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure])
 
 
 def _ways(figures: Sequence[OwnFigure]) -> list[str]:
-    """By which procedure each sort of figure of ours came about."""
-    lines = []
+    """By which procedures our figures came about; systems are named where they differ in it."""
+    measures: dict[str, list[str]] = {}
     for measure in dict.fromkeys(one.column.measure for one in figures if one.way):
         ways: dict[str, dict[str, None]] = {}
         for one in figures:
             if one.column.measure == measure and one.way:
                 ways.setdefault(one.way, {})[one.source] = None
-        told = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
-        lines.append(f"ours: {measure} by {told}")
-    return lines
+        apart = "; ".join(f"{way} ({', '.join(who)})" for way, who in ways.items())
+        measures.setdefault(apart if len(ways) > 1 else next(iter(ways)), []).append(measure)
+    return [f"ours: {', '.join(names)} by {ways}" for ways, names in measures.items()]
 
 
 def _sources(table: PublishedTable) -> list[str]:
