@@ -24,16 +24,22 @@ from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, Verb, module_of
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PARTS = {
-    "Tutorials": ("train-a-retrieval-system", "train-on-hard-negatives"),
+    "Tutorials": (
+        "tutorials/first-minute", "tutorials/your-own-photographs",
+        "tutorials/compare-two-models", "tutorials/let-people-verify", "train-on-hard-negatives",
+        "train-a-retrieval-system", "tutorials/paper-in-a-day",
+    ),
     "How to": (
-        "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
+        "how-to", "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
         "captioners", "systems", "foil-systems", "mcic-systems", "hard-images", "view", "report",
         "comparing", "analyses", "extending",
     ),
     "Explanation": (
-        "fairness", "audit", "pitfalls", "engine", "storybook", "reliability", "trust", "design",
+        "grid", "numbers", "fairness", "audit", "pitfalls", "engine", "storybook", "reliability",
+        "trust", "design",
     ),
     "Reference": ("formats", "measures", "models"),
+    "Gallery": ("gallery", "results"),
 }  # fmt: skip
 """Which part of the site a page belongs to; a test finds pages that are in none."""
 REFERENCE = {"verbs": "Verbs", "names": "What is installed", "python": "Python"}
@@ -169,8 +175,10 @@ def write_pages(folder: Path) -> None:
     (folder / "reference").mkdir(parents=True)
     for name, place in TOP.items():
         (folder / place).write_text(from_top(name), encoding="utf-8")
-    for page in sorted(DOCS.glob("*.md")):
-        shutil.copy(page, folder / page.name)
+    for page in sorted(DOCS.rglob("*.md")):
+        place = folder / page.relative_to(DOCS)
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy(page, place)
     for extra in (*DOCS.glob("*.csv"), DOCS / "images", DOCS / "papers", ROOT / "CITATION.cff"):
         (shutil.copytree if extra.is_dir() else shutil.copy)(extra, folder / extra.name)
     for name, make in (("verbs", verbs_page), ("names", names_page), ("python", python_page)):
@@ -205,7 +213,7 @@ def build(out: Path) -> Path:
     config = CONFIG.format(nav=navigation(), source=(ROOT / "src").as_posix())
     (out / "zensical.toml").write_text(config, encoding="utf-8")
     subprocess.run(
-        [Path(sys.executable).parent / "zensical", "build", "--strict", "--clean"],
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],
         check=True,
         cwd=out,
     )

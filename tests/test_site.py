@@ -23,7 +23,10 @@ spec.loader.exec_module(site)
 
 def test_every_page_is_in_one_part_of_the_site():
     placed = [page for pages in site.PARTS.values() for page in pages]
-    assert sorted(placed) == sorted(page.stem for page in PATH.parent.glob("*.md"))
+    assert sorted(placed) == sorted(
+        page.relative_to(PATH.parent).with_suffix("").as_posix()
+        for page in PATH.parent.rglob("*.md")
+    )
 
 
 def test_the_page_of_verbs_has_every_command_with_every_flag():
@@ -39,6 +42,23 @@ def test_the_page_of_names_has_all_that_is_installed():
     page = site.names_page()
     missing = [name for kind in registry.REGISTRIES for name in kind.names() if name not in page]
     assert not missing
+
+
+def test_every_versioned_format_is_on_the_page_of_files():
+    source = Path(ta.__file__).parent
+    schema = re.compile(r'"(tellapart-[a-z]+-\d+)"')
+    texts = (path.read_text(encoding="utf-8") for path in source.rglob("*.py"))
+    known = {name for text in texts for name in schema.findall(text)}
+    page = (PATH.parent / "formats.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\| `(tellapart-[a-z]+-\d+)` \|", page, re.MULTILINE))
+    assert len(known) >= 10 and rows == known
+
+
+def test_the_front_page_counts_the_published_benchmarks_that_there_are():
+    own = {"pairs", "table"}  # anyone's files
+    published = len(set(registry.importers.names()) - own)
+    text = (PATH.parent.parent / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"(\d+) published", text)) == {str(published)}
 
 
 @pytest.mark.campaign
