@@ -179,7 +179,13 @@ def write_pages(folder: Path) -> None:
         place = folder / page.relative_to(DOCS)
         place.parent.mkdir(exist_ok=True)
         shutil.copy(page, place)
-    for extra in (*DOCS.glob("*.csv"), DOCS / "images", DOCS / "papers", ROOT / "CITATION.cff"):
+    for extra in (
+        *DOCS.glob("*.csv"),
+        DOCS / "images",
+        DOCS / "papers",
+        DOCS / "notebooks",
+        ROOT / "CITATION.cff",
+    ):
         (shutil.copytree if extra.is_dir() else shutil.copy)(extra, folder / extra.name)
     for name, make in (("verbs", verbs_page), ("names", names_page), ("python", python_page)):
         (folder / "reference" / f"{name}.md").write_text(make(), encoding="utf-8")
