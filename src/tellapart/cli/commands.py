@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand
 
 from tellapart.cli.output import emit, log_as_notes, note, progress_bars, stoppable
-from tellapart.errors import BadInput, UnknownName
+from tellapart.errors import BadInput, PartDone, UnknownName
 from tellapart.options import Help
 from tellapart.verbs import Verb
 
@@ -277,7 +277,11 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
         if "ready" in takes:
             verb.function(**arguments, ready=show)
             return
-        result = verb.function(**arguments)
+        try:
+            result = verb.function(**arguments)
+        except PartDone as part:  # no failure: the rest is others' to do
+            emit(part.to_json() if as_json else str(part), as_json)
+            return
     show(result)
     code = _tell(verb.code, result, given)
     if code:

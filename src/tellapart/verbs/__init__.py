@@ -70,6 +70,7 @@ VERBS = {
     "learned.",
     "zeroshot": "Put pictures into classes by the classes' names alone: top-1 and top-5 accuracy.",
     "study": "People: create a study, serve it, see how far it is, export what they said.",
+    "work": "Long work in shards: see how far it is.",
     "list": "List what is installed, with a line about each.",
 }
 """Every verb with its line of help, in the order of a project."""
@@ -131,6 +132,8 @@ STUDY = {
     "export": "Write judgements, agreement, human figures, the human run and the verified "
     "benchmark.",
 }
+
+WORK = {"status": "Say how far work in shards is, whoever does it."}
 
 
 FOLDERS = {
