@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import tellapart as ta
 from tellapart import registry
@@ -226,11 +228,56 @@ def build(out: Path) -> Path:
     return out / "site"
 
 
+class Links(HTMLParser):
+    """What a page links to, and the places on it that others may link to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.places: set[str] = {""}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep addresses and ids."""
+        for name, value in attrs:
+            if name in ("href", "src") and value is not None:
+                self.targets.append(value)
+            elif name == "id" or (name == "name" and tag == "a"):
+                self.places.add(value or "")
+
+
+def broken_links(site: Path) -> list[str]:
+    """Links between pages of a site that lead nowhere, as `page: link`.
+
+    Files and the places within them are looked for on the disk; other servers are not asked.
+    """
+    found: dict[Path, Links] = {}
+    for page in sorted(site.rglob("*.html")):
+        found[page.resolve()] = links = Links()
+        links.feed(page.read_text(encoding="utf-8"))
+    broken = []
+    for page, links in found.items():
+        for target in links.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            path = unquote(parts.path)
+            start = site.resolve() if path.startswith("/") else page.parent
+            there = (start / path.lstrip("/")).resolve() if path else page
+            there = there / "index.html" if there.is_dir() else there
+            known = found[there].places if there in found else {unquote(parts.fragment)}
+            if not there.is_file() or unquote(parts.fragment) not in known:
+                broken.append(f"{page.relative_to(site.resolve())}: {target}")
+    return broken
+
+
 def main() -> None:
-    """Build the site and say where it is."""
+    """Build the site, follow its links, and say where it is."""
     parser = argparse.ArgumentParser(description="Build the documentation.")
     parser.add_argument("out", type=Path, nargs="?", default=ROOT / "build" / "docs")
-    print(f"open {build(parser.parse_args().out) / 'index.html'}")
+    built = build(parser.parse_args().out)
+    if broken := broken_links(built):
+        sys.exit("links that lead nowhere:\n" + "\n".join(broken))
+    print(f"open {built / 'index.html'}")
 
 
 if __name__ == "__main__":

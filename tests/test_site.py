@@ -61,6 +61,22 @@ def test_the_front_page_counts_the_published_benchmarks_that_there_are():
     assert set(re.findall(r"(\d+) published", text)) == {str(published)}
 
 
+def test_a_link_to_a_page_or_a_place_that_is_not_there_is_found(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<h1 id="top">A</h1><a href="sub/two.html#here">1</a><a href="sub/two.html#gone">2</a>'
+        '<a href="#top">3</a><a href="#bottom">4</a><img src="none.webp"><a href="sub">5</a>'
+        '<a href="https://example.org/never-asked">6</a>'
+    )
+    (tmp_path / "sub" / "two.html").write_text('<a id="here" href="../index.html#top">back</a>')
+    assert site.broken_links(tmp_path) == [
+        "index.html: sub/two.html#gone",
+        "index.html: #bottom",
+        "index.html: none.webp",
+        "index.html: sub",
+    ]
+
+
 @pytest.mark.campaign
 @pytest.mark.skipif(not find_spec("zensical"), reason="needs the extra docs")
 def test_the_site_is_built_without_a_warning_and_has_the_signature_of_every_public_name(tmp_path):
@@ -69,5 +85,6 @@ def test_the_site_is_built_without_a_warning_and_has_the_signature_of_every_publ
     headings = set(re.findall(r'id="tellapart[\w.]*\.(\w+)"', page))
     public = {name for name in ta.__all__ if not name.startswith("_")}
     assert public - headings == set()
+    assert site.broken_links(built) == []
     outside = re.compile(r'(?:src|href)="https?://[^"]+\.(?:js|css|woff2?)"|unpkg|fonts\.g')
     assert not [page for page in built.rglob("*.html") if outside.search(page.read_text("utf-8"))]
