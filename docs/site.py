@@ -52,6 +52,7 @@ site_description = "Near-miss tests for vision-language models."
 docs_dir = "pages"
 site_dir = "site"
 use_directory_urls = false
+extra_css = ["site.css"]
 nav = {nav}
 
 [project.theme]
@@ -76,6 +77,9 @@ show_source = false
 separate_signature = true
 show_signature_annotations = true
 docstring_style = "google"
+docstring_section_style = "list"
+merge_init_into_class = true
+extensions = ["{texts}"]
 heading_level = 3
 
 [project.markdown_extensions.admonition]
@@ -86,6 +90,13 @@ permalink = true
 [project.markdown_extensions.pymdownx.highlight]
 [project.markdown_extensions.pymdownx.superfences]
 [project.markdown_extensions.pymdownx.inlinehilite]
+"""
+
+
+STYLE = """\
+/* flags stay in one piece; a column of commands is wide enough to read them */
+.md-typeset td:first-child code { white-space: nowrap; }
+.md-typeset td:nth-child(2):has(> code:only-child) { min-width: 15rem; }
 """
 
 
@@ -175,6 +186,7 @@ def from_top(name: str) -> str:
 def write_pages(folder: Path) -> None:
     """All pages and pictures, as Zensical reads them."""
     (folder / "reference").mkdir(parents=True)
+    (folder / "site.css").write_text(STYLE, encoding="utf-8")
     for name, place in TOP.items():
         (folder / place).write_text(from_top(name), encoding="utf-8")
     for page in sorted(DOCS.rglob("*.md")):
@@ -218,7 +230,8 @@ def build(out: Path) -> Path:
     """Write the sources below a folder and let Zensical build them; the folder of the site."""
     shutil.rmtree(out, ignore_errors=True)
     write_pages(out / "pages")
-    config = CONFIG.format(nav=navigation(), source=(ROOT / "src").as_posix())
+    texts = (DOCS / "option_texts.py").as_posix()
+    config = CONFIG.format(nav=navigation(), source=(ROOT / "src").as_posix(), texts=texts)
     (out / "zensical.toml").write_text(config, encoding="utf-8")
     subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],

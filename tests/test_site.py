@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import registry
-from tellapart.cli.commands import parameters
+from tellapart.cli.commands import OPTIONS, parameters
 
 PATH = Path(__file__).parent.parent / "docs" / "site.py"
 spec = importlib.util.spec_from_file_location("docs_site", PATH)
@@ -40,8 +41,13 @@ def test_the_page_of_verbs_has_every_command_with_every_flag():
 
 def test_the_page_of_names_has_all_that_is_installed():
     page = site.names_page()
-    missing = [name for kind in registry.REGISTRIES for name in kind.names() if name not in page]
-    assert not missing
+    sections = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", page, re.MULTILINE))
+    kinds = {kind.plural.replace("-", " ").capitalize(): kind for kind in registry.REGISTRIES}
+    assert {"Models", "Measures", "Questions", "Importers", "Readers"} <= set(kinds)
+    for title, kind in kinds.items():
+        rows = re.findall(r"^\| `(.+)` \| (.+) \|$", sections[title], re.MULTILINE)
+        assert [name for name, _ in rows] == list(kind.names()), title
+        assert [name for name, about in rows if len(about) < 10] == [], title
 
 
 def test_every_versioned_format_is_on_the_page_of_files():
@@ -85,6 +91,11 @@ def test_the_site_is_built_without_a_warning_and_has_the_signature_of_every_publ
     headings = set(re.findall(r'id="tellapart[\w.]*\.(\w+)"', page))
     public = {name for name in ta.__all__ if not name.startswith("_")}
     assert public - headings == set()
+    text = " ".join(html.unescape(re.sub("<[^>]+>", "", page)).split())
+    assert "Annotated[" not in text and "BuildOptions( *, name: str" in text
+    every = (one for _, verb in site.verbs() for one in parameters(verb))
+    helps = {one.help.text for one in every if one.goes_to == OPTIONS}
+    assert {one for one in helps if " ".join(one.replace("`", "").split()) not in text} == set()
     assert site.broken_links(built) == []
     outside = re.compile(r'(?:src|href)="https?://[^"]+\.(?:js|css|woff2?)"|unpkg|fonts\.g')
     assert not [page for page in built.rglob("*.html") if outside.search(page.read_text("utf-8"))]
