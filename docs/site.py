@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import tellapart as ta
 from tellapart import registry
@@ -24,16 +26,22 @@ from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, WORK, Verb, module
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PARTS = {
-    "Tutorials": ("train-a-retrieval-system", "train-on-hard-negatives"),
+    "Tutorials": (
+        "tutorials/first-minute", "tutorials/your-own-photographs",
+        "tutorials/compare-two-models", "tutorials/let-people-verify", "train-on-hard-negatives",
+        "train-a-retrieval-system", "tutorials/paper-in-a-day",
+    ),
     "How to": (
-        "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
+        "how-to", "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
         "captioners", "systems", "foil-systems", "mcic-systems", "hard-images", "view", "report",
         "comparing", "analyses", "scale", "extending",
     ),
     "Explanation": (
-        "fairness", "audit", "pitfalls", "engine", "storybook", "reliability", "trust", "design",
+        "grid", "numbers", "fairness", "audit", "pitfalls", "engine", "storybook", "reliability",
+        "trust", "design",
     ),
     "Reference": ("formats", "measures", "models"),
+    "Gallery": ("gallery", "results"),
 }  # fmt: skip
 """Which part of the site a page belongs to; a test finds pages that are in none."""
 REFERENCE = {"verbs": "Verbs", "names": "What is installed", "python": "Python"}
@@ -44,6 +52,7 @@ site_description = "Near-miss tests for vision-language models."
 docs_dir = "pages"
 site_dir = "site"
 use_directory_urls = false
+extra_css = ["site.css"]
 nav = {nav}
 
 [project.theme]
@@ -68,6 +77,9 @@ show_source = false
 separate_signature = true
 show_signature_annotations = true
 docstring_style = "google"
+docstring_section_style = "list"
+merge_init_into_class = true
+extensions = ["{texts}"]
 heading_level = 3
 
 [project.markdown_extensions.admonition]
@@ -78,6 +90,13 @@ permalink = true
 [project.markdown_extensions.pymdownx.highlight]
 [project.markdown_extensions.pymdownx.superfences]
 [project.markdown_extensions.pymdownx.inlinehilite]
+"""
+
+
+STYLE = """\
+/* flags stay in one piece; a column of commands is wide enough to read them */
+.md-typeset td:first-child code { white-space: nowrap; }
+.md-typeset td:nth-child(2):has(> code:only-child) { min-width: 15rem; }
 """
 
 
@@ -167,11 +186,20 @@ def from_top(name: str) -> str:
 def write_pages(folder: Path) -> None:
     """All pages and pictures, as Zensical reads them."""
     (folder / "reference").mkdir(parents=True)
+    (folder / "site.css").write_text(STYLE, encoding="utf-8")
     for name, place in TOP.items():
         (folder / place).write_text(from_top(name), encoding="utf-8")
-    for page in sorted(DOCS.glob("*.md")):
-        shutil.copy(page, folder / page.name)
-    for extra in (*DOCS.glob("*.csv"), DOCS / "images", DOCS / "papers", ROOT / "CITATION.cff"):
+    for page in sorted(DOCS.rglob("*.md")):
+        place = folder / page.relative_to(DOCS)
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy(page, place)
+    for extra in (
+        *DOCS.glob("*.csv"),
+        DOCS / "images",
+        DOCS / "papers",
+        DOCS / "notebooks",
+        ROOT / "CITATION.cff",
+    ):
         (shutil.copytree if extra.is_dir() else shutil.copy)(extra, folder / extra.name)
     for name, make in (("verbs", verbs_page), ("names", names_page), ("python", python_page)):
         (folder / "reference" / f"{name}.md").write_text(make(), encoding="utf-8")
@@ -202,21 +230,67 @@ def build(out: Path) -> Path:
     """Write the sources below a folder and let Zensical build them; the folder of the site."""
     shutil.rmtree(out, ignore_errors=True)
     write_pages(out / "pages")
-    config = CONFIG.format(nav=navigation(), source=(ROOT / "src").as_posix())
+    texts = (DOCS / "option_texts.py").as_posix()
+    config = CONFIG.format(nav=navigation(), source=(ROOT / "src").as_posix(), texts=texts)
     (out / "zensical.toml").write_text(config, encoding="utf-8")
     subprocess.run(
-        [Path(sys.executable).parent / "zensical", "build", "--strict", "--clean"],
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],
         check=True,
         cwd=out,
     )
     return out / "site"
 
 
+class Links(HTMLParser):
+    """What a page links to, and the places on it that others may link to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.places: set[str] = {""}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep addresses and ids."""
+        for name, value in attrs:
+            if name in ("href", "src") and value is not None:
+                self.targets.append(value)
+            elif name == "id" or (name == "name" and tag == "a"):
+                self.places.add(value or "")
+
+
+def broken_links(site: Path) -> list[str]:
+    """Links between pages of a site that lead nowhere, as `page: link`.
+
+    Files and the places within them are looked for on the disk; other servers are not asked.
+    """
+    found: dict[Path, Links] = {}
+    for page in sorted(site.rglob("*.html")):
+        found[page.resolve()] = links = Links()
+        links.feed(page.read_text(encoding="utf-8"))
+    broken = []
+    for page, links in found.items():
+        for target in links.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            path = unquote(parts.path)
+            start = site.resolve() if path.startswith("/") else page.parent
+            there = (start / path.lstrip("/")).resolve() if path else page
+            there = there / "index.html" if there.is_dir() else there
+            known = found[there].places if there in found else {unquote(parts.fragment)}
+            if not there.is_file() or unquote(parts.fragment) not in known:
+                broken.append(f"{page.relative_to(site.resolve())}: {target}")
+    return broken
+
+
 def main() -> None:
-    """Build the site and say where it is."""
+    """Build the site, follow its links, and say where it is."""
     parser = argparse.ArgumentParser(description="Build the documentation.")
     parser.add_argument("out", type=Path, nargs="?", default=ROOT / "build" / "docs")
-    print(f"open {build(parser.parse_args().out) / 'index.html'}")
+    built = build(parser.parse_args().out)
+    if broken := broken_links(built):
+        sys.exit("links that lead nowhere:\n" + "\n".join(broken))
+    print(f"open {built / 'index.html'}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tellapart.cli.main import app
 from tellapart.verbs import VERBS
 
 ROOT = Path(__file__).parent.parent
-FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = "\n".join(page.read_text(encoding="utf-8") for page in FILES)
 
 

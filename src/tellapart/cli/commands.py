@@ -187,17 +187,23 @@ def parameters(verb: Verb) -> list[Parameter]:
     """All parameters of a verb's command, in the order of the help."""
     every = list(_of_call(verb))
     if verb.flags is not None:
-        every += _of_dataclass(verb.flags, FLAGS)
+        every += parameters_of_class(verb.flags, FLAGS)
     return sorted(every, key=lambda one: (not one.argument, not one.help.first, one.help.last))
 
 
 def _of_call(verb: Verb) -> Iterator[Parameter]:
-    module = verb.function.__module__
+    known = {one.name: one for one in parameters_of_function(verb.function)}
     for name, one in inspect.signature(verb.function).parameters.items():
         if name == "options":
-            yield from _of_dataclass(type(one.default), OPTIONS)
-            continue
-        known = _annotated(one.annotation, module)
+            yield from parameters_of_class(type(one.default), OPTIONS)
+        elif name in known:
+            yield known[name]
+
+
+def parameters_of_function(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """The parameters of a function that have a help."""
+    for name, one in inspect.signature(function).parameters.items():
+        known = _annotated(one.annotation, function.__module__)
         if known is None or name in GIVEN_BY_PROGRAM:
             continue
         kind, help_ = known
@@ -205,7 +211,8 @@ def _of_call(verb: Verb) -> Iterator[Parameter]:
         yield Parameter(name, kind, help_, one.default, CALL, positional)
 
 
-def _of_dataclass(owner: type, goes_to: str) -> Iterator[Parameter]:
+def parameters_of_class(owner: type, goes_to: str = OPTIONS) -> Iterator[Parameter]:
+    """The fields of a dataclass that have a help, inherited ones too."""
     for field in fields(owner):
         # options inherit from one another: the annotation is read where the field is declared
         declares = next(o for o in owner.__mro__ if field.name in inspect.get_annotations(o))

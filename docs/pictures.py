@@ -1,0 +1,143 @@
+"""The gallery's pictures, made again: `make pictures`, or `python docs/pictures.py [WORK]`.
+
+A demo is made on the built-in world and its pages are looked at in Chromium, so every picture shows
+what the program really does, and nothing in it is anybody's but ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import tellapart as ta
+
+DOCS = Path(__file__).parent
+IMAGES = DOCS / "images"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+ITEMS = {
+    "bison": ("bison", ""),
+    "foil": ("foil", ""),
+    "mcic": ("mcic", ""),
+    "bivlc": ("bivlc", "replace-relation"),
+    "swap": ("bivlc", "swap-attribute"),
+}
+"""Items that storybook gets wrong: the picture's name, the benchmark, the kind."""
+
+
+def save(shot: bytes, name: str) -> None:
+    """A screenshot as a small file."""
+    with Image.open(BytesIO(shot)) as picture:
+        picture.convert("RGB").save(IMAGES / f"{name}.webp", quality=82, method=6)
+
+
+def demo(work: Path) -> Path:
+    """A demo with a larger gallery in its report, made once."""
+    if not (work / "demo" / "report.html").exists():
+        ta.demo(work / "demo")
+    report = work / "gallery.html"
+    if not report.exists():
+        runs = [ta.load_run(path.parent) for path in sorted(work.glob("demo/runs/*/*/run.json"))]
+        shown = [run for run in runs if run.card.model in ("storybook", "oracle", "blind")]
+        ta.report(shown, report, ta.ReportOptions(title="Storybook on drawn pictures", gallery=400))
+    return report
+
+
+def items(page: Page, report: Path) -> None:
+    """One card for each sort of item, and the top of the report."""
+    page.goto(report.as_uri())
+    page.wait_for_timeout(500)
+    save(page.screenshot(), "report")
+    for name, (benchmark, kind) in ITEMS.items():
+        address = f"{report.as_uri()}#gallery?benchmark={benchmark}&outcome=w&model=storybook"
+        page.goto("about:blank")
+        page.goto(f"{address}&kind={kind}" if kind else address)
+        card = page.locator(".card:visible").first
+        card.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+        save(card.screenshot(), f"item-{name}")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A study behind its server; the address of the owner's page."""
+    command = [sys.executable, "-m", "tellapart", "study", "serve", str(folder), "--port", "8765"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield next(line for line in process.stdout if "/owner#" in line).split()[-1]
+        finally:
+            process.terminate()
+
+
+def study(browser: Any, work: Path) -> None:
+    """A task as a person sees it, on a screen and on a phone, and the owner's page."""
+    folder = work / "study"
+    options = ta.BisonOptions(for_study=True, items=30, overwrite=True)
+    ta.build("bison", work / "demo" / "world", work / "pairs", options)
+    ta.create_study(
+        work / "pairs",
+        folder,
+        ta.CreateStudyOptions(recipe="bison", training=False, name="Which one?", overwrite=True),
+    )
+    ta.simulate_study(folder, ta.Crowd(people=2, leaving=0.05))
+    with served(folder) as owner:
+        links = [one.link for one in ta.invite_people(folder, people=2).links]
+        for link, size, name in (
+            (links[0], DESKTOP, "study-task"),
+            (links[1], PHONE, "study-phone"),
+        ):
+            page = browser.new_page(viewport=size)
+            page.goto(link)
+            page.get_by_role("button").first.wait_for()
+            agree(page)
+            save(page.screenshot(), name)
+            page.close()
+        page = browser.new_page(viewport=DESKTOP)
+        page.goto(owner)
+        page.wait_for_timeout(2500)
+        save(page.screenshot(), "study-owner")
+        page.close()
+
+
+def agree(page: Page) -> None:
+    """Go through consent and instructions to the first task."""
+    for _ in range(6):
+        page.wait_for_timeout(700)
+        if page.locator("main img").count() > 1:
+            page.wait_for_timeout(700)
+            return
+        box = page.locator("input[type=checkbox]:visible")
+        if box.count():
+            box.first.check()
+        page.locator("main button:visible").first.click()
+
+
+def main() -> None:
+    """Make all pictures."""
+    parser = argparse.ArgumentParser(description="Make the gallery's pictures.")
+    parser.add_argument("work", type=Path, nargs="?", default=DOCS.parent / "build" / "pictures")
+    work = parser.parse_args().work
+    work.mkdir(parents=True, exist_ok=True)
+    report = demo(work)
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport=DESKTOP, device_scale_factor=1)
+        items(page, report)
+        study(browser, work)
+        browser.close()
+    print(f"{len(list(IMAGES.glob('*.webp')))} pictures in {IMAGES}")
+
+
+if __name__ == "__main__":
+    main()
