@@ -19,7 +19,7 @@ from pathlib import Path
 import tellapart as ta
 from tellapart import registry
 from tellapart.cli.commands import REQUIRED, Parameter, default_text, parameters
-from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, Verb, module_of
+from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, WORK, Verb, module_of
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -28,7 +28,7 @@ PARTS = {
     "How to": (
         "corpora", "benchmarks", "building", "foils", "studies", "adapters", "captions",
         "captioners", "systems", "foil-systems", "mcic-systems", "hard-images", "view", "report",
-        "comparing", "analyses", "extending",
+        "comparing", "analyses", "scale", "extending",
     ),
     "Explanation": (
         "fairness", "audit", "pitfalls", "engine", "storybook", "reliability", "trust", "design",
@@ -91,9 +91,9 @@ def verbs() -> Iterator[tuple[str, Verb]]:
             yield from ((f"build {one}", find_builder(one)) for one in BUILDERS)
         elif name == "analyse":
             yield from ((f"analyse {one}", analysis_verb(one)) for one in ANALYSES)
-        elif name == "study":
-            for one in STUDY:
-                yield f"study {one}", import_module(f"tellapart.verbs.study.{one}").VERB
+        elif name in ("study", "work"):
+            for one in STUDY if name == "study" else WORK:
+                yield f"{name} {one}", import_module(f"tellapart.verbs.{name}.{one}").VERB
         else:
             yield name, import_module(module_of(name)).VERB
 

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.systems.train import TrainOptions, train
     from tellapart.verbs.systems.zeroshot import zeroshot
     from tellapart.verbs.table import table
+    from tellapart.verbs.work.status import work_status
     from tellapart.verbs.world import world
 
 # Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
@@ -193,6 +194,7 @@ _WHERE = {
     "train": "verbs.systems.train",
     "validate": "verbs.benchmarks.validate",
     "view": "verbs.runs.view",
+    "work_status": "verbs.work.status",
     "world": "verbs.world",
     "zeroshot": "verbs.systems.zeroshot",
 }
@@ -294,6 +296,7 @@ __all__ = [
     "train",
     "validate",
     "view",
+    "work_status",
     "world",
     "zeroshot",
 ]

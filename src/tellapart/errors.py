@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,28 @@ class DiskFull(TellapartError):
             where=str(path),
             todo="make room and give the same command again: what was kept is used",
         )
+
+
+class PartDone(TellapartError):
+    """Not a failure: this process has done its share of the shards."""
+
+    def __init__(self, about: str, done: int, total: int) -> None:
+        super().__init__(
+            f"{about}: this share is done; {done:,} of {total:,} shards are there",
+            todo=("when all shares are done, " if done < total else "")
+            + "give the same command with --gather instead of --shard",
+        )
+        self.about, self.done, self.total = about, done, total
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"shards_done": self.done, "shards": self.total, **self.parts()}
+
+    @classmethod
+    def of(cls, parts: Sequence[PartDone]) -> PartDone:
+        """Several jobs as one."""
+        about = "; ".join(part.about for part in parts)
+        return cls(about, sum(p.done for p in parts), sum(p.total for p in parts))
 
 
 NO_ROOM = ("no space left on device", "disk quota exceeded", "database or disk is full")

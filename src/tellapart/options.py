@@ -52,3 +52,19 @@ UseCache = Annotated[
 CacheGb = Annotated[
     float, Help("Largest size of the cache in gigabytes; what was used longest ago goes first.")
 ]
+Workers = Annotated[
+    str,
+    Help(
+        "Who does the work: local:N processes, ray[:ADDRESS], slurm[:JOBS] (see docs/scale.md).",
+        metavar="HOW",
+    ),
+]
+ShardShare = Annotated[
+    str,
+    Help(
+        "Do only this share of the work: 0/3, 1/3, 2/3 on any machines, then --gather.",
+        flag="--shard",
+        metavar="I/N",
+    ),
+]
+Gather = Annotated[bool, Help("Put together what was done with --shard.")]

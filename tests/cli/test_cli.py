@@ -27,7 +27,7 @@ import tellapart as ta
 from tellapart import registry, verbs
 from tellapart.benchmark.benchmark import load_benchmark
 from tellapart.cli import main
-from tellapart.verbs import ANALYSES, BUILDERS, FOLDERS, STUDY, VERBS, module_of
+from tellapart.verbs import ANALYSES, BUILDERS, FOLDERS, STUDY, VERBS, WORK, module_of
 from tellapart.verbs.build import find_builder
 
 TELLAPART = str(Path(sys.executable).with_name("tellapart"))
@@ -95,7 +95,7 @@ def test_the_verbs_read_as_a_story(place):
     assert rows["constant"]["value"] == 0.5 and rows["constant"]["ties"] == items
 
 
-GROUPS = {"build": BUILDERS, "study": STUDY, "analyse": ANALYSES}
+GROUPS = {"build": BUILDERS, "study": STUDY, "analyse": ANALYSES, "work": WORK}
 EVERY = [(name,) for name in VERBS if name not in GROUPS]
 EVERY += [(verb, name) for verb, names in GROUPS.items() for name in names]
 
@@ -125,7 +125,7 @@ def test_the_table_of_verbs_says_what_they_say_of_themselves(words):
 def test_no_verb_is_left_out_of_the_table():
     folder = Path(verbs.__file__).parent
     beside = {path.stem.rstrip("_") for path in folder.glob("*.py")} - {"__init"}
-    assert beside == set(VERBS) - {"build", "study"} - {
+    assert beside == set(VERBS) - {"build", "study", "work"} - {
         v for some in FOLDERS.values() for v in some
     }
     for name, inside in FOLDERS.items():
@@ -135,12 +135,14 @@ def test_no_verb_is_left_out_of_the_table():
     built = {find_builder(name).function.__module__.rpartition(".")[2] for name in BUILDERS}
     assert {path.stem for path in folder.glob("build/*.py")} - {"__init__"} == built
     assert {path.stem for path in folder.glob("study/*.py")} - {"__init__"} == set(STUDY)
+    assert {path.stem for path in folder.glob("work/*.py")} - {"__init__"} == set(WORK)
     assert set(BUILDERS) == set(registry.builders.names())
 
 
 def test_every_verb_is_a_function_of_the_package():
     modules = [module_of(name) for name in VERBS if name not in GROUPS]
     modules += [f"tellapart.verbs.study.{name}" for name in STUDY]
+    modules += [f"tellapart.verbs.work.{name}" for name in WORK]
     for module in modules:
         function = import_module(module).VERB.function
         assert function.__name__ in ta.__all__ and getattr(ta, function.__name__) is function

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from tellapart._version import __version__
 from tellapart.errors import DiskFull, TellapartError, disk_is_full
-from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, module_of
+from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, WORK, module_of
 
 DEBUG = "--debug"
 
@@ -35,6 +35,8 @@ class VerbGroup(TyperGroup):
             return typer.main.get_command(_group(AnalysisGroup, cmd_name))
         if cmd_name == "study":
             return typer.main.get_command(_group(StudyGroup, cmd_name))
+        if cmd_name == "work":
+            return typer.main.get_command(_group(WorkGroup, cmd_name))
         return _command(cmd_name, module_of(cmd_name)) if cmd_name in self.lines else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -52,6 +54,17 @@ class StudyGroup(VerbGroup):
         """A verb's command; None for an unknown name."""
         known = cmd_name in self.lines
         return _command(cmd_name, f"tellapart.verbs.study.{cmd_name}") if known else None
+
+
+class WorkGroup(VerbGroup):
+    """The verbs of work in shards."""
+
+    lines = WORK
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb's command; None for an unknown name."""
+        known = cmd_name in self.lines
+        return _command(cmd_name, f"tellapart.verbs.work.{cmd_name}") if known else None
 
 
 class BuilderGroup(VerbGroup):

@@ -6,7 +6,8 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.errors import BadImage
 from tellapart.files import read_json, resumable_folder, write_json
-from tellapart.image_features.backbones import Backbone, check_grid
+from tellapart.image_features.backbones import Backbone, backbone_of, check_grid
 from tellapart.image_features.store import (
     HALF,
     INDEX_COLUMNS,
@@ -33,7 +34,11 @@ from tellapart.image_features.store import (
     write_store,
 )
 from tellapart.pictures import Picture
+from tellapart.store.arrays import arrays_bytes
 from tellapart.types import Floats32, Progress, silent
+from tellapart.work.crew import Crew, ShardJob
+from tellapart.work.folder import ShardFolder
+from tellapart.work.shard import Shard, ShardResult
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
 BATCH = 32
 BLOCK = 8 * BATCH
 """Images after which what is done is noted; a block is computed again as a whole."""
-STATE, ROWS = "state.json", "rows.jsonl"
+STATE, ROWS, SHARDS = "state.json", "rows.jsonl", "shards"
 
 Boxes = list[tuple[float, float, float, float]]
 """Left, top, width, height of some regions as fractions of the picture."""
@@ -86,9 +91,13 @@ def extract(
     *,
     skip_bad: bool = False,
     overwrite: bool = False,
+    crew: Crew | None = None,
     progress: Progress = silent,
 ) -> FeatureStore:
-    """Compute and write the features of all images of a corpus, in its order."""
+    """Compute and write the features of all images of a corpus, in its order.
+
+    A `crew` computes blocks elsewhere, each by a backbone that it loads by its name.
+    """
     images = corpus.images["id"].to_list()
     facts = backbone.facts
     space = FeatureSpace(
@@ -97,11 +106,20 @@ def extract(
     )  # fmt: skip
     uris = corpus.images.select("id", "uri", "sha256").rows()
     job = seeds.digest("features", space.key, sorted(plan.boxes.items()), uris, skip_bad)
+    todo = FeatureTask(facts.name, plan, skip_bad)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
-        with _Work.opened(folder, plan) as work, ThreadPoolExecutor(2) as pool:
-            pictures = [corpus.picture(image) for image in images]
-            for begin in range(work.done, len(images), BLOCK):
-                work.add(pictures[begin : begin + BLOCK], backbone, pool, skip_bad)
+        pictures = [corpus.picture(image) for image in images]
+        shards = list(_shards(pictures))
+        kept = ShardFolder(folder / SHARDS)
+        if crew is not None:
+            crew.do(kept, ShardJob(f"features of {corpus.name}", "images", todo, shards), progress)
+        with _Work.opened(folder) as work, BlockMaker(todo, backbone) as make:
+            for shard in shards[work.done // BLOCK :]:
+                if crew is not None:
+                    block = FeatureBlock.read(kept.path(shard.name))
+                else:
+                    block = make(shard.given)
+                work.add(block, shard.size)
                 progress("features", work.done, len(images))
         index = work.index()
         skipped = tuple(work.skipped)
@@ -109,69 +127,145 @@ def extract(
         write_store(folder, FeatureCard(corpus.name, index.height, regions, space, skipped), index)
         for name in (STATE, ROWS):
             (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(kept.folder, ignore_errors=True)
     return load_store(out)
+
+
+def _shards(pictures: Sequence[Picture]) -> Iterator[Shard]:
+    """Blocks of pictures, each named by its place and what it is made from."""
+    for begin in range(0, len(pictures), BLOCK):
+        part = tuple(pictures[begin : begin + BLOCK])
+        what = [(one.id, one.image.uri, one.image.sha256) for one in part]
+        name = f"{begin // BLOCK:07d}-{seeds.digest('block', what)[:16]}.npz"
+        yield Shard(name, len(part), part)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureBlock:
+    """The features of a block: rows of half precision as bytes, facts of each image, what is bad.
+
+    Facts are the image's id, hash and look, the number of its regions, and their boxes.
+    """
+
+    whole: bytes
+    regions: bytes
+    facts: tuple[tuple[str, str, int, int, list[float]], ...]
+    skipped: tuple[str, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """As a file."""
+        about = json.dumps([self.facts, self.skipped]).encode()
+        parts = {"whole": self.whole, "regions": self.regions, "about": about}
+        return arrays_bytes({name: np.frombuffer(data, np.uint8) for name, data in parts.items()})
+
+    @classmethod
+    def read(cls, path: Path) -> FeatureBlock:
+        """From a file."""
+        with np.load(path, allow_pickle=False) as file:
+            whole, regions, about = (file[name].tobytes() for name in ("whole", "regions", "about"))
+        facts, skipped = json.loads(about)
+        return cls(whole, regions, tuple(tuple(one) for one in facts), tuple(skipped))
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTask:
+    """What workers compute: a backbone by its name, regions, and what to do about bad pictures."""
+
+    backbone: str
+    plan: FeaturePlan
+    skip_bad: bool
+
+    def open(self) -> Callable[[Sequence[Picture]], ShardResult]:
+        """Load the backbone."""
+        make = BlockMaker(self, backbone_of(self.backbone))
+        return lambda pictures: ShardResult(make(pictures).to_bytes())
+
+
+class BlockMaker:
+    """Computes blocks; pictures of the next batch are read while one is looked at."""
+
+    def __init__(self, task: FeatureTask, backbone: Backbone) -> None:
+        self.task, self.backbone = task, backbone
+        self._pool = ThreadPoolExecutor(2)
+
+    def __call__(self, pictures: Sequence[Picture]) -> FeatureBlock:
+        """The features of some pictures."""
+        whole, regions = bytearray(), bytearray()
+        facts: list[tuple[str, str, int, int, list[float]]] = []
+        skipped: list[str] = []
+        batches = [pictures[k : k + BATCH] for k in range(0, len(pictures), BATCH)]
+        waiting = [self._pool.submit(_read, picture) for picture in batches[0]]
+        for number, batch in enumerate(batches):
+            seen = [one.result() for one in waiting]
+            if number + 1 < len(batches):
+                waiting = [self._pool.submit(_read, picture) for picture in batches[number + 1]]
+            bad = [one.error for one in seen if one.error is not None]
+            if bad and not self.task.skip_bad:
+                raise bad[0]
+            skipped += [error.what for error in bad]
+            good = [(p, s) for p, s in zip(batch, seen, strict=True) if s.pixels is not None]
+            if good:
+                described = self._described([p.id for p, _ in good], [s for _, s in good])
+                whole += described.whole
+                regions += described.regions
+                facts += described.facts
+        return FeatureBlock(bytes(whole), bytes(regions), tuple(facts), tuple(skipped))
+
+    def _described(self, ids: list[str], seen: list[_Seen]) -> FeatureBlock:
+        plan, backbone = self.task.plan, self.backbone
+        whole, maps = backbone.describe([one.pixels for one in seen if one.pixels is not None])
+        check_grid(plan.cells, maps.shape[1])
+        cells = grid_cells(maps, plan.cells)
+        regions, facts = bytearray(), []
+        for k, image in enumerate(ids):
+            boxes = plan.boxes.get(image, [])[: plan.most_boxes]
+            rows = _crops(seen[k], boxes, backbone) if boxes else cells[k]
+            regions += np.asarray(rows, HALF).tobytes()
+            flat = [number for box in boxes for number in box]
+            facts.append((image, seen[k].sha256, seen[k].look, len(rows), flat))
+        return FeatureBlock(np.asarray(whole, HALF).tobytes(), bytes(regions), tuple(facts))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
 
 
 class _Work:
     """Files that grow, and the note that says how much of them counts."""
 
-    def __init__(self, folder: Path, plan: FeaturePlan, state: dict[str, Any]) -> None:
-        self.folder, self.plan = folder, plan
+    def __init__(self, folder: Path, state: dict[str, Any]) -> None:
+        self.folder = folder
         self.done: int = state["done"]
         self.regions: int = state["regions"]
         self.skipped: list[str] = state["skipped"]
         self.files = {name: _cut(folder / name, state[name]) for name in (WHOLE, REGIONS, ROWS)}
 
     @classmethod
-    def opened(cls, folder: Path, plan: FeaturePlan) -> _Work:
+    def opened(cls, folder: Path) -> _Work:
         """The work as it was left, or new."""
         new: dict[str, Any] = {"done": 0, "regions": 0, "skipped": []}
         new |= {WHOLE: 0, REGIONS: 0, ROWS: 0}
         path = folder / STATE
-        return cls(folder, plan, read_json(path) if path.exists() else new)
+        return cls(folder, read_json(path) if path.exists() else new)
 
-    def add(
-        self,
-        pictures: Sequence[Picture],
-        backbone: Backbone,
-        pool: ThreadPoolExecutor,
-        skip_bad: bool,
-    ) -> None:
-        """Compute a block, write it out, and note that it is done."""
-        batches = [pictures[k : k + BATCH] for k in range(0, len(pictures), BATCH)]
-        waiting = [pool.submit(_read, picture) for picture in batches[0]]
-        for number, batch in enumerate(batches):
-            seen = [one.result() for one in waiting]
-            if number + 1 < len(batches):
-                waiting = [pool.submit(_read, picture) for picture in batches[number + 1]]
-            bad = [one.error for one in seen if one.error is not None]
-            if bad and not skip_bad:
-                raise bad[0]
-            self.skipped += [error.what for error in bad]
-            good = [(p, s) for p, s in zip(batch, seen, strict=True) if s.pixels is not None]
-            if good:
-                self._describe([p.id for p, _ in good], [s for _, s in good], backbone)
-        self.done += len(pictures)
+    def add(self, block: FeatureBlock, pictures: int) -> None:
+        """Write a block out, and note that it is done."""
+        self.files[WHOLE].write(block.whole)
+        self.files[REGIONS].write(block.regions)
+        for image, sha256, look, regions, boxes in block.facts:
+            row = (image, sha256, look, self.regions, regions, boxes)
+            self.files[ROWS].write(json.dumps(row).encode() + b"\n")
+            self.regions += regions
+        self.skipped += block.skipped
+        self.done += pictures
         for file in self.files.values():
             file.flush()
             os.fsync(file.fileno())
         sizes = {name: file.tell() for name, file in self.files.items()}
         state = {"done": self.done, "regions": self.regions, "skipped": self.skipped, **sizes}
         write_json(self.folder / STATE, state)
-
-    def _describe(self, ids: list[str], seen: list[_Seen], backbone: Backbone) -> None:
-        whole, maps = backbone.describe([one.pixels for one in seen if one.pixels is not None])
-        check_grid(self.plan.cells, maps.shape[1])
-        cells = grid_cells(maps, self.plan.cells)
-        self.files[WHOLE].write(np.asarray(whole, HALF).tobytes())
-        for k, image in enumerate(ids):
-            boxes = self.plan.boxes.get(image, [])[: self.plan.most_boxes]
-            rows = _crops(seen[k], boxes, backbone) if boxes else cells[k]
-            self.files[REGIONS].write(np.asarray(rows, HALF).tobytes())
-            flat = [number for box in boxes for number in box]
-            row = (image, seen[k].sha256, seen[k].look, self.regions, len(rows), flat)
-            self.files[ROWS].write(json.dumps(row).encode() + b"\n")
-            self.regions += len(rows)
 
     def index(self) -> pl.DataFrame:
         """A row for each image that was done."""

@@ -21,19 +21,22 @@ from tellapart import seeds
 from tellapart.corpus.corpus import Corpus
 from tellapart.files import write_json, write_parquet
 from tellapart.items import Grid, Item, Origin, drawn_order
+from tellapart.mine.build_crew import BuildCrew
 from tellapart.mine.captions import MinedCaptions, numbered
 from tellapart.mine.informativeness import Informativeness
 from tellapart.mine.neighbours.exact import Similarities
-from tellapart.mine.neighbours.nearest import Neighbours, Search
+from tellapart.mine.neighbours.nearest import Neighbours, NeighbourTask, Search
 from tellapart.mine.vectors import MinedVectors
 from tellapart.mine.verifier import Verifier
 from tellapart.seeds import digest
 from tellapart.store.arrays import ArrayShelf
 from tellapart.text.tokens import FUNCTION_WORDS
 from tellapart.types import Ints32, Progress
+from tellapart.work.crew import ShardJob
+from tellapart.work.shard import Shard
 
 MADE_BY = "tellapart build bison"
-PART = 8192
+PART = 2048
 """Images whose neighbours are sought, and kept, together; pairs whose captions are compared."""
 TRIES = 10
 """With a verifier this many neighbours are tried for each decoy that is wanted."""
@@ -66,14 +69,16 @@ class NearestImages:
     vectors: MinedVectors
     number: int
     search: Search
+    crew: BuildCrew | None = None
 
     def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[NearImages]:
         """Every image with those near it, in the corpus's order or in one that the seed gives."""
         order = np.arange(len(self.known), dtype=np.int32)
         if in_random_order:
             order = seeds.rng(self.search.seed, "bison", "targets").permutation(order)
-        for start in range(0, len(order), PART):
-            part = order[start : start + PART]
+        parts = [order[start : start + PART] for start in range(0, len(order), PART)]
+        self._in_shards(parts, progress)
+        for start, part in zip(range(0, len(order), PART), parts, strict=True):
             indices, similarities = self._cached(part)
             for target, near, similar in zip(part, indices, similarities, strict=True):
                 exist = near >= 0
@@ -92,15 +97,25 @@ class NearestImages:
             "images_without_a_vector": len(self.captions.images) - len(self.known),
         }
 
+    def _in_shards(self, parts: Sequence[Ints32], progress: Progress) -> None:
+        """Let a crew find the neighbours of all images."""
+        if self.crew is None:
+            return
+        shards = [Shard(self._file(part), len(part), part) for part in parts]
+        task = NeighbourTask.of(self._neighbours, self.number)
+        self.crew.do("neighbours", ShardJob("nearest images", "images", task, shards), progress)
+
+    def _file(self, part: Ints32) -> str:
+        return f"near-{digest(self._hash, part.tolist(), self.number)[:32]}.npz"
+
     def _cached(self, part: Ints32) -> tuple[Ints32, Similarities]:
+        made = self.crew.read("neighbours", self._file(part)) if self.crew else None
+        if made is not None:
+            return made["indices"], made["similarities"]
         kept = ArrayShelf.on("nearest images", self._hash, digest(part.tolist()), self.number)
         arrays = kept.read("near")
         if arrays is None:
-            blocks = list(self._neighbours.nearest(self.number, part))
-            arrays = {
-                "indices": np.concatenate([block.indices for block in blocks]),
-                "similarities": np.concatenate([block.similarities for block in blocks]),
-            }
+            arrays = self._neighbours.nearest_arrays(self.number, part)
             kept.write("near", **arrays)
         return arrays["indices"], arrays["similarities"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tellapart.errors import BadImage, TellapartError
-from tellapart.store.rows import Keys, Rows, RowStore
+from tellapart.store.rows import Keys, Rows
 from tellapart.types import Ints
 
 
@@ -56,6 +56,18 @@ class Computed:
     bad: dict[int, BadImage]
 
 
+class RowKeeper(Protocol):
+    """Where rows are kept by their keys: a store on disk, or what a shard gathers."""
+
+    def read(self, keys: Keys) -> list[Rows | None]:
+        """For each key its row, or None."""
+        ...
+
+    def add(self, keys: Keys, rows: Rows) -> None:
+        """Keep a batch."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Gets rows of one kind (images, texts, pairs) out of a model and a store."""
@@ -63,7 +75,7 @@ class Asker:
     model: str
     kind: str
     limits: BatchLimits
-    store: RowStore | None = None
+    store: RowKeeper | None = None
     skip_bad: bool = False
     width: list[int] = field(default_factory=list)
     """The length of a row, once it is known."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,15 @@ from tellapart.errors import BadImage
 from tellapart.models.language import TextScorer
 from tellapart.models.model import CACHE_FORMAT, DualEncoder, ModelInfo, is_cacheable
 from tellapart.pictures import Picture
-from tellapart.score.batches import Asker, Batch, BatchLimits, Computed, ModelFailed, in_batches
+from tellapart.score.batches import (
+    Asker,
+    Batch,
+    BatchLimits,
+    Computed,
+    ModelFailed,
+    RowKeeper,
+    in_batches,
+)
 from tellapart.score.cells import text_keys
 from tellapart.score.feed import Feed
 from tellapart.score.plan import DistinctImages, ScorePlan, content_hash, numbered, pair_keys
@@ -45,6 +53,14 @@ PRODUCTS = 8192
 """How many inner products are taken at a time."""
 
 
+class RowShelf(Protocol):
+    """Has a store of rows for each kind."""
+
+    def store(self, kind: str) -> RowKeeper:
+        """The store of images, texts or pairs."""
+        ...
+
+
 def open_shelf(root: Path, info: ModelInfo, size_gb: float = SIZE_GB) -> Shelf:
     """A model's part of the cache."""
     about = {key: str(value) for key, value in asdict(info).items()}
@@ -61,7 +77,7 @@ class Encoder:
 
     model: Any
     limits: BatchLimits
-    shelf: Shelf | None = None
+    shelf: RowShelf | None = None
     skip_bad: bool = False
     by_content: bool = True
     report: Progress = silent
@@ -354,15 +370,32 @@ def _from_texts(plan: ScorePlan, encoder: Encoder) -> CellScores:
     return CellScores(values[plan.text], {}, {})
 
 
+@dataclass(frozen=True, slots=True)
+class WantedPairs:
+    """The distinct pairs of a plan: a cell of each that can be asked, and each cell's pair."""
+
+    wanted: Ints
+    which: Ints
+    number: int
+
+
+def wanted_pairs(plan: ScorePlan) -> WantedPairs:
+    """Every distinct pair once, those of one image together; without images that are bad."""
+    unread = plan.images.bad
+    pairs = plan.image.astype(np.int64) * max(1, len(plan.first)) + plan.text
+    _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+    wanted = first[~np.isin(plan.image[first], list(unread))] if unread else first
+    return WantedPairs(wanted, which, len(first))
+
+
 def _from_pairs(plan: ScorePlan, encoder: Encoder) -> CellScores:
     """Every distinct pair once; the pairs of one image stand together, so it is opened once."""
     unread = plan.images.bad
     if unread and not encoder.skip_bad:
         raise next(iter(unread.values()))
-    pairs = plan.image.astype(np.int64) * max(1, len(plan.first)) + plan.text
-    _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
-    values = np.full(len(first), np.nan)
-    wanted = first[~np.isin(plan.image[first], list(unread))] if unread else first
+    pairs = wanted_pairs(plan)
+    wanted, which = pairs.wanted, pairs.which
+    values = np.full(pairs.number, np.nan)
     bad: dict[int, BadImage] = {}
     asker = encoder.asker("pairs")
     for begin in range(0, len(wanted), encoder.window):

@@ -22,6 +22,7 @@ from tellapart import seeds
 from tellapart._version import __version__
 from tellapart.benchmark.benchmark import Benchmark
 from tellapart.benchmark.table import ItemTable
+from tellapart.errors import BadInput, PartDone
 from tellapart.models.model import DualEncoder, ShownItem, is_cacheable, kind_of
 from tellapart.questions import Ask
 from tellapart.score.batches import BatchLimits
@@ -33,10 +34,13 @@ from tellapart.score.live import LiveNotes
 from tellapart.score.plan import ScorePlan, ScoreTask, make_plan
 from tellapart.score.precision import close_items
 from tellapart.score.run import Failure, Run, RunCard, answers_frame, scores_frame
+from tellapart.score.shards import ScoringTask, score_shards
 from tellapart.score.ways import ways_of
 from tellapart.store.cache import SIZE_GB
 from tellapart.store.rows import Shelf
 from tellapart.types import Progress, silent
+from tellapart.work.crew import ShardJob
+from tellapart.work.folder import ShardFolder
 
 log = logging.getLogger(__name__)
 LIBRARIES = {
@@ -99,9 +103,15 @@ def run_tasks(
             engine.prepare(task)
             yield engine.ask(task, run)
     elif hasattr(model, "prepare"):  # what it says depends on the benchmark
+        parts: list[PartDone] = []
         for task in tasks:
             engine.prepare(task)
-            yield from engine.score([task], part=_name(task))
+            try:
+                yield from engine.score([task], part=_name(task))
+            except PartDone as part:  # the share of this benchmark; others have shares, too
+                parts.append(part)
+        if parts:
+            raise PartDone.of(parts)
     else:
         yield from engine.score(tasks)
 
@@ -150,12 +160,24 @@ class _Engine:
     def prepare(self, task: ScoreTask) -> None:
         """Let a model that wants to see a benchmark's captions first."""
         if hasattr(self.model, "prepare"):
-            columns = task.items.frame.select("images", "captions", "group").iter_rows()
-            self.model.prepare([ShownItem(tuple(i), tuple(c), group) for i, c, group in columns])
+            self.model.prepare(list(self._shown(task)))
+
+    @staticmethod
+    def _shown(task: ScoreTask) -> tuple[ShownItem, ...]:
+        """The items as a model sees them: without what is true of them."""
+        columns = task.items.frame.select("images", "captions", "group").iter_rows()
+        return tuple(ShownItem(tuple(i), tuple(c), group) for i, c, group in columns)
 
     def ask(self, task: ScoreTask, earlier: Run | None) -> Run:
         """A chooser's run."""
         settings = self.settings
+        crew = self.work.crew if self.work else None
+        if crew and (crew.share or crew.gather):
+            raise BadInput(
+                f"{self.model.facts.name} is asked questions, which one process does",
+                allowed="--shard and --gather with models that score",
+                todo="leave them out for this model: its server does the work",
+            )
         journal = self.work.journal(_name(task)) if self.work else None
         if journal and journal.known:
             kept = f"{len(journal.known):,} answers from before are kept"
@@ -182,7 +204,8 @@ class _Engine:
         ways = ways_of(self.model)
         plan = make_plan(tasks, by_content=by_content, progress=progress, ways=ways)
         shelf: Shelf | None = None
-        if cacheable and self.settings.cache:
+        crew = self.work.crew if self.work else None
+        if cacheable and self.settings.cache and not crew:
             shelf = open_shelf(self.settings.cache, self.model.facts, self.settings.cache_gb)
         elif self.work:
             shelf = self.work.shelf(part)
@@ -195,6 +218,8 @@ class _Engine:
             tables = [cells.frame for cells in plan.tables]
             encoder = replace(encoder, so_far=lambda scores: live.so_far(tables, scores))
         try:
+            if crew:
+                self._in_shards(plan, encoder, tasks, part)
             scored = score_plan(plan, encoder)
         finally:
             if shelf:
@@ -202,6 +227,29 @@ class _Engine:
         for number in range(len(tasks)):
             yield self._run_of(plan, scored, number, limits.smaller)
             self.progress("scores", number + 1, len(tasks))
+
+    def _in_shards(
+        self, plan: ScorePlan, encoder: Encoder, tasks: Sequence[ScoreTask], part: str
+    ) -> None:
+        """Have a crew make the rows of a plan, in which the engine then finds what it needs."""
+        work, settings = self.work, self.settings
+        assert work is not None and work.crew is not None
+        if plan.images.bad and not settings.skip_bad:
+            raise next(iter(plan.images.bad.values()))
+        shown = self._shown(tasks[0]) if hasattr(self.model, "prepare") else None
+        cache = settings.cache.resolve() if settings.cache else None
+        task = ScoringTask(
+            work.source, settings.batch_size, settings.skip_bad, encoder.by_content, cache,
+            settings.cache_gb, shown,
+        )  # fmt: skip
+        about = f"{self.model.facts.name} on {', '.join(one.benchmark.name for one in tasks)}"
+        job = ShardJob(about, "inputs", task, score_shards(plan, encoder))
+        kept = ShardFolder(work.shelf(part).folder)
+        work.crew.do(kept, job, self.progress)
+        for notes in kept.notes(job.shards):
+            for kind, size in notes.get("smaller", {}).items():
+                known = encoder.limits.smaller.get(kind, size)
+                encoder.limits.smaller[kind] = min(known, size)
 
     def _noted(self, tasks: Sequence[ScoreTask]) -> tuple[Progress, LiveNotes | None]:
         """Progress that is noted for whoever looks on, where there is a folder for it."""

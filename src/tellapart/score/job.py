@@ -23,6 +23,7 @@ from tellapart.models.model import CACHE_FORMAT
 from tellapart.seeds import digest
 from tellapart.store.records import SUFFIX, Journal
 from tellapart.store.rows import Shelf
+from tellapart.work.crew import Crew
 
 HOME = ".unfinished"
 
@@ -42,9 +43,14 @@ def model_id(model: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelWork:
-    """One model's part of an unfinished job."""
+    """One model's part of an unfinished job.
+
+    Where a `crew` does the work, `source` is what its workers load: the model's string, or itself.
+    """
 
     folder: Path
+    source: Any = None
+    crew: Crew | None = None
 
     @property
     def begun(self) -> bool:
@@ -80,9 +86,9 @@ class Work:
 
     folder: Path
 
-    def desk(self, model: Any) -> ModelWork:
+    def desk(self, model: Any, source: Any = None, crew: Crew | None = None) -> ModelWork:
         """A model's part of it."""
-        return ModelWork(self.folder / model_id(model))
+        return ModelWork(self.folder / model_id(model), source, crew)
 
     def holds_something(self) -> bool:
         """Whether anything was computed or asked that is worth keeping."""

@@ -8,6 +8,7 @@ file, each found by its 128-bit hash: of a corpus that grew only the new texts a
 from __future__ import annotations
 
 import hashlib
+import io
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,14 @@ def write_arrays(path: Path, arrays: Arrays, *, compress: bool = False) -> None:
             save(file, allow_pickle=False, **arrays)
     except OSError as error:
         raise unwritable(path.parent, error) from None
+
+
+def arrays_bytes(arrays: Arrays) -> bytes:
+    """Arrays as the content of a file: the same for the same arrays."""
+    file = io.BytesIO()
+    save: Any = np.savez
+    save(file, allow_pickle=False, **arrays)
+    return file.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

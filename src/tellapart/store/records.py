@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +42,7 @@ class RecordWriter:
 
     def append(self, *parts: bytes | memoryview) -> RecordPlace:
         """Write one record; on a full disk the file is left as it was."""
-        summed = hashlib.blake2b(digest_size=16)
-        for part in parts:
-            summed.update(part)
-        length = sum(len(part) for part in parts)
-        head = HEAD.pack(ALIVE, length, summed.digest())
+        head = head_of(parts)
         try:
             file = self._opened()
             before = file.tell()
@@ -60,7 +56,8 @@ class RecordWriter:
             if disk_is_full(error):
                 raise DiskFull(self.path) from error
             raise
-        return RecordPlace(before + HEAD.size, length, summed.digest())
+        _, length, checksum = HEAD.unpack(head)
+        return RecordPlace(before + HEAD.size, length, checksum)
 
     @property
     def size(self) -> int:
@@ -80,6 +77,19 @@ class RecordWriter:
             self._file = self.path.open("ab", buffering=0)
             self._file.seek(0, os.SEEK_END)
         return self._file
+
+
+def head_of(parts: Sequence[bytes | memoryview]) -> bytes:
+    """What stands before the body of a record."""
+    summed = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        summed.update(part)
+    return HEAD.pack(ALIVE, sum(len(part) for part in parts), summed.digest())
+
+
+def record(*parts: bytes) -> list[bytes]:
+    """A record as it stands in a file."""
+    return [head_of(parts), *parts]
 
 
 def write_all(file: BinaryIO, data: bytes | memoryview) -> None:

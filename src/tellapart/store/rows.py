@@ -43,6 +43,16 @@ class Damaged(UserWarning):
     """A part of a store was damaged; it is computed again."""
 
 
+def rows_record(keys: Keys, rows: Rows, dtype: np.dtype[Any]) -> tuple[bytes, bytes, bytes]:
+    """The body of the record of a batch."""
+    n, d = rows.shape
+    return (
+        SHAPE.pack(n, d, dtype.itemsize),
+        np.ascontiguousarray(keys, np.uint64).tobytes(),
+        np.ascontiguousarray(rows, dtype).tobytes(),
+    )
+
+
 class RowStore:
     """Rows of one kind (`dtype`) of one model, on disk."""
 
@@ -149,12 +159,7 @@ class RowStore:
             self._close_writer()
             name = f"{time.time_ns():020d}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
             self._writer = RecordWriter(self.folder / name)
-        n, d = rows.shape
-        self._writer.append(
-            SHAPE.pack(n, d, self.dtype.itemsize),
-            np.ascontiguousarray(keys, np.uint64).tobytes(),
-            np.ascontiguousarray(rows, self.dtype).tobytes(),
-        )
+        self._writer.append(*rows_record(keys, rows, self.dtype))
 
     def _close_writer(self) -> None:
         if self._writer:

@@ -7,23 +7,27 @@ block of neighbours is ever in memory.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from tellapart import seeds
+from tellapart.mine.build_crew import BuildCrew
 from tellapart.mine.captions import MinedCaptions
 from tellapart.mine.informativeness import Silence, StemAgreement
 from tellapart.mine.mcic.score import ChosenDecoys, DecoyCandidates, DecoyChoice, Guards, choose
+from tellapart.mine.neighbours.approximate import KnownLists
 from tellapart.mine.neighbours.nearest import Neighbours, Search
 from tellapart.mine.vectors import MinedVectors
 from tellapart.mine.verifier import Verifier
-from tellapart.store.arrays import ArrayShelf
+from tellapart.store.arrays import ArrayShelf, arrays_bytes
 from tellapart.text.caption_metrics.pair_bleu import PairBleu
 from tellapart.text.caption_metrics.sentences import Sentences
 from tellapart.types import Ints32, Progress, silent
+from tellapart.work.crew import ShardJob
+from tellapart.work.shard import Shard, ShardResult
 
 BLOCK = 8192
 """Captions whose decoys are kept together."""
@@ -54,6 +58,7 @@ class DecoyMine:
     search: Search
     verifier: Verifier
     seed: int
+    crew: BuildCrew | None = None
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -93,21 +98,41 @@ class DecoyMine:
         return ChosenDecoys._make(column[:rows] for column in chosen)
 
     def blocks(
-        self, targets: Ints32, progress: Progress = silent, size: int = BLOCK
+        self, targets: Ints32, progress: Progress = silent, size: int = 0
     ) -> Iterator[ChosenDecoys]:
-        """The decoys of so many target captions at a time."""
+        """The decoys of so many target captions at a time (0: `BLOCK`)."""
+        size = size or BLOCK
         kept = None if self.verifier.name else self._kept(targets, size)
+        crew = self.crew if kept else None
+        if crew is not None:
+            self._in_shards(targets, size, progress)
         for start in range(0, len(targets), size):
             part = targets[start : start + size]
             arrays = kept.read(f"from-{start}") if kept else None
+            if crew is not None:
+                arrays = crew.read(self._stage(targets, size), f"from-{start}.npz")
             if arrays is not None:
                 block = ChosenDecoys(**arrays)
             else:
-                block = self._block(part, start, len(targets), progress)
-                if kept:
+                block = self.block(part, start, len(targets), progress)
+                if kept and crew is None:
                     kept.write(f"from-{start}", **block._asdict())
             progress(MINING, start + len(part), len(targets))
             yield block
+
+    def _in_shards(self, targets: Ints32, size: int, progress: Progress) -> None:
+        """Let a crew find the decoys of all targets."""
+        assert self.crew is not None
+        parts = [(start, targets[start : start + size]) for start in range(0, len(targets), size)]
+        shards = [Shard(f"from-{start}.npz", len(part), part) for start, part in parts]
+        most = min(self.choice.neighbours, max(1, len(self.captions) - 1))
+        search = replace(self.search, method=self.neighbours.method, threads=1)
+        task = DecoyTask(replace(self, search=search, crew=None), self.neighbours.known_lists(most))
+        job = ShardJob("decoys", "captions", task, shards)
+        self.crew.do(self._stage(targets, size), job, progress)
+
+    def _stage(self, targets: Ints32, size: int) -> str:
+        return f"{MINING}-{self._kept(targets, size).folder.name}"
 
     def _kept(self, targets: Ints32, size: int) -> ArrayShelf:
         captions = self.captions
@@ -122,7 +147,8 @@ class DecoyMine:
             self.seed,
         )
 
-    def _block(self, targets: Ints32, start: int, total: int, progress: Progress) -> ChosenDecoys:
+    def block(self, targets: Ints32, start: int, total: int, progress: Progress) -> ChosenDecoys:
+        """The decoys of some targets, of which `start` others came before."""
         most = min(self.choice.neighbours, max(1, len(self.captions) - 1))
         parts = []
         for near in self.neighbours.nearest(most, targets):
@@ -182,6 +208,25 @@ class DecoyMine:
         silence = Silence.of(self.captions, self.stems)
         plain = self.guards.likely >= 1 or self.guards.doubt >= 1
         return silence if plain else silence.with_likely(self.guards.likely)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoyTask:
+    """What workers do: the decoys of some target captions."""
+
+    mine: DecoyMine
+    lists: KnownLists | None
+
+    def open(self) -> Callable[[Ints32], ShardResult]:
+        """Prepare what all blocks need."""
+        mine = self.mine
+        mine.__dict__["neighbours"] = replace(mine.neighbours, lists=self.lists)
+
+        def decoys(targets: Ints32) -> ShardResult:
+            block = mine.block(targets, 0, len(targets), silent)
+            return ShardResult(arrays_bytes(block._asdict()))
+
+        return decoys
 
 
 def joined(parts: list[ChosenDecoys]) -> ChosenDecoys:

@@ -53,7 +53,8 @@ class FairSets:
         lot = seeds.rng(self.mine.seed, "mcic", "sample of the paper's way").permutation(number)
         targets = np.sort(lot[:SAMPLE]).astype(np.int32)
         guards = replace(self.mine.guards, likely=1.0)
-        chosen = self.mine.choosing(self.mine.choice, guards).decoys(targets)
+        own = replace(self.mine.choosing(self.mine.choice, guards), crew=None)  # it is soon done
+        chosen = own.decoys(targets)
         found = chosen.scores[chosen.complete]
         return float(found.mean()) if found.size else 0.0
 

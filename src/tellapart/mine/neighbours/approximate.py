@@ -42,6 +42,15 @@ ROOM = 3
 """Room for this many times the wanted number: more than is found above the guessed level."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLists:
+    """The lists of a search: their centres, the list of each vector, how many are looked at."""
+
+    centres: Similarities
+    lists: npt.NDArray[np.intp]
+    probes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Approximate:
     """Looks for `number` vectors in the lists nearest to a query."""
@@ -79,6 +88,16 @@ class Approximate:
         there = found >= 0
         ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         return NearVectors(ends, found[there], values[there])
+
+    def knowing(self, lists: KnownLists) -> Approximate:
+        """The same search, with lists that another process made of the same vectors."""
+        self.__dict__.update(_centres=lists.centres, _lists=lists.lists, probes=lists.probes)
+        return self
+
+    @property
+    def known_lists(self) -> KnownLists:
+        """What takes long to make, for other processes."""
+        return KnownLists(self._centres, self._lists, self.probes)
 
     def prepare(self) -> None:
         """Make everything that is made once: threads that need it at once would each make it."""

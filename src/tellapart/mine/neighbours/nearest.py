@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 
 from tellapart import seeds
 from tellapart.errors import BadInput, UnknownName
-from tellapart.mine.neighbours.approximate import Approximate
+from tellapart.mine.neighbours.approximate import Approximate, KnownLists
 from tellapart.mine.neighbours.exact import (
     Distinct,
     Exact,
@@ -30,8 +30,10 @@ from tellapart.mine.neighbours.exact import (
     Vectors,
     distinct,
 )  # fmt: skip
+from tellapart.store.arrays import Arrays, arrays_bytes
 from tellapart.text._numba import kernel
 from tellapart.types import Ints32, Progress, silent
+from tellapart.work.shard import ShardResult
 
 METHODS = ("auto", "exact", "approximate")
 EXACT_UP_TO = 50_000
@@ -72,6 +74,29 @@ class Near(NamedTuple):
     similarities: Similarities
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NeighbourTask:
+    """What workers seek: the k nearest of some rows, among all; in one thread each."""
+
+    vectors: Vectors
+    exclude: Sequence[npt.NDArray[np.integer]]
+    search: Search
+    k: int
+    lists: KnownLists | None
+
+    @classmethod
+    def of(cls, neighbours: Neighbours, k: int) -> NeighbourTask:
+        """As a process seeks them, which makes the lists that all need."""
+        search = replace(neighbours.search, method=neighbours.method, threads=1)
+        lists = neighbours.known_lists(k)
+        return cls(neighbours.vectors, neighbours.exclude, search, k, lists)
+
+    def open(self) -> Callable[[Ints32], ShardResult]:
+        """Make the vectors ready."""
+        neighbours = Neighbours(self.vectors, self.exclude, self.search, self.lists)
+        return lambda rows: ShardResult(arrays_bytes(neighbours.nearest_arrays(self.k, rows)))
+
+
 @dataclass(frozen=True, eq=False)
 class Neighbours:
     """Vectors that can be asked for their nearest others, by cosine.
@@ -83,6 +108,8 @@ class Neighbours:
     vectors: Vectors
     exclude: Sequence[npt.NDArray[np.integer]] = ()
     search: Search = field(default_factory=Search)
+    lists: KnownLists | None = None
+    """Of an approximate search for the one number of neighbours that will be asked for."""
     _made: dict[int, Approximate] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +162,14 @@ class Neighbours:
         hits = sum(len(np.intersect1d(a[a >= 0], b)) for a, b in zip(found, true, strict=True))
         return hits / max(1, int((true >= 0).sum()))
 
+    def nearest_arrays(self, k: int, queries: npt.NDArray[np.integer]) -> Arrays:
+        """The k nearest of each query, all at once, as arrays to keep."""
+        blocks = list(self.nearest(k, queries))
+        return {
+            "indices": np.concatenate([block.indices for block in blocks]),
+            "similarities": np.concatenate([block.similarities for block in blocks]),
+        }
+
     def _found_exactly(self, rows: Ints32, k: int) -> tuple[Ints32, Similarities]:
         """A row's own group and what has its text may stand before the k that are wanted."""
         found = []
@@ -181,11 +216,16 @@ class Neighbours:
     def _exact(self) -> Exact:
         return Exact(self._distinct)
 
+    def known_lists(self, k: int) -> KnownLists | None:
+        """The lists of an approximate search, so that other processes need not make them."""
+        return self._approximate(k).known_lists if self.method == "approximate" else None
+
     def _approximate(self, k: int) -> Approximate:
         """The search for k neighbours; kept, since making it takes a while."""
         if k not in self._made:
             number = min(k + SPARE, self._distinct.number)
-            self._made[k] = Approximate(self._distinct, number, self.search.seed, self._threads)
+            made = Approximate(self._distinct, number, self.search.seed, self._threads)
+            self._made[k] = made.knowing(self.lists) if self.lists else made
             self._made[k].prepare()
         return self._made[k]
 

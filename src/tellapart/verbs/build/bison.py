@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput, UnknownName
-from tellapart.options import Help
+from tellapart.options import Gather, Help, ShardShare, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     BuildOptions,
@@ -28,6 +28,7 @@ from tellapart.verbs.build import (
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
+    from tellapart.mine.build_crew import BuildCrew
     from tellapart.mine.captions import MinedCaptions
     from tellapart.mine.image_pairs import (
         HardestVerified,
@@ -81,6 +82,9 @@ class BisonOptions(BuildOptions):
         "auto"
     )
     fast_training: Annotated[bool, Help("Train on all cores; not repeatable.")] = False
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
 
     def check(self) -> None:
         """Raise where a value cannot be meant."""
@@ -97,27 +101,39 @@ def bison(
     progress: Progress = silent,
 ) -> Benchmark:
     """A caption and two similar images, of which it describes one."""
+    from tellapart.mine.build_crew import build_crew
+
+    options.check()
+    with build_crew(Path(out), options.workers, options.shard, options.gather) as crew:
+        return _built(source_corpus(corpus, out, options), Path(out), options, crew, progress)
+
+
+def _built(
+    source: Corpus,
+    out: Path,
+    options: BisonOptions,
+    crew: BuildCrew | None,
+    progress: Progress,
+) -> Benchmark:
     from tellapart.mine.captions import MinedCaptions
     from tellapart.mine.image_pairs import NearestImages, image_pairs
     from tellapart.mine.neighbours.nearest import Search
     from tellapart.mine.statistics import bison_statistics
     from tellapart.mine.vectors import VectorTraining, image_vectors
 
-    options.check()
-    source = source_corpus(corpus, out, options)
     captions = MinedCaptions.of(source)
     training = VectorTraining(options.seed, options.fast_training, progress)
     vectors = image_vectors(captions, options.vectors, training)
     chooser = _chooser(captions, source, options)
     search = Search(options.search, seed=options.seed)
     number = options.neighbours * chooser.tries
-    nearest = NearestImages(source, captions, vectors, number, search)
+    nearest = NearestImages(source, captions, vectors, number, search, crew)
     targets = nearest.each(progress, in_random_order=options.items is not None)
     how = {**vectors.about, **nearest.for_card(), "directions": options.directions}
     if options.for_study:
         pairs = list(islice(image_pairs(targets, options.directions), options.items))
         _check_some(len(pairs), nearest, chooser.counts, options)
-        return _write_for_study(pairs, captions, source, Path(out), options, how)
+        return _write_for_study(pairs, captions, source, out, options, how)
     asked = list(islice(chooser.captioned(targets), options.items))
     _check_some(len(asked), nearest, chooser.counts, options)
     # Parts of speech of the built-in world say nothing: its grammar is known.

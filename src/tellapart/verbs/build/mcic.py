@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tellapart.errors import BadInput, UnknownName
+from tellapart.errors import BadInput, PartDone, UnknownName
 from tellapart.mine.mcic import FAIR_SETS, PAPER, WAYS
-from tellapart.options import Help
+from tellapart.options import Gather, Help, ShardShare, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     BuildOptions,
@@ -26,6 +26,7 @@ from tellapart.verbs.build import (
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
+    from tellapart.mine.build_crew import BuildCrew
     from tellapart.mine.captions import MinedCaptions
     from tellapart.mine.mcic.decoys import DecoyMine
     from tellapart.mine.mcic.items import McicSplit
@@ -106,6 +107,9 @@ class McicOptions(BuildOptions):
         int, Help("Training: words sampled against each; 0 for hierarchical softmax.")
     ] = 5
     fast_training: Annotated[bool, Help("Train on all cores; not repeatable.")] = False
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
 
     @property
     def fair(self) -> bool:
@@ -176,13 +180,25 @@ def mcic(
     progress: Progress = silent,
 ) -> Benchmark:
     """An image and five captions, four of them decoys from other images."""
+    from tellapart.mine.build_crew import build_crew
+
+    options.check()
+    with build_crew(Path(out), options.workers, options.shard, options.gather) as crew:
+        return _built(source_corpus(corpus, out, options), Path(out), options, crew, progress)
+
+
+def _built(
+    source: Corpus,
+    out: Path,
+    options: McicOptions,
+    crew: BuildCrew | None,
+    progress: Progress,
+) -> Benchmark:
     from tellapart.benchmark.benchmark import load_benchmark
     from tellapart.files import whole_folder
     from tellapart.mine.captions import MinedCaptions
     from tellapart.mine.mcic.items import write_splits
 
-    options.check()
-    source = source_corpus(corpus, out, options)
     captions = MinedCaptions.of(source)
     if len(captions.images) < 2:
         raise BadInput(
@@ -191,7 +207,7 @@ def mcic(
             allowed="captions of several images",
         )
     tuned = _tuned(captions, options, progress)
-    splits = list(_splits(captions, tuned, source, options, progress))
+    splits = list(_splits(captions, tuned, source, options, crew, progress))
     how = {
         "options": WAYS[FAIR_SETS if options.fair else PAPER],
         **tuned.for_card(),
@@ -200,7 +216,7 @@ def mcic(
     }
     items = [one.item for split in splits for one in split.items]
     card = builder_card("mcic", source, options, how, items=items)
-    with whole_folder(Path(out), overwrite=options.overwrite) as partial:
+    with whole_folder(out, overwrite=options.overwrite) as partial:
         write_splits(splits, card, tuned.trials, source, partial, copy_images=options.copy_images)
     return load_benchmark(out)
 
@@ -227,6 +243,7 @@ def _splits(
     tuned: TunedMining,
     corpus: Corpus,
     options: McicOptions,
+    crew: BuildCrew | None,
     progress: Progress,
 ) -> Iterator[McicSplit]:
     """The items of each split, or of the whole corpus."""
@@ -239,6 +256,7 @@ def _splits(
     from tellapart.mine.verifier import Verifier
 
     verifier, guards = Verifier(corpus, options.verifier), options.guards()
+    parts: list[PartDone] = []
     stems = StemAgreement.of(captions)
     for name, places in captions.splits(options.split, options.seed).items():
         pool, vectors, targets = captions, tuned.vectors, places
@@ -247,10 +265,14 @@ def _splits(
             targets = np.arange(len(places), dtype=np.int32)
         mine = DecoyMine(
             pool, vectors, stems, tuned.choice, guards, Search(options.search), verifier,
-            options.seed,
+            options.seed, crew,
         )  # fmt: skip
         choose = _fair_decoys if options.fair else _nearest_decoys
-        asked, chosen, found = choose(mine, targets, name, options, progress)
+        try:
+            asked, chosen, found = choose(mine, targets, name, options, progress)
+        except PartDone as part:  # the share of this split; others have shares, too
+            parts.append(part)
+            continue
         facts = {
             **found,
             "search": mine.neighbours.method,
@@ -261,6 +283,8 @@ def _splits(
             name, pool, asked, chosen, guards, corpus.name, options.seed, options.items,
             len(targets if options.fair else asked), facts,
         )  # fmt: skip
+    if parts:
+        raise PartDone.of(parts)
 
 
 Decoys = tuple["Ints32", "ChosenDecoys", dict[str, Any]]

@@ -13,8 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart import registry
-from tellapart.errors import BadInput, UnknownName
-from tellapart.options import Cache, CacheGb, Help, Overwrite, Seed, SkipBad, UseCache
+from tellapart.errors import BadInput, PartDone, UnknownName
+from tellapart.options import (
+    Cache,
+    CacheGb,
+    Gather,
+    Help,
+    Overwrite,
+    Seed,
+    ShardShare,
+    SkipBad,
+    UseCache,
+    Workers,
+)
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_benchmark, skipped_notes
 
@@ -54,6 +65,9 @@ class EvaluateOptions:
     use_cache: UseCache = True
     cache_gb: CacheGb = 8.0
     retry_failed: Annotated[bool, Help("Ask again what failed in runs that already exist.")] = False
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
     skip_bad: SkipBad = False
     overwrite: Overwrite = False
 
@@ -104,6 +118,7 @@ def evaluate(
     from tellapart.score.engine import sample
     from tellapart.score.job import work_on
     from tellapart.score.plan import ScoreTask
+    from tellapart.work.launchers import crew_of
 
     options.check()
     wanted = _listed(models)
@@ -119,11 +134,18 @@ def evaluate(
         for benchmark in benchmarks
     ]
     runs: list[list[Run]] = []
+    crew = crew_of(options.workers, options.shard, options.gather)
+    parts: list[PartDone] = []
     with work_on(Path(out), _job(wanted, tasks, options)) as work:
         for name in wanted:  # one in memory at a time
             model = load(name) if isinstance(name, str) else name
-            desk = work.desk(model)
-            runs.append(_evaluate_one(model, tasks, Path(out), options, progress, desk))
+            desk = work.desk(model, name, crew)
+            try:
+                runs.append(_evaluate_one(model, tasks, Path(out), options, progress, desk))
+            except PartDone as part:
+                parts.append(part)
+        if parts:
+            raise PartDone.of(parts)
     for run in (run for of_model in runs for run in of_model):
         _warn(run)
     return [of_model[k] for k in range(len(tasks)) for of_model in runs]

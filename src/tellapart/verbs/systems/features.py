@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tellapart.options import Help, Overwrite, SkipBad
+from tellapart.errors import BadInput
+from tellapart.options import Gather, Help, Overwrite, ShardShare, SkipBad, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs import OutFolder, Verb, open_corpus, skipped_notes
 
@@ -36,6 +37,9 @@ class FeatureOptions:
         ),
     ] = None
     images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
     overwrite: Overwrite = False
     skip_bad: SkipBad = False
 
@@ -52,9 +56,14 @@ def features(
     from tellapart.image_features.bottom_up import import_regions
     from tellapart.image_features.boxes import read_boxes
     from tellapart.image_features.extract import FeaturePlan, extract
+    from tellapart.work.launchers import crew_of
 
+    crew = crew_of(options.workers, options.shard, options.gather)
     read = open_corpus(corpus, ReadOptions(images=options.images, skip_bad=options.skip_bad))
     if options.from_file is not None:
+        if crew is not None:
+            raise BadInput("--from reads a file, which is one process's work",
+                           allowed="--workers, --shard and --gather without --from")  # fmt: skip
         return import_regions(
             read,
             options.from_file,
@@ -70,6 +79,7 @@ def features(
         FeaturePlan(options.cells, boxes),
         skip_bad=options.skip_bad,
         overwrite=options.overwrite,
+        crew=crew,
         progress=progress,
     )
 
