@@ -351,8 +351,10 @@ def test_a_thing_that_another_caption_has_there_stands_against_one_that_is_not_t
     assert ("a bed", "a desk") in pairs("add-object", lists, turned, {"cat", "bed"})
     # The bed is there; the desk is named already, or in no caption that says where the cat is.
     assert ("a desk", "a bed") not in pairs("add-object", lists, captions, {"cat", "desk", "bed"})
-    for others in (["A cat looking up on a desk.", *captions[1:]], [captions[0], "A desk."]):
+    named = ["A desk.", "A desk on a road."]
+    for others in (["A cat looking up on a desk.", *captions[1:]], [captions[0], *named]):
         assert not pairs("add-object", lists, others, {"cat", "desk"})
+    assert not pairs("add-object", lists, captions[:2], {"cat", "desk"}), "one person alone says so"
 
 
 def test_a_detail_is_none_that_readers_take_for_the_other_or_for_another_things(lists):
@@ -365,11 +367,11 @@ def test_a_detail_is_none_that_readers_take_for_the_other_or_for_another_things(
 
 
 def test_people_do_not_get_what_was_said_of_something_else(lists):
-    captions = ["A man smiling.", "A man holding a bat on a field."]
+    captions = ["A man smiling.", "A man holding a bat on a field.", "A bat."]
     assert ("a bat", "a kite") in pairs("add-object", lists, captions, {"bat"})
-    assert not pairs("add-object", lists, ["A man who holds hands.", captions[1]], {"bat"})
-    woman = ["A man smiling.", "A woman holding a bat on a field.", "a man and a woman"]
-    for others in (woman, ["Two men smiling.", captions[1]]):
+    assert not pairs("add-object", lists, ["A man who holds hands.", *captions[1:]], {"bat"})
+    woman = ["A man smiling.", "A woman holding a bat on a field.", "a man and a woman", "A bat."]
+    for others in (woman, ["Two men smiling.", *captions[1:]]):
         assert not pairs("add-object", lists, others, {"bat"})
 
 

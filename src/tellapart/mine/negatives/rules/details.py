@@ -74,7 +74,8 @@ CONFUSED = frozenset(
     for pair in (
         "couch chair", "sofa chair", "couch bed", "sofa bed", "chair bench", "table desk",
         "chair bed", "car truck", "cup bowl", "oven stove", "bus truck", "laptop computer",
-        "bear dog", "fridge refrigerator", "tv television",
+        "bear dog", "fridge refrigerator", "tv television", "knife spoon", "knife fork",
+        "fork spoon",
     )
 )  # fmt: skip
 """Things of which one is often taken for the other."""
@@ -83,7 +84,7 @@ ROOMS = frozenset(("kitchen", "bathroom", "bedroom", "office", "room")) | {
 }  # fmt: skip
 """What everything in the image is in."""
 AGREED = 2
-"""Captions that must say an attribute of a thing: what one person says, another may not see."""
+"""Captions that must say an attribute or name a thing: what one person sees, another may not."""
 STRANGERS = 2
 """Nouns of a caption that the corpus need not have beside a detail."""
 UNREAL = frozenset(
@@ -150,7 +151,10 @@ class Spot(NamedTuple):
 
 
 def object_details(context: CaptionContext) -> Iterator[Edit]:
-    """A thing of which this caption does not speak, against one of its sort that is not there."""
+    """A thing of which this caption does not speak, against one of its sort that is not there.
+
+    Two captions must name it: a cat that one person sees on a bed may lie on something else.
+    """
     if context.source.text.isupper():
         return
     for noun in _unsaid_things(context):
@@ -224,6 +228,7 @@ def _unsaid_things(context: CaptionContext) -> list[str]:
         if peers(noun)
         and not any(word.startswith(noun[:4]) or word in noun.split() for word in words)
         and _may_be_told(context, noun)
+        and _times_named(context, noun) >= AGREED
         and not any(_is_one_thing(context, noun, name) for name in own)
     )
 
@@ -235,6 +240,15 @@ def _may_be_told(context: CaptionContext, noun: str) -> bool:
         return False
     return (
         facts.objects is None or noun not in denotes or not denotes[noun].isdisjoint(facts.objects)
+    )
+
+
+def _times_named(context: CaptionContext, noun: str) -> int:
+    """How many captions of the image name a thing, by this word or by another one for it."""
+    same = {noun, *context.lists.nouns.same_things.get(noun, ())}
+    return sum(
+        any(phrase.noun in same or phrase.kernel in same for phrase in reading.phrases)
+        for _, reading in context.readings
     )
 
 
