@@ -130,8 +130,8 @@ def system(name: str, seed: int, out: Path) -> Iterator[Command]:
         yield Command(("evaluate", model, "--on", str(out / "bison"), "--out", str(runs)), runs)
         if name in CAPTIONERS:
             written = out / "captions" / f"{one}.json"
-            words = ("caption", model, "--on", out / "coco-recall", "--out", written)
-            yield Command(tuple(map(str, words)), written)
+            given = ("caption", model, "--on", out / "coco-recall", "--out", written)
+            yield Command(tuple(map(str, given)), written)
         else:
             words = ("retrieve", model, "--on", out / "coco-recall", "--json")
             kept = out / "retrieval" / f"{one}.json"

@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # -P keeps it out, so that soak/ hides nothing
 
-from soak.bison_systems import Command, data
+from soak.bison_systems import TIMES, Command, data
 
 CLASSIFIERS = ("blind-lstm", "cnn-lstm", "lstm-norm-i", "hiecoatt")
 CAPTIONER, MINER = "ic-wang", "neuraltalk"
@@ -147,7 +147,7 @@ def main() -> None:
         if given.commands:
             print(command)
         else:
-            command.run()
+            command.run(at.out / TIMES)
     if not given.commands:
         print((at.out / "tables.txt").read_text(encoding="utf-8"))
 

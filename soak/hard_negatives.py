@@ -137,7 +137,7 @@ def material(plan: NegativesPlan, work: Path) -> dict[str, Benchmark]:
             continue
         built = work / f"{name}-bivlc"
         own = load_benchmark(built) if built.exists() else ta.build("bivlc", drawn, built)
-        hands = own, rewritten(own, work / f"{name}-other", by_another)
+        hands: tuple[Benchmark, ...] = own, rewritten(own, work / f"{name}-other", by_another)
         if name == "choice":
             hands = tuple(
                 rewritten(one, work / f"{one.root.name}-first", first_image) for one in hands

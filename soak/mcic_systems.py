@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # -P keeps it out, so that soak/ hides nothing
 
-from bison_systems import Command, data
+from soak.bison_systems import TIMES, Command, data
 
 LINEAR = ("i2c", "c2i", "linm")
 WAYS = ("paper", "fair-sets")
@@ -143,12 +143,12 @@ def main() -> None:
         if given.commands:
             print(command)
         else:
-            command.run()
+            command.run(given.out / TIMES)
     tables = campaign.tables()
     if given.commands:
         print(tables)
     else:
-        tables.run()
+        tables.run(given.out / TIMES)
         print(tables.makes.read_text(encoding="utf-8"))
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from polars._typing import ParquetCompression
 
 from tellapart.errors import BadInput
 from tellapart.parquet import read_parquet
@@ -99,14 +100,14 @@ def recode(data: bytes, rng: Rng) -> bytes:
     return pick(
         rng,
         (
-            lambda: text.encode("utf-16"),
-            lambda: text.encode("utf-16-le"),
-            lambda: text.encode("latin-1", errors="replace").replace(b"a", b"\xe9"),
-            lambda: b"\xef\xbb\xbf" + data,
-            lambda: data.replace(b"\n", b"\r\n"),
-            lambda: data.replace(b"\n", b"\r"),
+            text.encode("utf-16"),
+            text.encode("utf-16-le"),
+            text.encode("latin-1", errors="replace").replace(b"a", b"\xe9"),
+            b"\xef\xbb\xbf" + data,
+            data.replace(b"\n", b"\r\n"),
+            data.replace(b"\n", b"\r"),
         ),
-    )()
+    )
 
 
 def nothing(data: bytes, rng: Rng) -> bytes:
@@ -326,7 +327,7 @@ PARQUET_NAMES = (
     "score",
     "0,0",
 )
-COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "uncompressed")
+COMPRESSIONS: tuple[ParquetCompression, ...] = ("zstd", "snappy", "gzip", "lz4", "uncompressed")
 CANNOT_BE_WRITTEN = (
     BadInput, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError,
     OverflowError,

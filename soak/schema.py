@@ -28,6 +28,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 from schemathesis import Case, GenerationMode
+from schemathesis.core.result import Err
 from tests.study.conftest import pairs_of
 from tests.study.postgres import running_postgres
 from tests.study.server.conftest import HEADERS, Running, serving
@@ -47,7 +48,7 @@ class Visitors:
     who: str
     cookies: dict[str, str] = field(default_factory=dict)
 
-    def call(self, case: Case) -> Any:
+    def call(self, case: Case[Any]) -> Any:
         """Send a request; a session that has ended is followed by a new one."""
         response = case.call(base_url=self.here.url, headers=HEADERS, cookies=self.cookies)
         if response.status_code == 401 and self.who != "stranger":
@@ -61,22 +62,25 @@ def requests(here: Running, who: str, examples: int) -> Iterator[tuple[str, Any]
     """(operation, response) of everything that is asked."""
     schema = schemathesis.openapi.from_url(f"{here.url}/api/openapi.json")
     visitors = Visitors(here, who)
-    for operation in (found.ok() for found in schema.get_all_operations()):
+    for found in schema.get_all_operations():
+        if isinstance(found, Err):
+            raise found.err()
+        operation = found.ok()
         for mode in GenerationMode:
             for case in cases(operation.as_strategy(generation_mode=mode), examples):
                 yield operation.label, visitors.call(case)
 
 
-def cases(strategy: SearchStrategy[Case], examples: int) -> list[Case]:
+def cases(strategy: SearchStrategy[Case[Any]], examples: int) -> list[Case[Any]]:
     """So many requests, the same each time."""
-    made: list[Case] = []
+    made: list[Case[Any]] = []
 
     @settings(
         max_examples=examples, deadline=None, database=None, derandomize=True,
         phases=[Phase.generate], suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(case=strategy)
-    def keep(case: Case) -> None:
+    def keep(case: Case[Any]) -> None:
         made.append(case)
 
     keep()

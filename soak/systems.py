@@ -17,7 +17,6 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,7 @@ def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[An
     return bench, runs
 
 
-def figures(bench: Benchmark, runs: dict[str, Sequence[Any]]) -> dict[str, dict[str, SeedMean]]:
+def figures(bench: Benchmark, runs: dict[str, list[Any]]) -> dict[str, dict[str, SeedMean]]:
     """By system and sort of item: the mean over seeds."""
     swapped = pl.col("item").is_in(list(same_words(bench)))
     found: dict[str, dict[str, SeedMean]] = {}
@@ -124,7 +123,8 @@ def main() -> None:
         ("least=1", *given.set),
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as temporary:
-        found = figures(*runs_of(plan, given.work or Path(temporary)))
+        bench, runs = runs_of(plan, given.work or Path(temporary))
+        found = figures(bench, runs)
     print(table_text(found))
     print(
         json.dumps(

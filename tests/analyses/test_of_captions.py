@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
 
 import tellapart as ta
+from tellapart.analyses.figure import Figure, Panel
 from tellapart.errors import BadInput
+from tellapart.reports.drawing import page_svg
 from tests.analyses.foils import answered, foil_bench, foil_item
 from tests.conftest import benchmark_of
 
@@ -123,3 +127,14 @@ def test_ratings_without_references_or_of_unknown_images_are_an_error(corpus, tm
         ta.analyse("ratings", path)
     with pytest.raises(BadInput, match=r"nowhere\.jpg"):
         ta.analyse("ratings", path, ta.RatingOptions(references=corpus))
+
+
+def test_bars_of_one_panel_are_not_as_wide_as_those_of_another():
+    def bars(number: int) -> Panel:
+        names = [f"{k}" for k in range(number)]
+        rows = [{"label": name, "y": 1.0, "series": one} for name in names for one in "ab"]
+        return Panel("bars", tuple(rows), "score", "items")
+
+    svg = page_svg(Figure("t", "words", (bars(1), bars(9))).drawing)
+    widths = Counter(re.findall(r'd="M[^"h]+h([\d.]+)v', svg))
+    assert [width for width, number in widths.items() if number == 18 and float(width) < 30]

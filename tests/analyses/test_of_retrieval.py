@@ -77,6 +77,16 @@ def test_recall_falls_with_the_collection_and_is_recall_on_all(tmp_path):
         ta.analyse("collection-size", path, ta.CollectionOptions(sizes=(500,)))
 
 
+def test_curves_of_one_system_stand_together_and_those_of_several_by_rank(tmp_path):
+    one, two = (queries(tmp_path / f"{name}.csv", [1, 2, 3, 4, 9]) for name in ("bow", "scan"))
+    options = ta.CollectionOptions(sizes=(2, 5), at=(1, 3), resamples=20)
+    alone = ta.analyse("collection-size", one, options).figure.panels
+    assert [(panel.title, panel.series) for panel in alone] == [("bow", ["recall@1", "recall@3"])]
+    both = ta.analyse("collection-size", [one, two], options).figure.panels
+    assert [panel.title for panel in both] == ["recall@1", "recall@3"]
+    assert all(panel.series == ["bow", "scan"] for panel in both)
+
+
 def judged(path, said):
     rows = [(f"query:t2i-{k}", choice, void) for k, choice, void in said]
     pl.DataFrame(rows, schema=["item", "choice", "void"], orient="row").write_csv(path)

@@ -56,6 +56,14 @@ def test_models_that_err_alike_and_models_that_do_not(bench):
     assert found.table("items")["models"].max() == 0, "listed are items that all get wrong"
 
 
+def test_every_pair_of_models_has_a_row_of_its_own_in_the_chart(bench):
+    folder = "trained:a/folder/whose/name/is/long/enough/to/be/cut"
+    names = [f"{folder}/{name}" for name in ("bow", "bigru", "scan")]
+    runs = [answered(bench, lambda item: 0.0, name, k) for k, name in enumerate(names)]
+    figure = ta.analyse("agreement", runs, ta.AgreementOptions(resamples=20)).figure
+    assert figure.panels[0].labels == ["bow / bigru", "bow / scan", "bigru / scan"]
+
+
 def test_items_that_people_find_hard_and_models_easy_are_listed(bench):
     strange = {item.id for item in list(bench.items)[:3]}
     people = answered(bench, lambda item: -99.0 if item.id in strange else 99.0, "people")

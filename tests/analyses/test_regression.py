@@ -38,6 +38,17 @@ def test_a_planted_effect_is_found_and_another_is_not_claimed(bench):
     assert "are not shown to differ" in found.sentences[2]
 
 
+def test_a_run_that_is_always_right_does_not_silence_the_others(bench):
+    few = benchmark_of(list(bench.items)[:200])
+    runs = [answered(few, lambda item: 99.0, "sure"), answered(few, lambda item: 0.0, "unsure")]
+    options = ta.RegressionOptions(facts=("caption_length",), random=())
+    found = ta.analyse("regression", runs, options)
+    assert found.table("effects")["model"].to_list() == ["unsure"]
+    assert found.sentences[-1].startswith("sure: every answer is right: nothing can be said")
+    with pytest.raises(BadInput, match="every answer is right"):
+        ta.analyse("regression", runs[:1], options)
+
+
 def test_pairs_that_differ_are_a_random_effect_with_an_interval(bench):
     hard = {"dog": 2.0, "cow": -2.0, "cup": 1.5, "fork": -1.5}
     run = answered(bench, lambda item: hard.get(item.slot.target, 0.0), "m")

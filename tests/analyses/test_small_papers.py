@@ -11,7 +11,7 @@ import tellapart as ta
 from tellapart.analyses.exhibits.exhibit import PaperSources, joined
 from tellapart.papers.figures import tables_named
 from tellapart.verbs.small_papers import small_paper
-from tellapart.verbs.small_papers.bison import HIGHEST, correctness
+from tellapart.verbs.small_papers.four_papers import HIGHEST, correctness
 from tellapart.verbs.small_papers.small_paper import SmallPaper, settings_of
 from tests.models.small import one_thread
 

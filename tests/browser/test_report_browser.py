@@ -22,6 +22,7 @@ from tellapart.reports.results import StepCounter, measure_runs
 from tellapart.score.run import Run
 from tellapart.types import silent
 from tellapart.verbs.runs.report import report
+from tellapart.web import shared_text
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -228,6 +229,19 @@ def test_paper_is_light_and_has_no_filters(page: Any) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("#filters").is_visible()
     assert not page.locator("#theme").is_visible()
+
+
+def test_colours_on_paper_are_those_of_the_light(page: Any) -> None:
+    style = shared_text("static", "palette.css")
+    page.set_content(f"<style>{style} p {{ color: var(--series-1) }}</style><p>A series</p>")
+
+    def colour(**how: str) -> Any:
+        page.emulate_media(**how)
+        return page.evaluate("getComputedStyle(document.querySelector('p')).color")
+
+    light = colour(media="screen", color_scheme="light")
+    assert colour(media="screen", color_scheme="dark") != light
+    assert colour(media="print", color_scheme="dark") == light
 
 
 @pytest.mark.parametrize("width", [390, 1280])

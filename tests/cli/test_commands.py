@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +127,11 @@ def test_an_older_name_of_a_flag_still_works_and_stands_in_no_help():
     said = CliRunner().invoke(command_line(VERB), ["work", "--help"]).stdout
     assert "--no-look" in said and "--no-images" not in said and "In Python" not in said
     assert "--no-cache" in said and "--use-cache" not in said and "for-python" not in said
+
+
+def test_the_line_of_usage_names_arguments_as_the_pages_do():
+    said = CliRunner().invoke(command_line(VERB), ["work", "--help"]).stdout
+    assert re.search(r"work \[OPTIONS\] OUT THINGS\.\.\.\s", said)
 
 
 def test_the_result_is_printed_as_the_verb_says():

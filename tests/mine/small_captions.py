@@ -29,9 +29,10 @@ def small_corpus(root: Path, *more: Row) -> Corpus:
 
 
 def animals() -> list[Row]:
-    """Twenty-four images."""
+    """Thirty-two images."""
     rows = []
-    kinds = product(("cat", "dog", "horse", "cow"), ("chair", "bench", "bed"), ("red", "blue"))
+    seats = ("chair", "bench", "bed", "desk")
+    kinds = product(("cat", "dog", "horse", "cow"), seats, ("red", "blue"))
     for k, (animal, seat, colour) in enumerate(kinds):
         coat = ("black", "white", "brown")[k % 3]
         texts = [

@@ -24,6 +24,14 @@ def test_a_build_ends_with_a_verdict(world, tmp_path):
     assert "verified: by the model oracle" in done.output
 
 
+def test_pairs_for_a_study_are_not_called_a_test_and_lead_to_the_study(world, tmp_path):
+    pairs = tmp_path / "pairs"
+    done = CliRunner().invoke(app, ["build", "bison", str(world.root), str(pairs), "--for-study"])
+    assert done.exit_code == 0, done.output
+    assert "not a test yet" in done.output and "guessable" not in done.output
+    assert f"tellapart study create {pairs} STUDY --as bison" in " ".join(done.output.split())
+
+
 def test_nearness_is_that_of_the_captions(benchmarks, world):
     items = list(benchmarks["foil"].items)
     found = nearness(world, items, 0)

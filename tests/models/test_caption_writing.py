@@ -60,6 +60,16 @@ def test_a_trained_captioner_writes_what_captions_judges(world, trained, tmp_pat
     assert isinstance(again.exception, BadInput) and "already exists" in str(again.exception)
 
 
+def test_a_captioner_writes_of_all_images_of_a_benchmark(world, trained, tmp_path):
+    bench = ta.build("bison", world, tmp_path / "bison")
+    out = tmp_path / "results.json"
+    words = ["caption", f"trained:{trained}", "--on", str(bench.root), "--out", str(out)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    shown = {image for item in bench for image in item.images}
+    true = {item.images[i] for item in bench for i, _ in item.true}
+    assert {row["image_id"] for row in json.loads(out.read_text())} == shown > true
+
+
 def test_a_command_that_was_stopped_goes_on_and_ends_alike(world, trained, tmp_path):
     model = load(f"trained:{trained}")
     how = ta.WriteCaptionsOptions(method="sample", seed=4, batch_size=16)

@@ -146,8 +146,14 @@ def test_a_little_training_runs_and_exports_what_it_trained(tmp_path: Path) -> N
 
     from tellapart.models.zoo.towers import Shape, Towers
     from tellapart.training.examples import draw_examples
-    from tellapart.training.onnx_files import export
-    from tellapart.training.storybook import MatchTask, Schedule, TrainingPlan, optimise, stream
+    from tellapart.training.storybook import (
+        MatchTask,
+        Schedule,
+        TrainingPlan,
+        export,
+        optimise,
+        stream,
+    )
 
     torch.set_num_threads(1)  # two that wait for each other are slow on a busy machine
     plan = TrainingPlan(examples=16, held_out=0, epochs=12, pairs_a_batch=8)

@@ -144,6 +144,7 @@ def test_links_have_the_address_where_the_study_was_served(bench, tmp_path):
 def test_options_change_a_recipe_for_all_stages_or_for_each(bench, tmp_path):
     said = create(bench, tmp_path / "s", "--as", "bison", "--judgements", "1,3", "--checks", "0.1")
     assert "pick-caption, then which-image" in said
+    assert f"tellapart study serve {tmp_path / 's'}" in " ".join(said.split())
     pick, verify = read_plan(tmp_path / "s" / "study.toml").stages
     assert (pick.judgements, verify.judgements) == (1, 3)
     assert pick.checks == verify.checks == 0.1

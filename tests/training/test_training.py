@@ -292,6 +292,10 @@ def test_training_goes_on_from_another_training(small, tmp_path):
     before, after = (load(f"trained:{one.folder}").system.state_dict() for one in (first, again))
     for name, weights in before.items():
         torch.testing.assert_close(weights, after[name], atol=1e-6, rtol=0)
+    worse = fitted(small, tmp_path / "worse", "rate=0.5", start=first.folder)
+    kept = load(f"trained:{worse.folder}").system.state_dict()
+    assert all(torch.equal(weights, kept[name]) for name, weights in before.items())
+    assert "epochs was better than the start" in str(worse)
     with pytest.raises(BadInput, match="does not fit as a start"):
         fitted(small, tmp_path / "third", "joint=16", start=first.folder)
     with pytest.raises(TellapartError, match="no task called 'retrieve'"):

@@ -12,7 +12,7 @@ import polars as pl
 
 from tellapart import seeds
 from tellapart.analyses.analysis import Analysis, AnalysisKind, ResultTable
-from tellapart.analyses.figure import Figure, Panel, dot_rows
+from tellapart.analyses.figure import Figure, Panel, dot_rows, short_names
 from tellapart.analyses.units import Sources, UnitOptions, UnitTable, unit_table
 from tellapart.errors import BadInput
 from tellapart.options import Help
@@ -150,7 +150,8 @@ def _figure(title: str, pairs: pl.DataFrame) -> Figure | None:
     known = pairs.filter(pl.col("kappa").is_not_null())
     if not known.height:
         return None
-    labels = [f"{a} / {b}" for a, b in known.select("first", "second").iter_rows()]
+    named = short_names([*known["first"], *known["second"]])
+    labels = [f"{named[a]} / {named[b]}" for a, b in known.select("first", "second").iter_rows()]
     value, low, high = (known[name].to_list() for name in ("kappa", "low", "high"))
     rows = dot_rows(labels, value, low, high)
     told = "; ".join(f"{row['label']} {row['x']:.3f}" for row in rows)

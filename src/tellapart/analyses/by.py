@@ -195,10 +195,11 @@ def _parting(
 
 
 def _parting_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
+    alike = []
     for (first, second), rows in frame.group_by("first", "second", maintain_order=True):
         real = rows.filter(pl.col("p_holm") < 0.05)
         if not real.height:
-            yield f"{first} and {second}: no group by {by} is shown to be easier for one of them."
+            alike.append(f"{first} and {second}")
             continue
         told = [
             f"{row['group']} ({percent(row['first_value'])} against {percent(row['second_value'])})"
@@ -208,12 +209,15 @@ def _parting_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
             f"{first} and {second} part on {real.height:,} groups by {by}, most clearly on "
             f"{', '.join(told)}."
         )
+    if alike:
+        yield f"No group by {by} is shown to be easier for one of two: {'; '.join(alike)}."
 
 
 def _figure(title: str, units: UnitTable, found: list[_Grouped], options: ByOptions) -> Figure:
     """The easiest and hardest groups of the first run, with the others beside it."""
     first = found[0]
-    most = options.most if len(first.order) > 2 * options.most else len(first.order)
+    # Two groups more take no more room than the gap that would stand for them.
+    most = options.most if len(first.order) > 2 * options.most + 2 else len(first.order)
     places = [*first.order[:most], *first.order[-options.most :]]
     wanted = list(dict.fromkeys(first.names[int(k)] for k in places))
     rows: list[dict[str, Any]] = []

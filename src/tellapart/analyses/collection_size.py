@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -70,26 +71,33 @@ def analyse_collection_size(
                 })  # fmt: skip
     frame = pl.DataFrame(rows)
     sentences = []
-    panels = []
-    for (name,), own in frame.group_by("queries", maintain_order=True):
-        for (k,), curve in own.group_by("k", maintain_order=True):
-            first, last = curve.row(0, named=True), curve.row(-1, named=True)
-            sentences.append(
-                f"{name}: recall@{k} falls from {_told(first)} among {first['images']:,} images to "
-                f"{_told(last)} among {last['images']:,}."
-            )
-        points = tuple(
-            {"x": r["images"], "y": 100 * r["recall"], "low": 100 * r["low"],
-             "high": 100 * r["high"], "series": f"recall@{r['k']}"}
-            for r in own.iter_rows(named=True)
-        )  # fmt: skip
-        axes = "images in the collection", "recall, % (band: 95% interval)"
-        panels.append(Panel("lines", points, *axes, str(name), log=True, domain=(0, 100)))
+    for (name, k), curve in frame.group_by("queries", "k", maintain_order=True):
+        first, last = curve.row(0, named=True), curve.row(-1, named=True)
+        sentences.append(
+            f"{name}: recall@{k} falls from {_told(first)} among {first['images']:,} images to "
+            f"{_told(last)} among {last['images']:,}."
+        )
     title = "Recall by the size of the collection"
-    figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(panels))
+    figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(_panels(frame)))
     methods = ("mean over all random collections (hypergeometric); interval: over images",)
     table_ = ResultTable("collection-size", title, frame, FORMS)
     return Analysis("collection-size", title, tuple(sentences), (table_,), figure, methods)
+
+
+def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
+    """All curves of one system together; of several systems those of each k."""
+    rows = frame.with_columns(pl.format("recall@{}", "k").alias("measure"))
+    apart, series = "queries", "measure"
+    if frame["queries"].n_unique() > 1:
+        apart, series = series, apart
+    axes = "images in the collection", "recall, % (band: 95% interval)"
+    for (title,), own in rows.group_by(apart, maintain_order=True):
+        points = tuple(
+            {"x": r["images"], "y": 100 * r["recall"], "low": 100 * r["low"],
+             "high": 100 * r["high"], "series": r[series]}
+            for r in own.iter_rows(named=True)
+        )  # fmt: skip
+        yield Panel("lines", points, *axes, str(title), log=True, domain=(0, 100))
 
 
 def found_among(ranks: Ints, images: int, size: int, k: int) -> Floats:

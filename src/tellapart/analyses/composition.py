@@ -69,7 +69,8 @@ def analyse_composition(
          "series": row["benchmark"] if len(every) > 1 and options.by else ""}
         for row in shown.iter_rows(named=True)
     )  # fmt: skip
-    title = "What " + ", ".join(one.name for one in every) + " consist of"
+    names = ", ".join(one.name for one in every)
+    title = f"What {names} {'consists' if len(every) == 1 else 'consist'} of"
     figure = Figure(title, f"{title}. {' '.join(sentences)}",
                     (Panel("bars", bars, options.by, "items"),))  # fmt: skip
     made = ResultTable("composition", title, frame)

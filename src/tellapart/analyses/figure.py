@@ -6,6 +6,8 @@ also said in words.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +20,8 @@ Numbers = Sequence[float] | Floats
 Form = Literal["dots", "lines", "bars", "points"]
 ROW_HEIGHT = 26
 HEIGHT = 220
+APART = ("color", "shape", "xOffset", "yOffset")
+"""What each panel has a scale of its own for; the places of bars side by side are shared else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class Figure:
             "background": colours.background,
             "columns": self.columns,
             "concat": panels,
-            "resolve": {"scale": {"color": "independent", "shape": "independent"}},
+            "resolve": {"scale": dict.fromkeys(APART, "independent")},
             "spacing": 28,
             "config": config(colours),
         }
@@ -99,7 +103,7 @@ def _colour(panel: Panel, colours: Colours, what: str) -> dict[str, Any]:
     if len(names) < 2:
         return {"value": colours.accent if what == "color" else "circle"}
     values = colours.series if what == "color" else SHAPES
-    legend = {"orient": "top", "direction": "vertical", "title": None,
+    legend = {"orient": "top", "direction": "vertical", "title": None, "columnPadding": 24,
               "columns": 2 if max(map(len, names)) <= 22 else 1}  # fmt: skip
     return {
         "field": "series", "type": "nominal", "legend": legend,
@@ -214,7 +218,7 @@ def _label_style(labels: Sequence[str]) -> dict[str, Any]:
     """Few or short names lie flat, others lean; numbers may be left out where they are many."""
     if all(label.rstrip("+").replace(".", "", 1).isdigit() for label in labels):
         return {"labelAngle": 0, "labelOverlap": True}
-    wide = sum(map(len, labels)) > 50
+    wide = sum(map(len, labels)) > 40
     return {"labelAngle": -40 if wide else 0, "labelOverlap": False}
 
 
@@ -234,6 +238,19 @@ def _points(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
             "encoding": {"x": x, "y": y, "text": {"field": "label"}},
         })  # fmt: skip
     return layers
+
+
+def short_names(models: Sequence[str]) -> dict[str, str]:
+    """Model strings as their last parts, without folders and options, where that tells them apart.
+
+    >>> short_names(["trained:a/scan-0", "trained:a/bow-0", "blind"])
+    {'trained:a/scan-0': 'scan-0', 'trained:a/bow-0': 'bow-0', 'blind': 'blind'}
+    >>> short_names(["trained:a/scan", "trained:b/scan"])
+    {'trained:a/scan': 'trained:a/scan', 'trained:b/scan': 'trained:b/scan'}
+    """
+    last = {name: re.split(r"[/:]", name.partition("?")[0])[-1] for name in models}
+    times = Counter(last.values())
+    return {name: end if times[end] == 1 and end else name for name, end in last.items()}
 
 
 def dot_rows(

@@ -50,6 +50,48 @@ def analyse_recall_errors(
     whether the caption describes what was found in its stead. Most votes decide; a draw counts as
     no. Where only a sample of the errors was judged, its share is taken for all.
     """
+    table, judged = _judged(queries, options)
+    errors = int((table["rank"] > 1).sum())
+    fine = judged["right"].cast(pl.Float64).to_numpy()
+    images = np.unique(judged["image"].to_numpy(), return_inverse=True)[1]
+    rng = seeds.rng(options.seed, "recall-errors")
+    share = mean_interval(fine, images, rng, options.resamples)
+    recall, corrected = _corrected(table, judged, rng, options)
+    rows = [
+        ("errors that people take for errors", NO, len(fine) - int(fine.sum()), 1 - fine.mean(),
+         1 - share.high, 1 - share.low),
+        ("errors that people take for right", YES, int(fine.sum()), fine.mean(), share.low,
+         share.high),
+    ]  # fmt: skip
+    columns = ["recall@1 incorrect", "people", "number", "share", "low", "high"]
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    recalls = pl.DataFrame(
+        [{"recall@1": "as counted", **recall}, {"recall@1": "corrected", **corrected}]
+    )
+    sentences = (
+        f"Of {len(fine):,} judged errors of {errors:,}, people take {int(fine.sum()):,} for "
+        f"right answers: {100 * fine.mean():.1f}% ({100 * share.low:.1f} to "
+        f"{100 * share.high:.1f}).",
+        f"Recall@1 ({options.direction}) is {100 * recall['value']:.1f}% "
+        f"({100 * recall['low']:.1f} to {100 * recall['high']:.1f}) as counted and "
+        f"{100 * corrected['value']:.1f}% ({100 * corrected['low']:.1f} to "
+        f"{100 * corrected['high']:.1f}) corrected.",
+    )
+    title = "Retrieval errors that are none"
+    value, low, high = (
+        [100 * one[c] for one in (recall, corrected)] for c in ("value", "low", "high")
+    )
+    dots = dot_rows(["recall@1 as counted", "recall@1 corrected"], value, low, high)
+    panel = Panel("dots", tuple(dots), "% (bar: 95% interval)", domain=(0, 100))
+    figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
+    tables = (ResultTable("errors", title, frame, FORMS),
+              ResultTable("recall", "Recall@1", recalls, FORMS))  # fmt: skip
+    methods = ("interval: over images of the queries; most votes decide, a draw counts as no",)
+    return Analysis("recall-errors", title, sentences, tables, figure, methods)
+
+
+def _judged(queries: Files, options: RecallErrorOptions) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All queries in a direction, and the errors among them of which people said something."""
     (path, *others) = paths_of(queries)
     if others:
         raise BadInput("several files of queries", allowed="one")
@@ -71,42 +113,7 @@ def analyse_recall_errors(
             where=str(options.judgements),
             allowed="judgements of a study that was made of these queries",
         )
-    fine = judged["right"].cast(pl.Float64).to_numpy()
-    images = np.unique(judged["image"].to_numpy(), return_inverse=True)[1]
-    rng = seeds.rng(options.seed, "recall-errors")
-    share = mean_interval(fine, images, rng, options.resamples)
-    recall, corrected = _corrected(table, judged, rng, options)
-    rows = [
-        ("errors that people take for errors", NO, len(fine) - int(fine.sum()), 1 - fine.mean(),
-         1 - share.high, 1 - share.low),
-        ("errors that people take for right", YES, int(fine.sum()), fine.mean(), share.low,
-         share.high),
-    ]  # fmt: skip
-    columns = ["recall@1 incorrect", "people", "number", "share", "low", "high"]
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
-    recalls = pl.DataFrame(
-        [{"recall@1": "as counted", **recall}, {"recall@1": "corrected", **corrected}]
-    )
-    sentences = (
-        f"Of {len(fine):,} judged errors of {wrong.height:,}, people take {int(fine.sum()):,} for "
-        f"right answers: {100 * fine.mean():.1f}% ({100 * share.low:.1f} to "
-        f"{100 * share.high:.1f}).",
-        f"Recall@1 ({options.direction}) is {100 * recall['value']:.1f}% "
-        f"({100 * recall['low']:.1f} to {100 * recall['high']:.1f}) as counted and "
-        f"{100 * corrected['value']:.1f}% ({100 * corrected['low']:.1f} to "
-        f"{100 * corrected['high']:.1f}) corrected.",
-    )
-    title = "Retrieval errors that are none"
-    value, low, high = (
-        [100 * one[c] for one in (recall, corrected)] for c in ("value", "low", "high")
-    )
-    dots = dot_rows(["recall@1 as counted", "recall@1 corrected"], value, low, high)
-    panel = Panel("dots", tuple(dots), "% (bar: 95% interval)", domain=(0, 100))
-    figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
-    tables = (ResultTable("errors", title, frame, FORMS),
-              ResultTable("recall", "Recall@1", recalls, FORMS))  # fmt: skip
-    methods = ("interval: over images of the queries; most votes decide, a draw counts as no",)
-    return Analysis("recall-errors", title, sentences, tables, figure, methods)
+    return table, judged
 
 
 def _votes(path: Path) -> pl.DataFrame:

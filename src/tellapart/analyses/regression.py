@@ -79,9 +79,15 @@ def analyse_regression(
         facts = tuple(name for name in facts if table[name].drop_nulls().n_unique() > 1) or facts
     _known(table, (*facts, *random))
     fits = []
+    errors: dict[str, BadInput] = {}
     for run, model in enumerate(units.models):
         progress("regression", run, len(units.models))
-        fits.append(_fitted(units, run, table, facts, random, model))
+        try:
+            fits.append(_fitted(units, run, table, facts, random, model))
+        except BadInput as error:  # nothing can be said of this run, but perhaps of others
+            errors[model] = error
+    if not fits:
+        raise next(iter(errors.values()))
     effects = pl.concat([one.effects() for one in fits])
     spreads = pl.concat([one.spreads() for one in fits])
     title = f"{units.benchmark.name}: what makes {units.measure.name} right"
@@ -90,6 +96,7 @@ def analyse_regression(
         head = "Random effects: standard deviations on the logit scale"
         tables.append(ResultTable("random-effects", head, spreads, FORMS))
     sentences = [sentence for one in fits for sentence in one.sentences()]
+    sentences += [f"{model}: {error.what}." for model, error in errors.items()]
     methods = (
         "mixed-effects logistic regression, Laplace's approximation (as glmer of lme4); intervals: "
         "Student's t, with levels as degrees of freedom for facts that are constant within them; "

@@ -162,11 +162,16 @@ def _panel(metric: str, scores: Floats, right: Bools) -> Panel:
     """Shares of each sort by ranges of the score; the highest of all stands in the last."""
     top = float(np.quantile(scores, 0.98)) or float(scores.max()) or 1.0
     edges = np.linspace(0, top, BINS + 1)
+    digits = max(2, 1 - int(np.floor(np.log10(edges[1]))))
     rows = []
     for series, own in ((RIGHT, scores[right]), (WRONG, scores[~right])):
         counts = np.histogram(np.minimum(own, top), edges)[0]
         rows += [
-            {"label": f"{edge:.2f}", "y": float(100 * n / max(1, len(own))), "series": series}
+            {
+                "label": f"{edge:.{digits}f}",
+                "y": float(100 * n / max(1, len(own))),
+                "series": series,
+            }
             for edge, n in zip(edges, counts, strict=False)
         ]
     return Panel("bars", tuple(rows), f"{metric} from", "% of items", metric)

@@ -64,6 +64,7 @@ class Card:
 
 
 NEEDED = ("name", "measures", "items_sha256")
+CARD_FILE = "benchmark.json"
 CARD_KINDS: dict[str, type] = {
     **dict.fromkeys((*Card.__dataclass_fields__, "items_sha256"), str),
     "measures": list, "skipped": list, "made": dict,
@@ -202,7 +203,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> ImageTable:
     images = benchmark.images.moved(benchmark.root, folder)
     write_parquet(folder / "images.parquet", images.frame)
     write_parquet(folder / "items.parquet", benchmark.items.frame)
-    write_json(folder / "benchmark.json", card_json(benchmark))
+    write_json(folder / CARD_FILE, card_json(benchmark))
     return images
 
 
@@ -233,10 +234,15 @@ def save_benchmark(benchmark: Benchmark, out: Path, *, overwrite: bool = False) 
     return replace(benchmark, root=out, images=images)
 
 
+def is_benchmark(path: Path | str) -> bool:
+    """Whether a folder is a benchmark's."""
+    return (Path(path) / CARD_FILE).is_file()
+
+
 def load_benchmark(where: Path | str) -> Benchmark:
     """Read a benchmark from its folder, or by its name under `TELLAPART_HOME`."""
     folder = found_folder(Path(where))
-    card = read_json(folder / "benchmark.json")
+    card = read_json(folder / CARD_FILE)
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
         raise BadInput(
             f"{folder / 'benchmark.json'} is not a card of this version",
@@ -248,7 +254,7 @@ def load_benchmark(where: Path | str) -> Benchmark:
     table = _exported_items(path) if exported else _read_table(path, ITEM_COLUMNS, FILLED)
     items = ItemTable(table.select(list(ITEM_COLUMNS)), path)
     items.check_form()
-    fields = fields_of(card, CARD_KINDS, folder / "benchmark.json", needed=NEEDED)
+    fields = fields_of(card, CARD_KINDS, folder / CARD_FILE, needed=NEEDED)
     sha256 = fields.pop("items_sha256")
     images = ImageTable(_read_table(folder / "images.parquet", IMAGE_COLUMNS, ("id", "uri")))
     benchmark = Benchmark(Card(**fields), folder, items.taking_turns(), images)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -245,7 +246,7 @@ def command_of(name: str, verb: Verb) -> Any:
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     spread = {one.flag for one in known if one.spreads}
     help_ = (inspect.getdoc(verb.function) or "").partition("\n\nIn Python")[0]
-    cls = spreading(spread) if spread else None
+    cls = spreading(spread) if spread else PlainCommand
     app.command(name, cls=cls, help=help_, epilog=f"Example: {verb.example}")(run)
     return typer.main.get_command(app)
 
@@ -309,7 +310,8 @@ def _typer_parameters(one: Parameter) -> list[inspect.Parameter]:
         f"<{one.scalar().__name__.lower()}>" if one.help.repeat else None
     )
     if one.argument:
-        info: Any = typer.Argument(help=one.help.text, metavar=metavar)
+        name = one.help.metavar or one.name.upper()
+        info: Any = typer.Argument(help=one.help.text, metavar=name)
         return [_parameter(one.key, Annotated[kind, info], default)]
     info = typer.Option(one.flag, help=one.help.text, metavar=metavar)
     options = [_parameter(one.key, Annotated[kind, info], default)]
@@ -324,10 +326,18 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 
+class PlainCommand(TyperCommand):
+    """A command whose line of usage has arguments without braces: `CORPUS [OUT] RUNS...`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words after the command's name."""
+        return [re.sub(r"[{}]", "", word) for word in super().collect_usage_pieces(ctx)]
+
+
 def spreading(flags: set[str]) -> type[TyperCommand]:
     """A command with flags that take all that stands between them and the next one."""
 
-    class Spreading(TyperCommand):
+    class Spreading(PlainCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             return super().parse_args(ctx, spread(args, flags))
 

@@ -43,6 +43,8 @@ REMEDIES = {
 
 STUDIES = {"bison": "--ask which-image", "mcic": "--as mcic", "foil": "--as foil"}
 """How people are asked about a builder's items."""
+PAIR = "pair"
+"""The kind of items that wait for a caption to be picked."""
 
 
 def nearness(corpus: Corpus, items: Sequence[Item], seed: int) -> dict[str, Any]:
@@ -108,11 +110,12 @@ def _neighbours(texts: Sequence[str]) -> list[TextPair]:
 def verdict(benchmark: Benchmark) -> list[str]:
     """The lines that close a build, each with what to do about it."""
     builder = str(benchmark.card.made.get("by", "")).rpartition(" ")[2]
-    lines = [
-        *_near_lines(benchmark.card.made.get("nearness") or {}),
-        *_guess_lines(benchmark, builder),
-        *_picture_lines(benchmark),
-    ]
+    near = _near_lines(benchmark.card.made.get("nearness") or {})
+    if builder == "bison" and set(benchmark.items.frame["kind"]) == {PAIR}:
+        todo = f"tellapart study create {benchmark.root} STUDY --as bison"
+        waiting = f"not a test yet: people pick a caption for each pair and verify it, with: {todo}"
+        return [*near, *_picture_lines(benchmark), waiting]
+    lines = [*near, *_guess_lines(benchmark, builder), *_picture_lines(benchmark)]
     verified = benchmark.card.verified or (
         "by nobody; people can do it with: tellapart study create "
         f"{benchmark.root} STUDY {STUDIES.get(builder, '--ask choose-caption')}"

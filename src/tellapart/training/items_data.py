@@ -11,13 +11,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 import torch
 from torch import Tensor
 
 from tellapart import seeds
 from tellapart.benchmark.benchmark import Benchmark
-from tellapart.corpus.corpus import Corpus, make_corpus
+from tellapart.benchmark.captions import corpus_of
 from tellapart.errors import BadInput
 from tellapart.image_features.source import check_spaces
 from tellapart.image_features.store import FeatureStore
@@ -130,19 +129,6 @@ class ItemSet(TrainingSet):
             plain.images, plain.texts, plain.owner, plain.numbers,
             torch.from_numpy(question), torch.from_numpy(self.images.right[captions]),
         )  # fmt: skip
-
-
-def corpus_of(benchmark: Benchmark) -> Corpus:
-    """The images of a benchmark with the captions that are true of them, as a corpus."""
-    rows: dict[tuple[str, str], None] = {}
-    for item in benchmark.items:
-        rows |= {(item.images[i], item.captions[j]): None for i, j in sorted(item.true)}
-    shown = benchmark.images.frame.filter(pl.col("id").is_in({image for image, _ in rows}))
-    captions = [
-        {"id": str(number), "image": image, "text": text}
-        for number, (image, text) in enumerate(rows)
-    ]
-    return make_corpus(benchmark.name, benchmark.root, shown.to_dicts(), captions)
 
 
 def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]) -> AskedImages:

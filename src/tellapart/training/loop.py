@@ -38,7 +38,10 @@ class NotANumber(TellapartError):
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """What is trained on what (rows that become batches), and where it is kept meanwhile."""
+    """What is trained on what (rows that become batches), and where it is kept meanwhile.
+
+    Weights that were `begun` elsewhere are among those of which the best are kept.
+    """
 
     task: Task
     data: Any
@@ -46,6 +49,7 @@ class TrainingJob:
     settings: TrainingSettings
     seed: int
     folder: Path
+    begun: bool = False
 
 
 def fit(job: TrainingJob, progress: Progress = silent) -> TrainingState:
@@ -69,6 +73,10 @@ class _Loop:
         """All epochs that are left."""
         state, settings = self.state, self.settings
         plan = BatchPlan(settings.batch, settings.together, self.job.seed)
+        if self.job.begun and not state.rows:
+            state.epoch = -1  # an epoch that is over before the first
+            self._validate()
+            state.epoch = 0
         while state.epoch < settings.epochs and not self._tired():
             batches = self._mine(plan.epoch(self.job.data, state.epoch))
             self._epoch(batches)

@@ -74,11 +74,10 @@ class TrainedSystem:
             for noun in ("images", "captions", "items")
             if noun in trained
         )
-        return (
-            f"{self.card.system}: {counts}, "
-            f"best after epoch {trained['best_epoch']} of {trained['epochs']} ({figures})  ->  "
-            f"trained:{self.folder}"
-        )
+        best = f"best after epoch {trained['best_epoch']} of {trained['epochs']}"
+        if not trained["best_epoch"]:
+            best = f"none of {trained['epochs']} epochs was better than the start"
+        return f"{self.card.system}: {counts}, {best} ({figures})  ->  trained:{self.folder}"
 
 
 def train_system(
@@ -108,7 +107,9 @@ def train_system(
             part.encoded(system.vocabulary, recipe.training.longest) for part in (data, validation)
         ]
         task = task_kind(system, recipe.task, sets[0])
-        fitted = TrainingJob(task, sets[0], sets[1], recipe.training, order.seed, folder)
+        fitted = TrainingJob(
+            task, sets[0], sets[1], recipe.training, order.seed, folder, order.start is not None
+        )
         state = fit(fitted, progress)
         if is_first():
             _finish(fitted, state, order, recipe, out)

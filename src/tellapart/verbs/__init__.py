@@ -118,19 +118,19 @@ ANALYSES = {
 }
 
 STUDY = {
-    "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
-    "status": "Say how far a study is.",
+    "plan": "How many judgements are needed: what they give, how many people and hours they take.",
     "create": "Set up a study of a benchmark's items, of pairs, or of captions.",
     "invite": "Make personal links; each is shown once, so keep what is printed.",
+    "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
+    "status": "Say how far a study is.",
     "people": "List people: how much they judged, how fast, and how well.",
     "person": "Count someone's judgements no more, take that back, end their link, or delete all.",
     "participants": "Let in only those people of Prolific whom a file lists.",
     "owner": "Show the link to the owner's page, or make a new one in its place.",
-    "export": "Write judgements, agreement, human figures, the human run and the verified "
-    "benchmark.",
-    "plan": "How many judgements are needed: what they give, how many people and hours they take.",
     "simulate": "Let simulated people work through a study by its real HTTP interface, on this "
     "machine.",
+    "export": "Write judgements, agreement, human figures, the human run and the verified "
+    "benchmark.",
 }
 
 WORK = {"status": "Say how far work in shards is, whoever does it."}

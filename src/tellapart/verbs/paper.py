@@ -83,7 +83,7 @@ def paper(
     page = Path(out).resolve()
     with _inside(work or page.with_suffix("")) if small else nullcontext():
         if small:
-            from tellapart.verbs.small_papers.choices import small_sources
+            from tellapart.verbs.small_papers.four_papers import small_sources
             from tellapart.verbs.small_papers.small_paper import SmallPaper
 
             made_here = SmallPaper(name, Path(), scenes, tests, seed, progress)

@@ -27,11 +27,15 @@ from tellapart.analyses.regression import RegressionOptions, analyse_regression
 from tellapart.analyses.scores import ScoreOptions, analyse_scores
 from tellapart.errors import UnknownName
 from tellapart.files import read_table, require_columns
+from tellapart.measures.captions.judge import metrics_that_run
 from tellapart.measures.scores import read_runs
 from tellapart.score.run import Run
 from tellapart.types import Progress
 
 OTHER_DATA = "the benchmark and the systems are those given"
+BISON_METRICS = ("BLEU-4", "CIDEr-D", "METEOR", "SPICE", "ROUGE-L")
+"""The paper's four, whose CIDEr is CIDEr-D, and one that needs no other program."""
+METRICS_HERE = "metrics whose programs are not installed are left out (METEOR and SPICE are Java)"
 Make = Callable[[PaperSources, Progress], Analysis]
 
 
@@ -75,8 +79,17 @@ def _of_one_captioner(sources: PaperSources, progress: Progress) -> Analysis:
     captions = Path(sources.captions[0])
     runs = read_runs(list(sources.runs), None)
     own = [run for run in runs if Path(run.model).name == captions.stem] or runs
-    options = ScoreOptions(captions=captions, references=_references(sources))
+    options = ScoreOptions(
+        captions=captions, references=_references(sources), metrics=metrics_that_run(BISON_METRICS)
+    )
     return analyse_scores(own, options, progress)
+
+
+def _of_fewer_references(sources: PaperSources, progress: Progress) -> Analysis:
+    options = ReferenceOptions(
+        references=_references(sources), metrics=metrics_that_run(BISON_METRICS)
+    )
+    return analyse_references([sources.captions[0]], options, progress)
 
 
 BISON = (
@@ -88,17 +101,16 @@ BISON = (
     Exhibit(
         "Figure 4", "Captioning scores by the number of references",
         "UpDown: BLEU-4 34.58 with five references, 10.69 with one; SPICE falls with more",
-        "the captioner is the first one given; ROUGE-L stands for METEOR and SPICE",
-        ("captions", "references"),
-        lambda sources, progress: analyse_references(
-            [sources.captions[0]], ReferenceOptions(references=_references(sources)), progress),
+        f"the captioner is the first one given; {METRICS_HERE}",
+        ("captions", "references"), _of_fewer_references,
     ),
     Exhibit(
         "Figures 3 and 5", "Correctness and detailedness by captioning score",
         "means 3.266 and 2.203; captioning scores predict correctness little",
-        "the ratings are those given; ROUGE-L stands for METEOR and SPICE",
+        f"the ratings are those given; {METRICS_HERE}",
         ("ratings", "references"),
-        _of(analyse_ratings, "ratings", options=lambda s: RatingOptions(references=_references(s))),
+        _of(analyse_ratings, "ratings", options=lambda s: RatingOptions(
+            references=_references(s), metrics=metrics_that_run(BISON_METRICS))),
     ),
     Exhibit(
         "Figure 6", "Lengths and parts of speech of captions", "a figure; no numbers",

@@ -65,6 +65,11 @@ def choose_metrics(names: tuple[str, ...]) -> tuple[list[CaptionMetric], list[st
     return list(able.values()), left_out
 
 
+def metrics_that_run(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of some metrics for which nothing is missing on this machine."""
+    return tuple(name for name in names if metric_of(name).lacking() is None)
+
+
 def judge_captions(
     results: Results | Sequence[Results],
     references: Corpus | Path | str,

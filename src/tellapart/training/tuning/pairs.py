@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from tellapart import seeds
-from tellapart.benchmark.benchmark import Benchmark, load_benchmark
+from tellapart.benchmark.benchmark import Benchmark, is_benchmark, load_benchmark
 from tellapart.benchmark.groups import components
 from tellapart.corpus.corpus import Corpus
 from tellapart.corpus.reader import read_corpus
@@ -150,7 +150,7 @@ def open_pairs(source: TrainingPairs | Benchmark | Corpus | Path | str) -> Train
     if isinstance(source, Corpus):
         return pairs_of_corpus(source)
     path = Path(source).expanduser()
-    if (path / "benchmark.json").is_file():
+    if is_benchmark(path):
         return pairs_of_benchmark(load_benchmark(path))
     found = read_pair_files(path) if path.is_file() or shards_of(path) else None
     return found or pairs_of_corpus(read_corpus(path))

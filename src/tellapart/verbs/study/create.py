@@ -95,8 +95,10 @@ class CreatedStudy:
 
     def __str__(self) -> str:
         asked = ", then ".join(stage.ask for stage in self.plan.stages)
-        code = f"\ncompletion code for Prolific: {self.plan.completion_code}"
-        return f"{self.plan.name}: {asked}  ->  {self.folder}{code if self.plan.prolific else ''}"
+        lines = [f"{self.plan.name}: {asked}  ->  {self.folder}"]
+        if self.plan.prolific:
+            lines.append(f"completion code for Prolific: {self.plan.completion_code}")
+        return "\n".join([*lines, f"open it to people with: tellapart study serve {self.folder}"])
 
     def notes(self) -> list[str]:
         """What its owner should know."""

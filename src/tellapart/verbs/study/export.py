@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tellapart.study.results import StudyResults
 
 TABLES = (".csv", ".parquet", ".jsonl")
+VERIFIED = "verified"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,12 @@ class StudyExport:
 
     def __str__(self) -> str:
         if self.results:
-            return f"{self.results}\n\n->  {self.out}"
+            verified = self.out / VERIFIED
+            more = (
+                f"\nlet models answer what people kept: tellapart evaluate MODEL --on {verified} "
+                "--out RUNS"
+            )
+            return f"{self.results}\n\n->  {self.out}{more if verified.is_dir() else ''}"
         return f"{self.judgements:,} judgements  ->  {self.out}"
 
 

@@ -10,9 +10,10 @@ from tellapart.errors import BadImage, BadInput
 from tellapart.models.caption_writer import Decoding
 from tellapart.options import Help, Overwrite, SkipBad
 from tellapart.types import Progress, silent
-from tellapart.verbs import Verb, skipped_notes
+from tellapart.verbs import Verb, open_benchmark, skipped_notes
 
 if TYPE_CHECKING:
+    from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
     from tellapart.models.caption_writer import CaptionWriter
     from tellapart.pictures import Picture
@@ -68,7 +69,8 @@ class WrittenCaptions:
 def caption(
     model: Annotated[Any, Help("A captioner's model string: trained:FOLDER, hf:NAME?head=caption")],
     on: Annotated[
-        Corpus | Path | str, Help("A corpus, or a folder of pictures alone.", flag="--on")
+        Benchmark | Corpus | Path | str,
+        Help("A corpus, a benchmark, or a folder of pictures alone.", flag="--on"),
     ],
     out: Annotated[Path | str, Help("The results file to write: NAME.json.", flag="--out")],
     options: WriteCaptionsOptions = WriteCaptionsOptions(),  # noqa: B008 (frozen)
@@ -124,15 +126,26 @@ def _check(out: Path, options: WriteCaptionsOptions) -> None:
         raise BadInput(f"a limit of {options.limit} images", allowed="1 or more")
 
 
-def _images(on: Corpus | Path | str, options: WriteCaptionsOptions) -> tuple[Corpus, list[str]]:
+def _images(
+    on: Benchmark | Corpus | Path | str, options: WriteCaptionsOptions
+) -> tuple[Corpus, list[str]]:
     """The corpus, and the ids of the images that are written of."""
     from tellapart import seeds
+    from tellapart.benchmark.benchmark import Benchmark, is_benchmark
+    from tellapart.benchmark.captions import corpus_of
+    from tellapart.benchmark.image_files import pictures_in
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.folder import read_pictures
     from tellapart.corpus.reader import ReadOptions
 
-    reading = ReadOptions(images=options.images, skip_bad=options.skip_bad)
-    corpus = on if isinstance(on, Corpus) else read_pictures(on, reading)
+    if isinstance(on, Benchmark) or (not isinstance(on, Corpus) and is_benchmark(on)):
+        benchmark = pictures_in(open_benchmark(on), options.images)
+        corpus = corpus_of(benchmark, uncaptioned=True)
+    elif isinstance(on, Corpus):
+        corpus = on
+    else:
+        reading = ReadOptions(images=options.images, skip_bad=options.skip_bad)
+        corpus = read_pictures(on, reading)
     ids = corpus.images["id"].to_list()
     if options.limit is not None and options.limit < len(ids):
         drawn = seeds.rng(options.seed, "caption").permutation(len(ids))[: options.limit]

@@ -37,7 +37,7 @@ def cost(
 
     In Python: models and what they are put through may be objects.
     """
-    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.benchmark.benchmark import Benchmark, is_benchmark
     from tellapart.measures.cost import tuning_cost
     from tellapart.measures.zero_shot import read_classes, templates_of
     from tellapart.models.names import load
@@ -49,7 +49,7 @@ def cost(
     benchmarks, corpora, folders = [], [], []
     for one in sources:
         path = Path(one) if isinstance(one, str | Path) else None
-        if isinstance(one, Benchmark) or (path and (path / "benchmark.json").is_file()):
+        if isinstance(one, Benchmark) or (path and is_benchmark(path)):
             benchmarks.append(open_benchmark(one))
         elif path and _has_classes(path):
             folders.append((read_classes(path), chosen))

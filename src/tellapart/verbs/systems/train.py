@@ -213,12 +213,12 @@ def _trained(
 
 def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
     """Benchmarks as pairs with their negatives; None where corpora are given."""
-    from tellapart.benchmark.benchmark import Benchmark
+    from tellapart.benchmark.benchmark import Benchmark, is_benchmark
     from tellapart.training.tuning.pairs import TrainingPairs, joined_pairs, open_pairs
 
     def has(one: Any) -> bool:
         if isinstance(one, str | Path):
-            return (Path(one) / "benchmark.json").is_file()
+            return is_benchmark(one)
         return isinstance(one, Benchmark | TrainingPairs)
 
     if not any(map(has, sources)):
@@ -248,8 +248,9 @@ def _gathered(
 ) -> tuple[CaptionedImages, CaptionedImages | None]:
     """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
     from tellapart import registry
+    from tellapart.benchmark.captions import corpus_of
     from tellapart.training.data import gather, gather_pairs
-    from tellapart.training.items_data import corpus_of, gather_items
+    from tellapart.training.items_data import gather_items
 
     sources = [*on, *validation]
     stores: list[FeatureStore]

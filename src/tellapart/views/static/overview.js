@@ -77,7 +77,7 @@ export class Overview {
 function notes(row) {
   if (row.more) return [...row.more.map(([name, value]) => `${name} ${percent(value)}`), `n ${count(row.n)}`].join(", ");
   const parts = [`n ${count(row.n)}`];
-  if (row.ties) parts.push(`${count(row.ties)} ties`);
+  if (row.ties) parts.push(`${count(row.ties)} ${row.ties === 1 ? "tie" : "ties"}`);
   if (row.failed) parts.push(`${count(row.failed)} failed`);
   return parts.join(", ");
 }

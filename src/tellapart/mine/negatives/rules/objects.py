@@ -306,8 +306,8 @@ def _other_roles(context: CaptionContext) -> Iterator[Edit]:
     pair = {first.kernel, second.kernel}
     if pair & ANYBODY or (pair & CHILDREN and pair <= CHILDREN | {"boy", "girl"}):
         return
-    if any(r.name == "of" and r.object in places for r in context.reading.relations):
-        return
+    if any(r.name in ("of", "for") and r.object in places for r in context.reading.relations):
+        return  # a boy who holds an umbrella for a girl: both may hold it
     if not (_is_thing(context, first) and _is_thing(context, second)):
         return
     tokens = context.source.parse.tokens
