@@ -9,21 +9,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.work.odd_numbers import Numbers
+from typer.testing import CliRunner
 
 import tellapart as ta
+from tellapart.cli.main import app
 from tellapart.errors import BadInput, PartDone, TellapartError
 from tellapart.work.crew import Crew, InThisProcess, ShardJob
 from tellapart.work.folder import ShardFolder, work_status
-from tellapart.work.launchers import crew_of
+from tellapart.work.launchers import crew_of, launcher_of
 from tellapart.work.local import Local
 from tellapart.work.shard import TRIES, Shard, ShardFailed
 
+ROOT = Path(__file__).parents[2]
 FAST = ta.EvaluateOptions(batch_size=4, use_cache=False)
 
 
@@ -36,7 +40,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(autouse=True)
 def _workers_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    monkeypatch.syspath_prepend(str(ROOT))
 
 
 def numbers(folder: Path, odd: str = "") -> ShardJob:
@@ -67,6 +71,20 @@ def test_workers_make_what_one_process_makes_also_where_one_of_them_dies_or_fail
     assert many == alone and len(alone) == 15
     opened = list((tmp_path / "many").glob("opened-*"))
     assert 1 <= len(opened) <= 3, "a worker opens its task once, not for each shard"
+
+
+@pytest.mark.parametrize("odd", ["dies"])
+def test_jobs_of_slurm_make_the_same_and_what_a_job_lost_is_handed_in_again(
+    tmp_path, monkeypatch, odd
+):
+    """By submitit's local executor: real processes and its files, without a cluster."""
+    pytest.importorskip("submitit", reason="submitit is not installed")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for name in ("one", "many"):
+        (tmp_path / name).mkdir()
+    alone = done_by(Crew(InThisProcess()), tmp_path / "one")
+    many = done_by(Crew(launcher_of("slurm:2?cluster=local")), tmp_path / "many", odd)
+    assert {name: data for name, data in many.items() if not name.startswith("jobs/")} == alone
 
 
 def test_a_shard_that_fails_again_and_again_is_named_and_all_others_are_done(tmp_path):
@@ -137,31 +155,43 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "tellapart.cli.main", *map(str, words)]
 
 
-def test_a_command_with_workers_that_is_killed_goes_on_and_a_share_prints_what_is_next(
+def killed_midway(words: list[str], out: Path) -> int:
+    """Start a command and kill it with all its workers once it has done something; how much."""
+    pattern = ".unfinished/*/*/rows-*/*/*.segment"
+    before = len(list(out.glob(pattern)))
+    running = subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    while running.poll() is None and len(list(out.glob(pattern))) <= before:
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert running.returncode == -signal.SIGKILL, "it was killed in the middle"
+    return len(list(out.glob(pattern))) - before
+
+
+def test_shares_in_any_order_give_the_same_though_workers_and_a_share_were_killed(
     benchmarks, tmp_path
 ):
-    bench = benchmarks["foil"].root
-    words = ["evaluate", "storybook", "--on", bench, "--no-cache", "--batch-size", 2]
-    words += ["--limit", 12, "--out"]
-    subprocess.run(command(*words, tmp_path / "alone"), check=True, capture_output=True)
-    out = tmp_path / "runs"
-    killed = subprocess.Popen(
-        command(*words, out, "--workers", "local:2"), stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    while killed.poll() is None and len(list(out.glob(".unfinished/*/*/rows-*/*/*.segment"))) < 2:
-        time.sleep(0.01)
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.wait()
-    left = list(out.glob(".unfinished/*/*/rows-*/*/*.segment"))
-    assert len(left) >= 2, "it was killed in the middle"
-    share = subprocess.run(
-        command(*words, out, "--shard", "1/2", "--json"), check=True, capture_output=True
-    )
-    said = json.loads(share.stdout)
-    assert said["shards_done"] >= len(left) and "--gather" in said["todo"]
-    subprocess.run(command(*words, out, "--workers", "local:1"), check=True, capture_output=True)
+    bison, out = benchmarks["bison"], tmp_path / "runs"
+    options = replace(FAST, batch_size=1)
+    ta.evaluate("storybook", on=bison, out=tmp_path / "alone", options=options)
+    words = ["evaluate", "storybook", "--on", bison.root, "--no-cache", "--batch-size", 1]
+    assert killed_midway(command(*words, "--out", out, "--workers", "local:2"), out)
+    assert killed_midway(command(*words, "--out", out, "--shard", "1/3"), out)
+    shares(lambda some: ta.evaluate("storybook", on=bison, out=out, options=some), options,
+           [2, 1, 0])  # fmt: skip
+    ta.evaluate("storybook", on=bison, out=out, options=replace(options, gather=True))
     assert files_in(out) == files_in(tmp_path / "alone")
+
+
+def test_a_share_prints_what_is_there_and_what_is_next(benchmarks, tmp_path):
+    words = ["evaluate", "chance", "--on", benchmarks["bison"].root, "--out", tmp_path / "runs"]
+    said = CliRunner().invoke(app, [*map(str, words), "--shard", "0/1", "--json"])
+    assert said.exit_code == 0 and "--gather" in json.loads(said.stdout)["todo"]
+    said = CliRunner().invoke(app, ["work", "status", str(tmp_path / "runs")])
+    assert "chance on bison" in said.stdout and "all are there" in said.stdout
 
 
 def test_work_is_sought_where_there_is_some(tmp_path):

@@ -31,6 +31,11 @@ class Keys:
         """The mark that makes a picture's address one person's own."""
         return keyed(self.pictures, str(person), str(number), str(place))[:22]
 
+    @property
+    def metrics(self) -> str:
+        """The token that figures are read with; it opens nothing else."""
+        return keyed(self.pictures, "metrics")[:40]
+
     def is_owner(self, token: str) -> bool:
         """Whether this is the owner's token, in constant time."""
         return hmac.compare_digest(hashed(token), hashed(self.owner))

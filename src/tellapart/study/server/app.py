@@ -25,7 +25,7 @@ from sqlalchemy import Connection
 from tellapart.errors import BadImage, TellapartError, UnknownName
 from tellapart.study.assignment import Assignment, expire, find_assigned
 from tellapart.study.judgements import Conflict, NotThere
-from tellapart.study.server import annotators, owners
+from tellapart.study.server import annotators, monitoring, owners
 from tellapart.study.server.annotators import Session
 from tellapart.study.server.calls import Here, Server
 from tellapart.study.server.guard import Guard, RateLimits
@@ -75,7 +75,7 @@ def make_app(study: OpenStudy, url: str, proxy: str = "") -> FastAPI:
     )  # fmt: skip
     app.state.server = server
     app.add_exception_handler(TellapartError, _refused)
-    for routes in (annotators.router, owners.router, router):
+    for routes in (annotators.router, owners.router, monitoring.router, router):
         app.include_router(routes)
     add_shared(app, "tellapart.study.server")
     app.add_middleware(Guard, url=server.url, limits=server.limits, proxy=proxy)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -52,6 +52,8 @@ class RateLimits:
     """Who asked how often; not for use from several threads."""
 
     now: Callable[[], float] = time.monotonic
+    answers: Counter[int] = field(default_factory=Counter)
+    """How many requests were answered, by status."""
     _sessions: Buckets = field(default_factory=OrderedDict)
     _failures: Buckets = field(default_factory=OrderedDict)
 
@@ -91,6 +93,7 @@ class Guard(Gate):
 
     def ended(self, scope: Scope, status: int) -> None:
         """Attempts that open nothing are counted, and refused once there were too many."""
+        self._limits.answers[status] += 1
         wait = self._limits.fails(_address(scope, self._proxy)) if status == UNKNOWN else 0.0
         if wait:
             raise Refused(429, "too many attempts that open nothing", wait)

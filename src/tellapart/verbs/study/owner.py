@@ -13,13 +13,14 @@ from tellapart.verbs.study import Database, Folder, PublicUrl, address_of, opene
 
 @dataclass(frozen=True, slots=True)
 class OwnerLink:
-    """The link to the owner's page."""
+    """The link to the owner's page, and the token that Prometheus reads figures with."""
 
     link: str
+    metrics: str
 
     def to_json(self) -> dict[str, str]:
         """For `--json`."""
-        return {"owner": self.link}
+        return {"owner": self.link, "metrics": self.metrics}
 
     def __str__(self) -> str:
         return self.link
@@ -41,7 +42,7 @@ def owner_link(
         if renew:
             keys = renew_owner(Path(folder))
             study.database.submit(lambda conn: end_sessions(conn, study, None)).result()
-    return OwnerLink(f"{address_of(folder, public_url)}/owner#{keys.owner}")
+    return OwnerLink(f"{address_of(folder, public_url)}/owner#{keys.owner}", keys.metrics)
 
 
 VERB = Verb(owner_link, example="tellapart study owner my-study --renew")

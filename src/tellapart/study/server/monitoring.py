@@ -1,0 +1,84 @@
+"""What watches over a server: whether it is well, and its figures for Prometheus.
+
+Figures are read with a token of their own (`study owner --json` shows it), which opens nothing
+else: `Authorization: Bearer TOKEN`, as Prometheus sends it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+from sqlalchemy import Connection, select
+
+from tellapart._version import __version__
+from tellapart.study.progress import StudyStatus, read_status
+from tellapart.study.server.calls import Here
+from tellapart.study.sessions import NotAllowed
+
+router = APIRouter(include_in_schema=False)
+FORM = "text/plain; version=0.0.4; charset=utf-8"
+OF_STAGES = {
+    "items": "Items of the stage.",
+    "closed": "Items that have all their judgements.",
+    "kept": "Items that people kept.",
+    "wanted": "Judgements that are wanted.",
+    "given": "Judgements that were given and count.",
+    "held": "Judgements that are reserved and not given yet.",
+}
+
+Sample = tuple[dict[str, str], int]
+"""Labels and a value."""
+
+
+@router.get("/health")
+async def health(here: Here) -> dict[str, str]:
+    """Whether the server and its database answer; 503 where the database is away."""
+
+    def job(conn: Connection) -> None:
+        conn.execute(select(1))
+
+    await here.read(job)
+    return {"status": "ok"}
+
+
+@router.get("/metrics")
+async def metrics(
+    here: Here, authorization: Annotated[str, Header(max_length=200)] = ""
+) -> Response:
+    """The study's figures, for Prometheus."""
+    expected = f"Bearer {here.study.keys.metrics}"
+    if not hmac.compare_digest(authorization.encode(), expected.encode()):
+        raise NotAllowed("this needs the token for figures", todo="see: tellapart study owner")
+    status = await here.read(lambda conn: read_status(conn, here.study))
+    answers = [({"status": str(code)}, n) for code, n in sorted(here.limits.answers.items())]
+    lines = [
+        *_family("requests", "counter", "Requests that this process answered.", answers),
+        *_of_study(status),
+    ]
+    return Response("\n".join(lines) + "\n", media_type=FORM)
+
+
+def _of_study(status: StudyStatus) -> Iterator[str]:
+    yield from _family("info", "gauge", "The program.", [({"version": __version__}, 1)])
+    for name, about in OF_STAGES.items():
+        samples = [({"stage": one.stage}, int(getattr(one, name))) for one in status.stages]
+        yield from _family(name, "gauge", about, samples)
+    people = [({"state": state}, number) for state, number in sorted(status.people.items())]
+    yield from _family("people", "gauge", "People by state.", people)
+
+
+def _family(name: str, kind: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
+    """The lines of one figure, in Prometheus's text form."""
+    full = f"tellapart_study_{name}{'_total' if kind == 'counter' else ''}"
+    yield f"# HELP {full} {about}"
+    yield f"# TYPE {full} {kind}"
+    for labels, value in samples:
+        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        yield f"{full}{{{inside}}} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
