@@ -218,7 +218,7 @@ def _check(problem: _Problem) -> None:
     if not 0 < problem.right.mean() < 1:
         told = "right" if problem.right.mean() == 1 else "wrong"
         raise BadInput(
-            f"every answer is {told}: nothing can be said of what makes them so",
+            f"every answer is {told}, so there is nothing to explain",
             allowed="right answers and wrong ones",
         )
     if np.linalg.matrix_rank(values) < values.shape[1]:
