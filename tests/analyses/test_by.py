@@ -1,4 +1,4 @@
-"""Accuracy by a fact: easy and hard groups, and where two models part."""
+"""Accuracy by a fact: easy and hard groups, and where two models differ."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_what_was_given_is_made_with_what_it_departs_in(page):
         "The position of the foil",
         "Foils by supercategory",
     } <= made
-    assert "120 items" in str(page) and "departs:" in str(page)
+    assert "120 items" in str(page) and "differs:" in str(page)
 
 
 def test_what_was_not_given_is_named(tmp_path):

@@ -32,7 +32,7 @@ def test_a_planted_effect_is_found_and_another_is_not_claimed(bench):
     row = effects(found)["caption_length"]
     per_word = row["odds_ratio"] ** (1 / row["per"])
     assert per_word == pytest.approx(2.718281828**-0.25, abs=0.05)
-    assert row["high"] < 1 and "the more caption_length, the harder" in found.sentences[0]
+    assert row["high"] < 1 and "the higher caption_length, the harder" in found.sentences[0]
     other = effects(found)["foil_position"]
     assert other["low"] < 1 < other["high"] and "no effect of foil_position" in found.sentences[1]
     assert "are not shown to differ" in found.sentences[2]

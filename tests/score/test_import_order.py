@@ -71,7 +71,7 @@ def values(run) -> dict[str, float]:
 def test_scores_by_place_on_a_shuffled_benchmark_are_refused_until_it_is_said_whose(
     files, tmp_path, table
 ):
-    with pytest.raises(BadInput, match="were shuffled when it was imported: place 0") as caught:
+    with pytest.raises(BadInput, match="were shuffled on import: position 0") as caught:
         ta.import_scores(
             files / "shuffled", files / table, name="x", out=tmp_path / "x", skip_bad=True
         )

@@ -116,7 +116,7 @@ def test_a_run_of_another_version_of_the_benchmark_is_refused(world, tmp_path):
     ta.build("bison", world, tmp_path / "bison", options)
     with pytest.raises(BadInput, match="belongs to another version of bison") as caught:
         measure(run.folder)
-    assert "evaluate the model again" in caught.value.todo
+    assert "evaluate the model on this version" in caught.value.todo
 
 
 def test_a_run_is_not_overwritten_unasked(benchmarks, tmp_path):

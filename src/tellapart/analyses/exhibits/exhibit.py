@@ -109,7 +109,7 @@ class ShownExhibit:
         if self.found is None:
             return f"{head}\n  ours: not made: {self.why_not}"
         ours = "\n        ".join(self.found.sentences)
-        return f"{head}\n  ours: {ours}\n  departs: {one.departs}"
+        return f"{head}\n  ours: {ours}\n  differs: {one.departs}"
 
 
 def shown(exhibit: Exhibit, sources: PaperSources, progress: Progress = silent) -> ShownExhibit:
