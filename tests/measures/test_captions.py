@@ -211,7 +211,7 @@ def test_a_caption_that_a_metric_cannot_judge_counts_as_nothing_and_is_told(
     monkeypatch.setattr(Meteor, "_answers", lambda self, lines: ["", *[counts] * (len(lines) - 1)])
     found = captions(good, corpus, options(metrics=("METEOR",)))
     first = found.per_image["image"][0]
-    told = "METEOR could not judge 1 of the captions of good, which count as 0"
+    told = "METEOR could not judge 1 captions of good, which count as 0"
     assert f"{told}: {first}" in found.remarks and told in str(found)
     each = found.per_image["METEOR"].to_list()
     assert each[0] == 0 and min(each[1:]) > 0
