@@ -166,7 +166,7 @@ def test_files_that_are_not_whole_or_lack_images_are_said(corpus, tmp_path):
     with pytest.raises(BadInput, match="no features of 2 images"):
         import_regions(corpus, path, tmp_path / "out")
     path.write_text(path.read_text()[:-30])
-    with pytest.raises(BadInput, match=r"row 9 of regions.tsv is not whole"):
+    with pytest.raises(BadInput, match=r"row 9 of regions.tsv is damaged"):
         import_regions(corpus, path, tmp_path / "out")
     path.write_text("1\t2\n")
     with pytest.raises(BadInput, match="2 columns"):
@@ -183,7 +183,7 @@ def test_a_broken_store_a_broken_picture_and_bad_options_are_said(corpus, store,
     for file in store.folder.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
     (copy / "regions.f16").write_bytes(b"12")
-    with pytest.raises(BadInput, match=r"regions.f16 is not whole"):
+    with pytest.raises(BadInput, match=r"regions.f16 is incomplete"):
         load_store(copy)
     (copy / "features.json").write_text('{"schema": "other"}')
     with pytest.raises(BadInput, match="not the card of features"):
@@ -195,7 +195,7 @@ def test_a_broken_store_a_broken_picture_and_bad_options_are_said(corpus, store,
     with pytest.raises(BadInput, match="does not name a backbone"):
         backbone_of("pixels:8")
     two = extract(corpus, tmp_path / "two", Pixels(), FeaturePlan(2))
-    with pytest.raises(BadInput, match="not of the same kind"):
+    with pytest.raises(BadInput, match="differ in kind"):
         check_spaces([store, two])
 
     spoiled = tmp_path / "spoiled"

@@ -187,7 +187,7 @@ def test_a_caption_that_is_not_of_the_world_is_refused(tmp_path):
         ("world:?look=baroque", "look=baroque"),
         ("world:?error=2", "error=2"),
         ("http:tiny", "does not name a model and a server"),
-        ("folder:/nowhere/at/all", "there is no folder"),
+        ("folder:/nowhere/at/all", "the folder .* does not exist"),
         ("fotos:", "no maker called 'fotos'"),
         ("photo:?quality=3", "quality=3"),
         ("diffusers:/nowhere/at/all", "cannot be loaded"),

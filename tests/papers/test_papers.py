@@ -157,7 +157,7 @@ def test_retrieval_is_read_on_its_largest_collection(tmp_path):
         ("t2i R@1", 25.0, 500), ("t2i R@5", 50.0, 500),
     ]  # fmt: skip
     file.write_text("[]")
-    with pytest.raises(BadInput, match="not what retrieve --json prints"):
+    with pytest.raises(BadInput, match="not the output of retrieve --json"):
         retrieval_figures(published_table("bison-3"), [file])
 
 

@@ -264,9 +264,9 @@ def test_without_java_the_fix_is_said(metric, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     problem = metric.lacking()
-    assert "there is no Java" in problem.what and "install" in problem.todo
+    assert "Java is not installed" in problem.what and "install" in problem.todo
     meteor_program(0).close()
-    with pytest.raises(TellapartError, match="there is no Java"):
+    with pytest.raises(TellapartError, match="Java is not installed"):
         metric.marks(Material(["a dog"], [["a dog"]]))
 
 
