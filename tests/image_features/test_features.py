@@ -188,7 +188,7 @@ def test_a_broken_store_a_broken_picture_and_bad_options_are_said(corpus, store,
     (copy / "features.json").write_text('{"schema": "other"}')
     with pytest.raises(BadInput, match="not the card of features"):
         load_store(copy)
-    with pytest.raises(BadInput, match="has no 9 x 9 cells"):
+    with pytest.raises(BadInput, match="cannot be divided into 9 x 9 cells"):
         features(corpus, tmp_path / "nine", FeatureOptions(backbone="pixels", cells=9))
     with pytest.raises(TellapartError, match="no backbone called 'pixel'"):
         backbone_of("pixel")

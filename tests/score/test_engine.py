@@ -160,7 +160,7 @@ class Broken(Dual):
     ("how", "message"),
     [
         ("raises", "broken failed on batch 1 of the texts: ValueError: no such token"),
-        ("list", "not numbers"),
+        ("list", "did not return numbers"),
         ("few", r"failed on batch 1 of the texts: it returned an array of shape \(\d+, 8\)"),
         ("flat", r"shape \(\d+,\)"),
         ("narrow", "embeds images in 8 dimensions and texts in 3"),

@@ -200,7 +200,7 @@ def test_a_trial_that_is_missing_or_there_twice_is_named(files, tmp_path):
     with pytest.raises(BadInput, match="has no row for image@1 trial 1"):
         ta.import_scores(bench, tmp_path / "t.json", name="x", out=tmp_path / "x")
     (tmp_path / "t.json").write_text(json.dumps([*trials(bench), trials(bench)[0]]))
-    with pytest.raises(BadInput, match=r"caption@0 trial 0 of item .* is there twice"):
+    with pytest.raises(BadInput, match=r"caption@0 trial 0 of item .* occurs twice"):
         ta.import_scores(bench, tmp_path / "t.json", name="x", out=tmp_path / "x")
     (tmp_path / "t.json").write_text(json.dumps([{**trials(bench)[0], "order": [0, 0]}]))
     with pytest.raises(BadInput, match=r"the order of caption@0 .* is \[0, 0\]"):

@@ -227,7 +227,7 @@ def spoiled(rows: pl.DataFrame, how: str) -> pl.DataFrame:
     [
         ("missing row", "has no row for 0,0", "0,0, 0,1, 1,0, 1,1"),
         ("unknown item", "there is no item 'bivlc-nobody' in bivlc", "such as bivlc-"),
-        ("doubled", "0,0 of item .* is there twice", "once"),
+        ("doubled", "0,0 of item .* occurs twice", "once"),
         ("no such caption", "has no caption '7'", "0 to 1"),
         ("not a number", "a score of item .* is 'high'", "a finite number"),
         ("no column", "there is no column called 'score'", "scores"),

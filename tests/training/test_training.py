@@ -249,7 +249,7 @@ def test_a_corrupt_checkpoint_is_said(small, tmp_path):
     weights = next(folder.glob("*-weights.safetensors"))
     whole = weights.read_bytes()
     weights.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match="not a whole file of weights"):
+    with pytest.raises(BadInput, match="not a complete file of weights"):
         fitted(small, tmp_path / "out", "epochs=2")
     state = json.loads((folder / "state.json").read_text())
     (folder / "state.json").write_text(json.dumps({**state, "surplus": 1}))
@@ -266,18 +266,18 @@ def test_a_trained_folder_whose_files_do_not_fit_is_said(small, tmp_path):
     out = fitted(small, tmp_path / "out").folder
     words = (out / "vocabulary.json").read_text()
     (out / "vocabulary.json").write_text(words.replace('"dog"', '"hound"'))
-    with pytest.raises(BadInput, match="does not fit the weights"):
+    with pytest.raises(BadInput, match="does not match the weights"):
         retrieve(f"trained:{out}", small.corpus)
-    with pytest.raises(BadInput, match="does not fit the weights"):
+    with pytest.raises(BadInput, match="does not match the weights"):
         fitted(small, tmp_path / "second", start=out)
     assert not (tmp_path / "second").exists()
     (out / "vocabulary.json").write_text(words)
     weights = (out / "weights.safetensors").read_bytes()
     (out / "weights.safetensors").write_bytes(weights[:-4] + b"\0\0\0\1")
-    with pytest.raises(BadInput, match="not those that were trained"):
+    with pytest.raises(BadInput, match="not the weights that were trained"):
         load(f"trained:{out}")
     (out / "weights.safetensors").write_bytes(weights[:-9])
-    with pytest.raises(BadInput, match="not a whole file of weights"):
+    with pytest.raises(BadInput, match="not a complete file of weights"):
         load(f"trained:{out}")
     (out / "system.json").write_text("{}")
     with pytest.raises(BadInput, match="not the card of a trained system"):
