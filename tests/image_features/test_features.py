@@ -163,7 +163,7 @@ def test_files_that_are_not_whole_or_lack_images_are_said(corpus, tmp_path):
     rows = made_regions(corpus)
     (tmp_path / "files").mkdir()
     path = write_form("tsv", dict(list(rows.items())[:9]), tmp_path / "files")
-    with pytest.raises(BadInput, match="no features of 2 images"):
+    with pytest.raises(BadInput, match="no features for 2 images"):
         import_regions(corpus, path, tmp_path / "out")
     path.write_text(path.read_text()[:-30])
     with pytest.raises(BadInput, match=r"row 9 of regions.tsv is damaged"):
@@ -257,5 +257,5 @@ def test_models_of_timm_and_transformers_give_maps(corpus, tmp_path):
         transformers.ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(tmp_path)
         whole, maps = backbone_of(f"hf:{tmp_path}").describe(seen)
         assert whole.shape == (2, 16) and maps.shape == (2, 4, 4, 16)
-    with pytest.raises(TellapartError, match="no model 'no_such_thing'"):
+    with pytest.raises(TellapartError, match="cannot load the model 'no_such_thing'"):
         backbone_of("timm:no_such_thing")

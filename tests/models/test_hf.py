@@ -404,7 +404,7 @@ def test_what_is_drawn_for_a_picture_depends_on_it_and_the_seed_alone(captioner,
 
 
 def test_a_model_that_writes_nothing_is_refused(clip):
-    with pytest.raises(BadInput, match="writes no captions"):
+    with pytest.raises(BadInput, match="does not write captions"):
         writes_captions(load(f"hf:{clip}"))
 
 

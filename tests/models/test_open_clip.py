@@ -273,7 +273,7 @@ def test_published_fine_tunes_are_found_by_name_with_their_activation(
     open_clip, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TELLAPART_HOME", str(tmp_path))
-    with pytest.raises(BadInput, match="the file of negclip is not there"):
+    with pytest.raises(BadInput, match="the file of negclip does not exist"):
         load("open_clip:negclip")
     (tmp_path / "checkpoints").mkdir()
     for name, file in PUBLISHED.items():
@@ -281,5 +281,5 @@ def test_published_fine_tunes_are_found_by_name_with_their_activation(
         found = source_of(open_clip, name)
         assert (found.model, found.activation) == ("ViT-B-32", "quickgelu")
         assert found == source_of(open_clip, f"{name}/{tmp_path / 'checkpoints' / file}")
-    with pytest.raises(BadInput, match="activation=gelu does not fit"):
+    with pytest.raises(BadInput, match="activation=gelu is wrong"):
         load("open_clip:gnm?activation=gelu")

@@ -302,7 +302,7 @@ def test_spice_without_corenlp_names_the_files_the_folder_and_the_source(scripts
     with pytest.raises(TellapartError, match="CoreNLP"):
         SPICE.marks(Material(["a dog"], [["a dog"]]))
     (scripts / "spice" / "lib" / MODELS[0]).touch()
-    assert "1 of 2 files" in SPICE.lacking().what
+    assert "1 of its 2 files" in SPICE.lacking().what
 
 
 @needs_java
