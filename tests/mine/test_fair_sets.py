@@ -298,7 +298,11 @@ def test_the_command_prints_both_scores_and_the_yield(tmp_path):
     given = ["build", "mcic", str(path), str(tmp_path / "out"), *loose]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
-    for line in ("Score of a decoy ", "Score of a decoy in the paper's way", "items per caption"):
+    for line in (
+        "Score of a decoy ",
+        "Score of a decoy by the paper's method",
+        "items per caption",
+    ):
         assert line in done.output
     card = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert {"score", "paper_score", "items_per_caption"} <= set(card["made"]["statistics"]["all"])
