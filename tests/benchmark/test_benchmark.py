@@ -163,7 +163,7 @@ def test_validate_names_missing_changed_and_truncated_pictures(world, tmp_path):
     said = {problem.what.split(":")[0]: problem for problem in verdict.problems}
     assert not verdict.good
     assert f"the file of image {first} is missing" in said
-    assert f"image {second} is not the file that the benchmark was made with" in said
+    assert f"image {second} is not the file that the benchmark was built with" in said
     assert f"image {third} is broken" in said
 
 

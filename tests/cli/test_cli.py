@@ -282,7 +282,7 @@ def test_a_missing_picture_is_named(place, tmp_path):
     table = tmp_path / "pictures.csv"
     table.write_text("image,caption\na.jpg,A red dog.\nb.jpg,A blue cat.\n")
     said = fails("build", "bison", table, tmp_path / "bison")
-    assert "none of the 2 pictures of pictures is there" in said and "--no-look" in said
+    assert "none of the 2 pictures of pictures was found" in said and "--no-look" in said
     assert tellapart("build", "bison", table, tmp_path / "bison", "--no-look").returncode == 0
     said = fails("evaluate", "oracle", "--on", tmp_path / "bison", "--out", tmp_path / "runs")
     assert "is missing" in said and ".jpg" in said and "to do:" in said

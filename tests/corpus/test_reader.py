@@ -167,7 +167,7 @@ def test_skip_bad_carries_on_in_every_form_and_lists_what_it_left_out(put, jpeg)
         with pytest.raises(BadInput) as caught:
             read_corpus(path)
         assert caught.value.what == what
-        assert "carry on without the bad rows with --skip-bad" in caught.value.todo
+        assert "skip the bad rows with --skip-bad" in caught.value.todo
         corpus = read_corpus(path, ReadOptions(skip_bad=True))
         assert corpus.captions["text"].to_list() == ["A dog."]
         assert corpus.skipped == (what,)

@@ -135,7 +135,7 @@ def test_sets_are_of_near_captions_and_not_of_what_is_left_over(tmp_path):
     assert len(made.items) == 25
     for items in sets_of(made).values():
         assert len({item.images[0][1] for item in items}) == 1
-    with pytest.raises(BadInput, match="no item came out"):
+    with pytest.raises(BadInput, match="mcic has no items"):
         fair(rows, tmp_path, "high", max_bleu=1.0, least_near=3.0)
 
 
@@ -306,5 +306,5 @@ def test_the_command_prints_both_scores_and_the_yield(tmp_path):
 
 def test_fair_sets_need_images_enough(tmp_path):
     rows = [row for row in park(1) if row[0] in ("i0", "i8", "i16", "i24")]
-    with pytest.raises(BadInput, match="no item came out for mcic"):
+    with pytest.raises(BadInput, match="mcic has no items"):
         fair(rows, tmp_path)

@@ -181,15 +181,15 @@ def test_photographs_become_pairs_and_those_that_may_not_be_shared_are_not(coco)
 
 def test_photographs_without_boxes_are_asked_for_them(coco):
     options = BivlcOptions(maker="photo:", images=coco)
-    with pytest.raises(BadInput, match="where are the boxes"):
+    with pytest.raises(BadInput, match="the objects' boxes are missing"):
         ta.build("bivlc", coco / "captions.json", coco / "out", options)
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (BivlcOptions(auto="oracle"), "nothing to choose among"),
-        (BivlcOptions(maker="world:", auto="oracle", people=2), "both choose"),
+        (BivlcOptions(auto="oracle"), "need a maker"),
+        (BivlcOptions(maker="world:", auto="oracle", people=2), "exclude each other"),
         (BivlcOptions(maker="world:", candidates=0), "candidates: 0"),
     ],
 )

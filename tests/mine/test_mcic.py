@@ -622,7 +622,7 @@ def test_captions_in_another_script_become_a_benchmark(form, words, tmp_path):
 
 
 def test_one_image_or_equal_captions_end_in_a_clear_reason(tmp_path):
-    with pytest.raises(BadInput, match="small has captions of one image"):
+    with pytest.raises(BadInput, match="small has captions of only one image"):
         built([("x", "A dog."), ("x", "A cat.")], tmp_path)
     with pytest.raises(BadInput, match="no caption has 4 decoys"):
         built([("x", "A dog."), ("y", "A cat.")], tmp_path)
@@ -646,8 +646,8 @@ def test_wrong_options_are_named(tmp_path):
         "way": {"way": "papers"}, "neighbours": {"neighbours": 0},
         "lambda": {"weights": (1.5,)}, "L": {"max_bleu": 2},
         "doubt": {"doubt": 0}, "smoothing": {"smoothing": "much"},
-        "fair sets cannot do without": {"way": "fair-sets", "without": ("doubt",)},
-        "a fair set is 5 items": {"way": "auto", "items": 4},
+        "fair sets need the guards doubt": {"way": "fair-sets", "without": ("doubt",)},
+        "a fair set has 5 items": {"way": "auto", "items": 4},
         "least near": {"least_near": -1.0},
         "decoys cannot come from": {"neighbours": 3},
         "epochs": {"epochs": (0,)},

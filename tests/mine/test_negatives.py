@@ -271,7 +271,7 @@ def test_word_lists_can_come_from_another_corpus(corpus, tmp_path):
     save_corpus(corpus, tmp_path / "large")
     of_first = corpus.captions.filter(corpus.captions["image"] == "i0")
     tiny = Corpus("tiny", corpus.root, corpus.images.head(1), of_first)
-    with pytest.raises(BadInput, match="no item came out"):
+    with pytest.raises(BadInput, match="negatives has no items"):
         made(tiny, tmp_path / "none")
     found = made(tiny, tmp_path / "some", own={"lists_from": tmp_path / "large"})
     assert found.card.made["word_lists_from"].startswith("small")

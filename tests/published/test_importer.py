@@ -177,7 +177,7 @@ def test_bad_rows_stop_the_import_or_are_left_out_and_listed(desk):
         "add_att.json is empty)\n"
         '  where:   add_att.json, key "1"\n'
         "  allowed: its keys are: filename\n"
-        "  to do:   carry on without the bad rows with --skip-bad (skip_bad=True)"
+        "  to do:   skip the bad rows with --skip-bad (skip_bad=True)"
     )
     benchmark = desk.get("sugarcrepe", file, skip_bad=True)
     assert len(benchmark.items) == 1 and len(benchmark.card.skipped) == 2

@@ -177,7 +177,7 @@ def test_prolific_gets_a_code(bench, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "what shall people be asked"),
+        ((), "no question was given"),
         (("--as", "bizon"), "no recipe called 'bizon'"),
         (("--ask", "which"), "no question called 'which'"),
         (("--as", "bison", "--judgements", "1,2,3"), "has 3 values"),

@@ -215,7 +215,7 @@ def test_made_up_people_are_voided_with_the_list_that_prolific_exports(filled):
         {"Submission id": ["a" * 24], "Participant id": [f"{1:024x}"], "Status": ["APPROVED"]}
     ).write_csv(export)
     said = study_command("participants", folder, export)
-    assert "1 people of Prolific may take part; 1 here are not on the list" in said
+    assert "1 Prolific participants may take part; 1 here are not on the list" in said
     found = json.loads(study_command("participants", folder, export, "--exclude-others", "--json"))
     listed = json.loads(study_command("people", folder, "--json"))
     states = {row["code"]: row["state"] for row in listed}

@@ -156,9 +156,9 @@ def make_benchmark(
     problems.settle()
     if not len(table):
         raise BadInput(
-            f"no item came out for {card.name}",
+            f"{card.name} has no items",
             allowed="at least one item",
-            todo="give a larger corpus, or looser options (see --help)",
+            todo="use a larger corpus, or looser options (see --help)",
         )
     card = replace(card, skipped=card.skipped + tuple(p.what for p in problems))
     used = table.frame["images"].explode().unique()

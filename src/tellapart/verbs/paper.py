@@ -1,4 +1,4 @@
-"""The verb `paper`: a page with every table and figure of a paper, published and ours."""
+"""The verb `paper`: a page with every table and figure of a paper, ours beside the published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperPage:
-    """What was made of a paper: its tables as text, its exhibits, and the page."""
+    """A reproduced paper: its tables as text, its exhibits, and the page."""
 
     paper: str
     page: Path
@@ -58,10 +58,13 @@ def paper(
     *,
     small: Annotated[
         bool,
-        Help("Compute what is not given: train the paper's systems on the built-in world."),
+        Help(
+            "Compute everything that is not given: train the paper's systems on the built-in world."
+        ),
     ] = False,
     work: Annotated[
-        Path | None, Help("Where --small works, and goes on (default: beside the page).")
+        Path | None,
+        Help("Working folder of --small, which it resumes from (default: beside the page)."),
     ] = None,
     scenes: Annotated[int, Help("With --small: how many scenes to train on.")] = 400,
     tests: Annotated[int, Help("With --small: how many scenes to test on.")] = 240,
@@ -69,9 +72,9 @@ def paper(
 ) -> PaperPage:
     """Write a page with every table and figure of a paper: ours beside the published ones.
 
-    Each is made of the runs, captions, judgements and benchmarks that are given; one that lacks
-    what it needs says so. What ours departs in stands beside it. With --small everything is
-    computed here, offline, in minutes.
+    They are made from the given runs, captions, judgements and benchmarks; if an input is missing,
+    the page says so. Differences from the paper's setup are noted beside each. With --small,
+    everything is computed here, offline, in minutes.
     """
     from tellapart.analyses.exhibits.exhibit import shown
     from tellapart.analyses.exhibits.page import paper_page
@@ -96,7 +99,7 @@ def paper(
 
 @contextmanager
 def _inside(folder: Path) -> Iterator[None]:
-    """Work in a folder, so that what is named on the page is named from there."""
+    """Work in a folder, so that paths on the page are relative to it."""
     folder.mkdir(parents=True, exist_ok=True)
     with chdir(folder):
         yield

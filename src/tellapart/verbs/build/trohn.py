@@ -1,9 +1,9 @@
-"""`build trohn-text`, `build trohn-img`: sets to train on, with hard negative texts and images.
+"""`build trohn-text`, `build trohn-img`: training sets with hard negative texts and images.
 
-Miranda et al. 2024, sections 5.1 and 5.2, as named pipelines: what each step does is a YAML file of
-settings, each step can be gone on with after a kill, and says how many were left. The outcome is a
-benchmark with `train` and `validation` inside, split by image (the paper split by caption, so that
-an image could be in both).
+Miranda et al. 2024, sections 5.1 and 5.2, as named pipelines: a YAML file has the settings of each
+step; a killed pipeline resumes at its last step, and each step says how many items were left. The
+result is a benchmark with `train` and `validation` inside, split by image (the paper split by
+caption, so an image could be in both).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KNOWN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrohnOptions(BuildOptions):
-    """A file of settings, and single ones that differ from it."""
+    """A file of settings, and changes to single ones."""
 
     settings: Annotated[
-        Path | None, Help("A YAML file of settings (default: the paper's, as far as known).")
+        Path | None, Help("YAML file with settings (default: the paper's, as far as known).")
     ] = None
     put: Annotated[
         tuple[str, ...],
-        Help("A single setting, such as maker=world: (repeat).", flag="--set", repeat=True),
+        Help("Change a setting, such as maker=world:; may be repeated.", flag="--set", repeat=True),
     ] = ()
 
 
@@ -56,7 +56,7 @@ def trohn_text(
     options: TrohnOptions = TrohnOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """Hard negative texts to train on: for every caption one of each kind, split by image."""
+    """Hard negative texts to train on: one of each kind for every caption, split by image."""
     from tellapart._version import __version__
     from tellapart.benchmark.benchmark import load_benchmark
     from tellapart.files import resumable_folder
@@ -87,13 +87,13 @@ def trohn_text(
 
 def trohn_img(
     corpus: Annotated[
-        Path | str, Help("A benchmark of negatives, such as build trohn-text wrote.")
+        Path | str, Help("A benchmark of negatives, such as the output of build trohn-text.")
     ],
     out: OutArgument,
     options: TrohnOptions = TrohnOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """Hard negative images to train on: the best negative texts, refined, with an image each."""
+    """Hard negative images to train on: the best negative texts, refined, each with an image."""
     from tellapart._version import __version__
     from tellapart.benchmark.benchmark import load_benchmark
     from tellapart.files import check_free, resumable_folder
@@ -145,7 +145,7 @@ def _refine_options(told: Mapping[str, Any], options: TrohnOptions) -> Any:
 def _square(
     image: str, made: str, captions: tuple[str, str], kind: str, source: str, options: TrohnOptions
 ) -> Item:
-    """Both pairs, taken to be true: nobody looked."""
+    """An item whose two pairs are assumed to be true: nobody checked them."""
     from tellapart import seeds
     from tellapart.items import Grid, Item, Origin, drawn_order
 
@@ -156,7 +156,7 @@ def _square(
 
 
 def _with_images(refined: Benchmark, made: Candidates) -> Benchmark:
-    """The refined benchmark with the pictures that were made, all by paths from its folder."""
+    """The refined benchmark plus the generated pictures, with paths relative to its folder."""
     from tellapart.benchmark.images import ImageTable
 
     beside = [replace(image, uri=f"../{image.uri}") for image in made.images.values()]
@@ -179,7 +179,7 @@ def _write(
     name: str,
     options: TrohnOptions,
 ) -> None:
-    """The whole, and its two parts by image."""
+    """Write the whole benchmark, and its two parts split by image."""
     from tellapart.benchmark.benchmark import make_benchmark, write_benchmark
 
     validation = float(told["validation"])
@@ -191,7 +191,7 @@ def _write(
         chosen = [item for item in whole.items if (item.group in held_out) == (part == VALIDATION)]
         if not chosen:
             raise BadInput(
-                f"nothing is left for {part}",
+                f"no items are left for {part}",
                 allowed="a share of images between 0 and 1 for validation, and enough of them",
             )
         own = make_benchmark(replace(card, name=f"{card.name}-{part}"), source.root, chosen,
@@ -246,7 +246,7 @@ def _card(
 
 
 def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
-    """The pipeline's own settings, those of a file, and single ones, each in its type."""
+    """The pipeline's default settings, changed by a file and by single options."""
     import yaml
 
     file = resources.files("tellapart.mine.recipes").joinpath(f"{name}.yaml")
@@ -280,7 +280,7 @@ def _changes(options: TrohnOptions) -> Iterator[tuple[str, Any, str]]:
         except yaml.YAMLError as error:
             raise BadInput(f"{where} is not YAML: {error}", where=where) from None
         if not isinstance(found, dict):
-            raise BadInput(f"{where} holds no settings", where=where, allowed="name: value")
+            raise BadInput(f"{where} contains no settings", where=where, allowed="name: value")
         yield from ((str(key), value, where) for key, value in found.items())
     for one in options.put:
         key, equals, value = one.partition("=")
