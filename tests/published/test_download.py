@@ -80,7 +80,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server):
     assert caught.value.what == (
         "the download of data.bin broke off after 300,000 of 1,048,576 bytes"
     )
-    assert "run the same again" in caught.value.todo
+    assert "run the command again" in caught.value.todo
     assert fetch(source(server)).read_bytes() == DATA
     assert server.asked == [None, "bytes=300000-"]
 

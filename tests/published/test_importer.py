@@ -153,14 +153,14 @@ def test_a_folder_stands_for_the_files_in_it(desk):
     assert len(desk.get("sugarcrepe", desk.folder / "data").items) == 2
     (desk.folder / "empty").mkdir()
     message = desk.error("sugarcrepe", desk.folder / "empty")
-    assert message.startswith("empty holds no file of sugarcrepe") and ".json" in message
+    assert message.startswith("empty contains no files of sugarcrepe") and ".json" in message
 
 
 def test_no_files_and_no_address_says_where_they_are(desk):
     assert desk.error("bison") == (
-        "which files is bison to be read from?\n"
+        "no files were given for bison\n"
         "  allowed: .json, each also with .gz\n"
-        "  to do:   name them with --from; they are at "
+        "  to do:   give them with --from; they are at "
         "https://github.com/facebookresearch/binary-image-selection"
     )
 
