@@ -119,7 +119,7 @@ def test_a_path_that_does_not_exist_is_said_not_to_exist(tmp_path, monkeypatch):
         "there is no benchmark called 'runs/mine': the folder runs/mine does not exist, "
         f"nor does {tmp_path}/home/runs/mine"
     )
-    assert caught.value.allowed.endswith(f"has no benchmarks yet {tmp_path}/home yet)")
+    assert caught.value.allowed.endswith(f"({tmp_path}/home has no benchmarks yet)")
     with pytest.raises(UnknownName) as caught:
         ta.load_benchmark(tmp_path / "gone")
     assert caught.value.what.endswith(f": the folder {tmp_path}/gone does not exist")

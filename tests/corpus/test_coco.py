@@ -213,7 +213,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
             coco(images=[*coco()["images"], {"id": 7, "file_name": "a.jpg"}]),
             "the image id '7' occurs twice",
             "images, row 4",
-            "one row an image",
+            "one row per image",
         ),
         (
             with_annotation({"id": 3, "image_id": 7, "caption": "A dog."}),
@@ -225,7 +225,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
             with_annotation({"id": 5, "image_id": 8, "caption": "A dog."}),
             "caption 5 belongs to image 8, which is not in the corpus",
             "annotations, row 4",
-            "captions of images that are listed",
+            "captions of listed images",
         ),
         (
             with_annotation({"id": 5, "image_id": 7, "caption": " \n"}),
@@ -249,7 +249,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
             with_annotation({"id": 5, "image_id": 7, "caption": "A \ud800 dog."}),
             "caption '5' has a character that is not Unicode: 'A \\ud800 dog.'",
             "annotations, row 4",
-            "text that can be written as UTF-8",
+            "text that UTF-8 can encode",
         ),
     ],
 )

@@ -44,8 +44,8 @@ def test_objects_can_be_added(saved, put):
 
 def test_a_folder_of_images_beside_it_is_refused(saved, tmp_path, fails):
     error = fails(saved, images=tmp_path)
-    assert "says itself where its pictures are" in error.what
-    assert "leave out --images" in error.todo
+    assert "stores the paths of its pictures" in error.what
+    assert "omit --images" in error.todo
 
 
 def test_a_missing_table_is_named(saved, fails):

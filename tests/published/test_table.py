@@ -145,7 +145,7 @@ def test_a_column_a_cell_says_what_is_true(desk):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"images_columns": ("pic",)}, "no columns are given for the captions?"),
+        ({"images_columns": ("pic",)}, "no columns are given for the captions"),
         ({**COLUMNS, "captions_columns": ("yes", "nope")}, 'row 1 of t.csv has no "nope"'),
         ({**COLUMNS, "true": "sort"}, "\"sort\" of row 1 of t.csv is the text 'Replace Object'"),
         ({**COLUMNS, "true": "0:5"}, "row 1 of t.csv has no cell 0:5"),
@@ -165,7 +165,7 @@ def test_what_cannot_be_meant_is_one_clear_error(desk, options, message):
         ("images: {a: b}\ncaptions: c", '"images" of a layout is an object'),
         ("images: [pic\n", "mine.yaml is not YAML"),
         ("- a", "a layout is a list"),
-        ("images: pic", "no columns are given for the captions?"),
+        ("images: pic", "no columns are given for the captions"),
         ("images: pic\ncaptions: c\nbox: [x, y]", "a box of 2 columns"),
         ("images: pic\ncaptions: c\ntogether: 0", "together: 0"),
         ("images: pic\ncaptions: c\nrows: data", 't.json has no "data"'),
