@@ -103,7 +103,9 @@ def test_a_build_whose_pictures_are_all_missing_is_an_error(tmp_path):
     rows = [(f"{a}.jpg", f"A {a} on the grass.") for a in ("dog", "cat", "horse", "sheep", "bird")]
     path = captions_file(tmp_path, rows)
     for what in ("bison", "mcic", "negatives"):
-        with pytest.raises(BadInput, match="none of the 5 pictures of captions is there") as caught:
+        with pytest.raises(
+            BadInput, match="none of the 5 pictures of captions was found"
+        ) as caught:
             ta.build(what, path, tmp_path / what)
         assert "bird.jpg" in caught.value.where or "dog.jpg" in caught.value.where
         assert "--images" in caught.value.todo and not (tmp_path / what).exists()

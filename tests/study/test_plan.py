@@ -79,7 +79,10 @@ def test_two_stages_of_one_name_and_a_stage_that_cannot_follow_are_refused(tmp_p
     twice = (Stage("ask", "which-image"), Stage("ask", "which-image"))
     for stages, said in (
         (twice, "two stages are called 'ask'"),
-        ((Stage("a", "which-image"), Stage("b", "rate-detail")), "cannot be asked of what"),
+        (
+            (Stage("a", "which-image"), Stage("b", "rate-detail")),
+            "cannot be asked about the choice",
+        ),
         ((), "needs a stage"),
     ):
         write_plan(StudyPlan("abc", "mine", stages), path)
@@ -183,13 +186,19 @@ def test_prolific_gets_a_code(bench, tmp_path):
         (("--as", "bison", "--judgements", "1,2,3"), "has 3 values"),
         (("--ask", "which-image", "--judgements", "many"), "--judgements many"),
         (("--ask", "which-image", "--checks", "0.9"), "checks = 0.9"),
-        (("--ask", "which-image", "--gold", "0.1"), "wants gold items"),
-        (("--ask", "which-image", "--then", "rate-detail"), "cannot be asked of what"),
-        (("--ask", "which-image", "--prolific", STUDY_ID), "how many people of Prolific"),
-        (("--ask", "which-image", "--prolific", "x", "--places", "9"), "no id of a study"),
-        (("--ask", "which-image", "--places", "9"), "are for people of Prolific"),
+        (("--ask", "which-image", "--gold", "0.1"), "needs gold items"),
+        (("--ask", "which-image", "--then", "rate-detail"), "cannot be asked about the choice"),
+        (
+            ("--ask", "which-image", "--prolific", STUDY_ID),
+            "the number of Prolific participants is missing",
+        ),
+        (
+            ("--ask", "which-image", "--prolific", "x", "--places", "9"),
+            "is not the id of a Prolific study",
+        ),
+        (("--ask", "which-image", "--places", "9"), "are only for studies on Prolific"),
         (("--ask", "which-image", "--places", "-1"), "places = -1"),
-        (("--ask", "best-of-five"), "no item of hand-made can be asked best-of-five"),
+        (("--ask", "best-of-five"), "no item of hand-made fits the question best-of-five"),
     ],
 )
 def test_mistakes_are_named_and_nothing_is_left(bench, tmp_path, words, said):

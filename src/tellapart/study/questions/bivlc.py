@@ -1,8 +1,8 @@
 """BiVLC's two questions: the best of several generated images, then what is ambiguous.
 
 Miranda et al. 2024, section 3.1: the best of four images for a caption, or none, which drops the
-instance (step 3); then which of two images the original caption describes, or both alike: where
-the generated image is chosen, or both, the instance goes (step 4).
+instance (step 3); then which of two images the original caption describes, or both equally: if
+the generated image or both are chosen, the instance is dropped (step 4).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tellapart.study.questions.question import (
 
 
 class BestImage(QuestionType):
-    """Shown are a caption and its candidates.
+    """Shows a caption and its candidate images.
 
-    An item has one caption and its candidates, or two captions and an original pair: then the
-    candidates are for the other caption. The matter keeps the original image and caption behind
-    the others; they are not shown, a later stage asks about them.
+    An item has one caption with candidates, or two captions and an original pair; then the
+    candidates are for the other caption. The matter has the original image and caption last; they
+    are not shown, but a later stage asks about them.
     """
 
     name = "best-image"
@@ -93,7 +93,7 @@ class BestImage(QuestionType):
         )
 
     def make_item(self, kept: KeptTask) -> Item | None:
-        """The original pair, and the other caption with the image that was chosen for it."""
+        """The original pair, and the other caption with its chosen image."""
         matter = kept.matter
         if len(matter.captions) != 2:
             return None
@@ -105,7 +105,7 @@ class BestImage(QuestionType):
 
 
 class FirstSecondBoth(QuestionType):
-    """Shown are a caption and two pictures in drawn order."""
+    """Shows a caption and two pictures in random order."""
 
     name = "first-second-both"
     about = "which of two pictures the caption fits better: first, second or both (BiVLC)"
@@ -134,7 +134,7 @@ class FirstSecondBoth(QuestionType):
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:
-        """The original caption with both images; every caption where none is the original."""
+        """The original caption with both images; every caption if there is no original."""
         if len(item.images) != 2:
             return
         asked = range(len(item.captions)) if item.original is None else [item.original[1]]
@@ -149,7 +149,7 @@ class FirstSecondBoth(QuestionType):
         return which_picture(matter, both, places=("First picture", "Second picture"))
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
-        """The original caption with the original image and the candidate that was chosen."""
+        """The original caption with the original image and the chosen candidate."""
         if len(earlier.captions) == 2:
             images = (earlier.images[-1], earlier.images[int(chosen)])
             truth = Truth(frozenset({"0"}))

@@ -1,7 +1,7 @@
 """Which caption fits the image, which image fits the caption? Human baselines, both directions.
 
-Miranda et al. 2024, section 4: each of an instance's four queries is asked by itself, as models are
-asked (BiVLC). Ding et al. 2016, section 3.4: the best of five captions (MCIC).
+Miranda et al. 2024, section 4: each of an instance's four queries is asked separately, as it is
+for models (BiVLC). Ding et al. 2016, section 3.4: the best of five captions (MCIC).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tellapart.study.questions.question import (
 
 
 class ChooseCaption(QuestionType):
-    """Shown are a picture and captions in drawn order, of which one must be chosen."""
+    """Shows a picture and captions in random order, one of which must be chosen."""
 
     name = "choose-caption"
     about = "which caption fits the picture (human baseline)"
@@ -110,7 +110,7 @@ class BestOfFive(ChooseCaption):
 
 
 class ChooseImage(QuestionType):
-    """Shown are a caption and pictures in drawn order, of which one must be chosen."""
+    """Shows a caption and pictures in random order, one of which must be chosen."""
 
     name = "choose-image"
     about = "which picture fits the caption (human baseline)"
@@ -151,7 +151,7 @@ class ChooseImage(QuestionType):
 
 
 class ChooseBothWays(QuestionType):
-    """Shown is a picture with captions, or a caption with pictures."""
+    """Shows a picture with captions, or a caption with pictures."""
 
     name = "choose-both-ways"
     about = "which caption fits the picture and which picture the caption, mixed (BiVLC baseline)"
@@ -165,12 +165,12 @@ class ChooseBothWays(QuestionType):
     examples = (ChooseCaption.examples[0], ChooseImage.examples[0])
 
     def matters(self, item: Item) -> Iterator[Matter]:
-        """All questions of both directions that an item allows."""
+        """All questions in both directions that an item allows."""
         yield from CHOOSE_CAPTION.matters(item)
         yield from CHOOSE_IMAGE.matters(item)
 
     def form(self, matter: Matter) -> TaskForm:
-        """The form of the direction that a matter has: several captions, or several images."""
+        """The form for the matter's direction: several captions, or several images."""
         several = len(matter.captions) > 1
         return CHOOSE_CAPTION.form(matter) if several else CHOOSE_IMAGE.form(matter)
 
