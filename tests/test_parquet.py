@@ -37,7 +37,7 @@ def test_no_bit_turned_over_ends_the_process_or_shows_on_stderr(tmp_path, capfd)
         try:
             read_table(path)
         except BadInput as error:
-            assert error.what.startswith("a.parquet is not a whole .parquet file: ")
+            assert error.what.startswith("a.parquet is not an intact .parquet file: ")
             assert error.todo == "fetch or write the file again"
             refused += 1
     assert refused > 100
@@ -49,7 +49,7 @@ def test_a_file_is_read_after_one_that_ended_the_trial(tmp_path):
     path.write_bytes(plain())
     assert read_table(path).height == 1
     parquet._trials[os.getpid()].send_signal(signal.SIGABRT)
-    with pytest.raises(BadInput, match="Polars breaks down over it"):
+    with pytest.raises(BadInput, match="Polars crashes when reading it"):
         read_table(path)
     assert read_table(path).height == 1
 
@@ -72,7 +72,7 @@ def test_a_file_that_takes_too_much_processor_time_is_refused(tmp_path):
     path.write_bytes(plain())
     read_table(path)
     parquet._trials[os.getpid()].send_signal(signal.SIGXCPU)
-    with pytest.raises(BadInput, match="Polars takes more than 20 s over it"):
+    with pytest.raises(BadInput, match="Polars takes more than 20 s to read it"):
         read_table(path)
 
 

@@ -95,7 +95,7 @@ def test_a_truncated_picture_is_an_error_only_when_it_is_opened(put, jpeg):
         corpus.picture("7").open()
     assert caught.value.what.startswith("image 7 is broken")
     assert "COCO_val2014_000000000007.jpg" in caught.value.where
-    assert "a whole picture file" in caught.value.allowed
+    assert "an intact picture file" in caught.value.allowed
     assert "--skip-bad" in caught.value.todo
 
 

@@ -57,7 +57,7 @@ def test_a_missing_table_is_named(saved, fails):
 
 def test_a_table_that_is_not_parquet_is_named(saved, fails):
     (saved / "images.parquet").write_bytes(b"hello")
-    assert "images.parquet is not a whole .parquet file" in fails(saved).what
+    assert "images.parquet is not an intact .parquet file" in fails(saved).what
 
 
 def test_a_column_that_is_gone_is_named(saved, fails):

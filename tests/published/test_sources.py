@@ -224,7 +224,7 @@ def test_a_table_without_a_column_says_which_are_there(desk):
 
 
 def test_a_broken_parquet_file_is_one_clear_error(desk):
-    assert "is not a whole .parquet file" in desk.error("bivlc", desk.write("b.parquet", "PAR1"))
+    assert "is not an intact .parquet file" in desk.error("bivlc", desk.write("b.parquet", "PAR1"))
 
 
 # Winoground

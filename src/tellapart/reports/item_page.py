@@ -1,4 +1,4 @@
-"""A page of a benchmark's items with their pictures: one HTML file that needs nothing else."""
+"""A page of a benchmark's items with their pictures: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ li small { display: block; opacity: .8; }
 
 
 def item_page(benchmark: Benchmark, items: Sequence[Item]) -> str:
-    """Some items of a benchmark as HTML; pictures are small and lie in the page."""
+    """Some items of a benchmark as HTML, with small pictures embedded in the page."""
     distinct = {image for item in items for image in item.images}
     album = Album(len(items), len(distinct), 50_000)
     cards = "\n".join(_card(benchmark, item, album) for item in items)
