@@ -38,7 +38,7 @@ def test_no_bit_turned_over_ends_the_process_or_shows_on_stderr(tmp_path, capfd)
             read_table(path)
         except BadInput as error:
             assert error.what.startswith("a.parquet is not an intact .parquet file: ")
-            assert error.todo == "fetch or write the file again"
+            assert error.todo == "get or write the file again"
             refused += 1
     assert refused > 100
     assert capfd.readouterr().err == ""

@@ -283,7 +283,7 @@ def test_a_box_outside_its_picture_is_an_error_of_that_image(desk):
     desk.picture("7.jpg")
     benchmark = desk.get("aro", desk.write("r.json", [aro(bbox_x=50)]))
     (problem,) = validate(benchmark).problems
-    assert problem.what == "the box of image 7.jpg#crop=50,1,4,3 lies outside the picture"
+    assert problem.what == "the box of image 7.jpg#crop=50,1,4,3 is outside the picture"
 
 
 @pytest.mark.parametrize(

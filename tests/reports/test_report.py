@@ -219,7 +219,7 @@ def test_lines_stand_apart_and_are_never_the_highest(made, tmp_path):
     summary = text.split('class="findings"')[1].split('id="results"')[0]
     assert "2 models were tested" in text and "has the highest accuracy" in summary
     for line in ("constant", "chance?seed=7"):
-        assert f'that of <b class="model">{line}' not in summary
+        assert f'<b class="model">{line}</b> has the highest' not in summary
     pairs = text.split("Are the differences real?")[1].split("</table>")[0]
     assert "constant" not in pairs and "chance" not in pairs
 
