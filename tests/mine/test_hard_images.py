@@ -43,7 +43,7 @@ def test_one_command_builds_all_seven_kinds_through_simulated_people(world, tmp_
 def test_a_scorer_in_the_place_of_people_is_not_called_verified(world, tmp_path):
     options = BivlcOptions(maker="world:?error=0.5", candidates=2, auto="oracle", margin=0.5)
     bench = ta.build("bivlc", world, tmp_path / "out", options)
-    assert bench.card.verified == "" and "nobody looked" in bench.card.made["chosen_by"]
+    assert bench.card.verified == "" and "not checked by people" in bench.card.made["chosen_by"]
     oracle = ta.evaluate("oracle", bench, tmp_path / "runs")
     assert ta.measure(oracle).value(measure="Group") == 1.0
 

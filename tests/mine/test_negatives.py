@@ -242,7 +242,7 @@ def test_pitfall_9_two_who_wrote_the_same_do_not_make_two_items(corpus, built):
 def test_pitfall_19_the_card_says_how_they_were_made_and_that_nobody_looked(built):
     assert built.card.verified == ""
     told = built.card.made
-    assert told["negatives_by"] == "rules" and "not seen by people" in told["false_of_the_image"]
+    assert told["negatives_by"] == "rules" and "not checked by people" in told["false_of_the_image"]
     assert told["word_lists_from"].startswith("small: ")
     assert set(told["refused"]) <= set(KINDS)
 

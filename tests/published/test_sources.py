@@ -406,7 +406,9 @@ def test_nouns_of_foil_captions_are_those_that_spacy_finds(desk, monkeypatch):
 
     monkeypatch.setattr("tellapart.benchmark.published.foil.find_pipeline", missing)
     found, by = nouns()
-    assert found == ["cat"] and "T2-nouns is asked of few" in by, "the card says what is missing"
+    assert found == ["cat"] and "T2-nouns is asked for few items" in by, (
+        "the card says what is missing"
+    )
 
 
 def test_foil_from_valse_keeps_the_votes(desk):

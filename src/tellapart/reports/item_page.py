@@ -34,12 +34,14 @@ def item_page(benchmark: Benchmark, items: Sequence[Item]) -> str:
     album = Album(len(items), len(distinct), 50_000)
     cards = "\n".join(_card(benchmark, item, album) for item in items)
     title = escape(benchmark.name)
-    verified = escape(benchmark.card.verified or "by nobody")
+    verified = escape(
+        f"verified {benchmark.card.verified}" if benchmark.card.verified else "not verified"
+    )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n"
-        f"<p>{len(items):,} of {len(benchmark.items):,} items; verified {verified}. "
+        f"<p>{len(items):,} of {len(benchmark.items):,} items; {verified}. "
         f"{escape(benchmark.card.about)}</p>\n<main>\n{cards}\n</main></body></html>\n"
     )
 

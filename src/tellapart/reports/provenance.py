@@ -104,7 +104,7 @@ def _benchmark(results: BenchmarkResults) -> FactGroup:
         ("clusters", f"{items.frame['group'].n_unique():,}"),
         ("kinds", ", ".join(f"{kind} {count:,}" for kind, count in kinds)),
         ("measures", ", ".join(card.measures)),
-        ("verified", card.verified or "by nobody"),
+        ("verified", card.verified or "no"),
         *((f"made: {name}", _text(value)) for name, value in card.made.items()),
         ("licence", card.licence or "not stated"),
         ("citation", card.citation),

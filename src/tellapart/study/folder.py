@@ -206,7 +206,7 @@ def _load_pairs(folder: Path) -> Benchmark:
     require_columns(images, list(IMAGE_COLUMNS), folder / "images.parquet")
     known = ImageTable(typed(images, IMAGE_COLUMNS, folder / "images.parquet"))
     items = [_pair_item(row) for row in pairs.select(COLUMNS).iter_rows(named=True)]
-    card = Card("pairs", about="pairs of images of which people pick a caption", measures=())
+    card = Card("pairs", about="pairs of images for which people pick a caption", measures=())
     return make_benchmark(card, folder, items, known)
 
 

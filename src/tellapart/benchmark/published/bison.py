@@ -122,6 +122,6 @@ IMPORTER = Importer(
     licence="CC BY-NC 4.0",
     citation="Hexiang Hu, Ishan Misra, Laurens van der Maaten: Evaluating Text-to-Image Matching "
     "using Binary Image Selection (BISON). ICCV Workshops 2019",
-    verified="by people: one chose a caption that is true of one image only, and two others, who "
+    verified="by people: one chose a caption that is true of only one image, and two others, who "
     "did not know which, both picked that image",
 )

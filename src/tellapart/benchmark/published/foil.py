@@ -95,7 +95,7 @@ def _content_words(foils: Sequence[FoilPair], nouns: set[str]) -> tuple[ContentW
         pipeline = find_pipeline()
     except TellapartError as problem:
         tagger = LexiconTagger.of("target and foil words", nouns)
-        why = f"{tagger.name} alone, so that T2-nouns is asked of few: {problem.what}"
+        why = f"only {tagger.name}, so that T2-nouns is asked for few items: {problem.what}"
         return {text: tagger.content_words(text) for text in texts}, why
     parses = parse(texts, cache=default_folder())
     words = (content_words(parsed) for parsed in parses)

@@ -32,7 +32,7 @@ class PickCaption(QuestionType):
 
     name = "pick-caption"
     about = "which caption is true of the target only, or none (BISON)"
-    needs = "items with two images of which one is the target (its captions are the true ones)"
+    needs = "items with two images, one of which is the target (its captions are the true ones)"
     instructions = (
         "You see a target picture, another picture, and captions that were written for the target."
         "\n\nPick a caption that is true of the **target** and **not** true of the other picture. "
@@ -119,19 +119,19 @@ class WhichImage(QuestionType):
             ),
             ("A dog with a red ball on the grass.",),
             ("0",),
-            "Both pictures show a dog with a ball. The ball is red in one of them only.",
+            "Both pictures show a dog with a ball. The ball is red in only one of them.",
         ),
         TrainingExample(
             (Scenery("beach", ("yellow kite",)), Scenery("beach", ("yellow kite", "white bird"))),
             ("A yellow kite at the beach.",),
             ("both",),
-            "The caption does not speak of a bird, and all that it says is true of both.",
+            "The caption does not mention a bird, and everything it says is true of both.",
         ),
         TrainingExample(
             (Scenery("street", ("two green car",)), Scenery("street", ("blue car", "green bus"))),
             ("Three cars on a street.",),
             ("neither",),
-            "There are two cars in one picture and one in the other, nowhere three.",
+            "There are two cars in one picture and one in the other, but three in neither.",
         ),
     )
 

@@ -43,7 +43,7 @@ class BestImage(QuestionType):
         "You see a caption and several pictures that a program made for it. Choose one picture "
         "that shows what the caption says. Several may do, or none: we need one, if there is "
         "one. If none of them fits, choose **None of them**.\n\n"
-        "- All that the caption says must be in the picture: the things, their number, their "
+        "- Everything the caption says must be in the picture: the things, their number, their "
         "colours, who does what.\n"
         "- Defects of the picture do not matter: distorted faces, arms or hands are accepted."
     )
@@ -57,7 +57,7 @@ class BestImage(QuestionType):
             ),
             ("A blue boat and a yellow umbrella on a beach.",),
             ("1",),
-            "One of the others has no umbrella, one a red boat, and one is not on a beach.",
+            "Of the others, one has no umbrella, one has a red boat, and one is not on a beach.",
         ),
         TrainingExample(
             (
@@ -68,7 +68,7 @@ class BestImage(QuestionType):
             ),
             ("Three brown cows at night.",),
             ("none",),
-            "Three cows are in one picture only, and there it is day.",
+            "Only one picture has three cows, and there it is day.",
         ),
     )
 
@@ -112,7 +112,7 @@ class FirstSecondBoth(QuestionType):
     needs = "items with two images"
     instructions = (
         "You see a caption and two pictures. Choose the picture that the caption describes.\n\n"
-        "If it describes both of them equally well, choose **Both alike**. Judge only what the "
+        "If it describes both of them equally well, choose **Both equally**. Judge only what the "
         "caption says: defects such as distorted faces, arms or hands do not matter."
     )
     examples = (
@@ -123,13 +123,14 @@ class FirstSecondBoth(QuestionType):
             ),
             ("A vase on a table.",),
             ("0",),
-            "There is a vase and a table in both pictures, but it stands on the table in one only.",
+            "Both pictures show a vase and a table, but the vase is on the table in only one "
+            "of them.",
         ),
         TrainingExample(
             (Scenery("snow", ("red car",)), Scenery("snow", ("red car", "green bench"))),
             ("A red car in the snow.",),
             ("both",),
-            "Everything that the caption says is true of both. The bench does not matter.",
+            "Everything the caption says is true of both. The bench does not matter.",
         ),
     )
 
@@ -145,7 +146,7 @@ class FirstSecondBoth(QuestionType):
 
     def form(self, matter: Matter) -> TaskForm:
         """Two pictures, then both."""
-        both = Option("both", "Both alike")
+        both = Option("both", "Both equally")
         return which_picture(matter, both, places=("First picture", "Second picture"))
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:

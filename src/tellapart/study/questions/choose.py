@@ -32,7 +32,7 @@ class ChooseCaption(QuestionType):
     needs = "items with two captions or more"
     instructions = (
         "You see a picture and captions. Choose the caption that describes the picture.\n\n"
-        "Exactly one of them is meant. They may differ in a single word: look for the detail that "
+        "Exactly one of them is right. They may differ in a single word: look for the detail that "
         "decides. If you are not sure, choose what seems most likely."
     )
     examples = (
@@ -103,7 +103,7 @@ class BestOfFive(ChooseCaption):
                 "A grey elephant in the snow.",
             ),
             ("0",),
-            "“A big animal” is true as well, but this one says more of what is there.",
+            "“A big animal” is also true, but this caption says more.",
         ),
     )
     fewest = 3
@@ -117,7 +117,8 @@ class ChooseImage(QuestionType):
     needs = "items with two images or more"
     instructions = (
         "You see a caption and pictures. Choose the picture that the caption describes.\n\n"
-        "Exactly one of them is meant. The pictures may be alike: read every word and look for the "
+        "Exactly one of them is right. The pictures may be similar: read every word and look "
+        "for the "
         "detail that decides. If you are not sure, choose what seems most likely."
     )
     examples = (
@@ -134,7 +135,7 @@ class ChooseImage(QuestionType):
             ),
             ("A ball to the left of an umbrella.",),
             ("0",),
-            "The same things are in both pictures: what decides is on which side the ball lies.",
+            "Both pictures show the same things; they differ in which side the ball is on.",
         ),
     )
 
@@ -159,7 +160,7 @@ class ChooseBothWays(QuestionType):
     instructions = (
         "You see a picture with captions, or a caption with pictures. Choose the caption that "
         "describes the picture, or the picture that the caption describes.\n\n"
-        "Exactly one of them is meant. They may differ in a single detail: look for what decides. "
+        "Exactly one of them is right. They may differ in a single detail: look for it. "
         "If you are not sure, choose what seems most likely."
     )
     examples = (ChooseCaption.examples[0], ChooseImage.examples[0])

@@ -40,16 +40,16 @@ class Foil(QuestionType):
     needs = "any items; the wrong word is known where they have a slot (FOIL)"
     instructions = (
         "You see a picture and a caption. Decide whether the caption is **right** or **wrong**.\n\n"
-        "A wrong caption has one wrong word: something in it is not what the picture shows. Look "
-        "at every thing that it names. A caption that leaves something out is not wrong. If you "
-        "say that it is wrong, point at the word that makes it so."
+        "A wrong caption has one wrong word: something it says is not in the picture. Look at "
+        "everything it names. A caption that leaves something out is not wrong. If you say that it "
+        "is wrong, point at the wrong word."
     )
     examples = (
         TrainingExample(
             (Scenery("street", ("green bus", "brown dog")),),
             ("A dog next to a truck on a street.",),
             ("wrong",),
-            "The picture shows a bus, so the word that is wrong is “truck”. The rest is right.",
+            "The picture shows a bus, so the wrong word is “truck”. The rest is right.",
             word="truck",
         ),
         TrainingExample(
@@ -62,7 +62,7 @@ class Foil(QuestionType):
             (Scenery("room", ("red apple", "big brown table"), "on"),),
             ("A banana lies on a table.",),
             ("wrong",),
-            "What lies there is an apple, so “banana” is wrong.",
+            "There is an apple on the table, so “banana” is wrong.",
             word="banana",
         ),
     )

@@ -265,7 +265,7 @@ def dataset_card(bench: Benchmark, schema: Any) -> str:
         "",
         f"{counts['items']:,} items, {counts['images']:,} images, {counts['captions']:,} captions.",
         f"Measured by: {', '.join(bench.card.measures)}.",
-        f"Verified: {bench.card.verified or 'by nobody'}.",
+        f"Verified: {bench.card.verified or 'no'}.",
         *([f"{str(alone)[:1].upper()}{str(alone)[1:]}."] if alone else []),
         f"Citation: {bench.card.citation or 'none'}.",
         f"Items sha256: `{facts['items_sha256']}`.",

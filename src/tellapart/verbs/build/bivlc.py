@@ -191,7 +191,7 @@ def _photos(
         },
         "refused": refusal_counts(found.refused),
         "no_derivatives": sum(item.origin.notes.get("licence", "") != "" for item in items),
-        "images": "both pictures of a pair cropped to whole blocks and encoded alike",
+        "images": "both pictures of a pair cropped to whole blocks and encoded in the same way",
         "maker": maker.facts.to_json(),
     }
 
@@ -385,8 +385,8 @@ def _chosen_by_model(
             "chosen": choice.chosen,
             "not ambiguous": choice.clear,
         },
-        "chosen_by": f"{run.card.model}, which must like the right caption better by more than "
-        f"{options.margin:g}; nobody looked",
+        "chosen_by": f"{run.card.model}, which must score the right caption higher by more than "
+        f"{options.margin:g}; not checked by people",
     }
     about = f"BiVLC items from {candidates.card.made['from']}, chosen by a model, not verified"
     card = replace(candidates.card, about=about, made=made, verified="")

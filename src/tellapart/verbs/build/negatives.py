@@ -39,7 +39,7 @@ SPLITS = ("train", "validation")
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
     "both": "a true one against a false one: people wrote neither caption of the add kinds",
-    "added": "a false one against none: of the add kinds the longer caption is the false one",
+    "added": "a false one against none: for the add kinds, the longer caption is the false one",
 }
 """What the card says about the details that the add kinds insert."""
 
@@ -97,7 +97,7 @@ def negatives(
         **({"details": DETAILS_TOLD[task.details]} if set(task.kinds) & ADDING else {}),
         "form": "as written" if options.as_written else alike,
         **({"split": f"{options.split}, {options.held_out:g} held out"} if options.split else {}),
-        "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
+        "false_of_the_image": "judging by its captions and objects; not checked by people",
         "refused": result.refusals(),
         **result.about,
         **facts,

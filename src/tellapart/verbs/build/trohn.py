@@ -65,12 +65,14 @@ def trohn_text(
     from tellapart.verbs.build import source_corpus
     from tellapart.verbs.build.negatives import NegativesOptions, negatives
 
-    told = read_settings("trohn-text", options)
+    settings = read_settings("trohn-text", options)
     source = source_corpus(corpus, out, options)
-    job = digest("trohn-text", __version__, told, source.name, source.captions.height, options.seed)
+    job = digest(
+        "trohn-text", __version__, settings, source.name, source.captions.height, options.seed
+    )
     with resumable_folder(Path(out), job, overwrite=options.overwrite) as partial:
         if not (partial / "negatives" / "benchmark.json").is_file():
-            method = {name: told[name] for name in ("by", "details", "per_caption")}
+            method = {name: settings[name] for name in ("by", "details", "per_caption")}
             wanted = NegativesOptions(
                 **method, unfiltered=True, items=options.items, seed=options.seed
             )
@@ -81,7 +83,7 @@ def trohn_text(
             "captions": dict.fromkeys(kinds, source.captions.height),
             "well-formed negatives": by_kind(item.kind for item in made.items),
         }
-        _write(made, list(made.items), partial, told, steps, "trohn-text", options)
+        _write(made, list(made.items), partial, settings, steps, "trohn-text", options)
     return load_benchmark(out)
 
 
@@ -103,14 +105,14 @@ def trohn_img(
     from tellapart.seeds import digest
     from tellapart.verbs.benchmarks.refine import refine
 
-    told = read_settings("trohn-img", options)
+    settings = read_settings("trohn-img", options)
     check_free(Path(out), overwrite=options.overwrite)
     whole = open_benchmark(corpus)
-    maker = load_maker(told["maker"])
-    job = digest("trohn-img", __version__, told, whole.sha256, options.items, options.seed)
+    maker = load_maker(settings["maker"])
+    job = digest("trohn-img", __version__, settings, whole.sha256, options.items, options.seed)
     with resumable_folder(Path(out), job, overwrite=options.overwrite) as partial:
         if not (partial / "refined" / "benchmark.json").is_file():
-            refine(whole, partial / "refined", _refine_options(told, options), progress)
+            refine(whole, partial / "refined", _refine_options(settings, options), progress)
         refined = load_benchmark(partial / "refined")
         hard = sample_captions(list(hard_captions(refined, ())), options.items, options.seed)
         wanted = {one: one.requests(1, options.seed, refined.picture(one.image))[0] for one in hard}
@@ -126,20 +128,22 @@ def trohn_img(
             "with an image": by_kind(item.kind for item in items),
         }
         both = _with_images(refined, made)
-        told = {**told, "maker": maker.facts.to_json()}
+        settings = {**settings, "maker": maker.facts.to_json()}
         _take_away(partial / REFUSED)
-        _write(both, items, partial, told, steps, "trohn-img", options)
+        _write(both, items, partial, settings, steps, "trohn-img", options)
     return load_benchmark(out)
 
 
-def _refine_options(told: Mapping[str, Any], options: TrohnOptions) -> Any:
+def _refine_options(settings: Mapping[str, Any], options: TrohnOptions) -> Any:
     from tellapart.verbs.benchmarks.refine import TWO_SCORES, RefineOptions
 
     names = (
         "plausibility", "grammar", "keep", "combine", "similar", "bins_a_side", "within", "scale",
         "folds",
     )  # fmt: skip
-    return RefineOptions(way=TWO_SCORES, seed=options.seed, **{name: told[name] for name in names})
+    return RefineOptions(
+        way=TWO_SCORES, seed=options.seed, **{name: settings[name] for name in names}
+    )
 
 
 def _square(
@@ -174,7 +178,7 @@ def _write(
     source: Benchmark,
     items: Sequence[Item],
     folder: Path,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     steps: Mapping[str, Mapping[str, int]],
     name: str,
     options: TrohnOptions,
@@ -182,8 +186,8 @@ def _write(
     """Write the whole benchmark, and its two parts split by image."""
     from tellapart.benchmark.benchmark import make_benchmark, write_benchmark
 
-    validation = float(told["validation"])
-    card = _card(source, told, steps, name, options)
+    validation = float(settings["validation"])
+    card = _card(source, settings, steps, name, options)
     whole = make_benchmark(card, source.root, items, source.images)
     write_benchmark(whole, folder)
     held_out = _held_out([item.group for item in whole.items], validation, options.seed)
@@ -220,7 +224,7 @@ def _held_out(groups: Sequence[str], share: float, seed: int) -> set[str]:
 
 def _card(
     source: Benchmark,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     steps: Mapping[str, Mapping[str, int]],
     name: str,
     options: TrohnOptions,
@@ -230,12 +234,12 @@ def _card(
 
     return Card(
         name=options.name or name,
-        about=f"{name}: hard negatives to train on, from {source.name}; nobody verified them",
+        about=f"{name}: hard negatives to train on, from {source.name}; not verified",
         measures=MEASURES if name == "trohn-img" else ("accuracy",),
         made={
             "by": f"tellapart build {name}",
             "from": source.name,
-            "settings": dict(told),
+            "settings": dict(settings),
             "steps": {step: dict(counts) for step, counts in steps.items()},
             "split": "by groups of items that share images",
             "seed": options.seed,
@@ -250,7 +254,7 @@ def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
     import yaml
 
     file = resources.files("tellapart.mine.recipes").joinpath(f"{name}.yaml")
-    told = dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+    settings = dict(yaml.safe_load(file.read_text(encoding="utf-8")))
     for key, value, where in _changes(options):
         if key not in KNOWN[name]:
             error = UnknownName("setting", key, KNOWN[name])
@@ -258,14 +262,14 @@ def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
             raise error
         kind = KNOWN[name][key]
         try:
-            told[key] = kind(value)
+            settings[key] = kind(value)
         except (TypeError, ValueError):
             raise BadInput(
-                f"{key}: {value!r}", where=where, allowed=f"such as {told[key]!r}"
+                f"{key}: {value!r}", where=where, allowed=f"such as {settings[key]!r}"
             ) from None
-    if not 0 < told["validation"] < 1:
-        raise BadInput(f"validation: {told['validation']}", allowed="a share between 0 and 1")
-    return told
+    if not 0 < settings["validation"] < 1:
+        raise BadInput(f"validation: {settings['validation']}", allowed="a share between 0 and 1")
+    return settings
 
 
 def _changes(options: TrohnOptions) -> Iterator[tuple[str, Any, str]]:
