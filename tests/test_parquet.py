@@ -97,15 +97,15 @@ def test_where_no_process_can_be_started_files_are_read_without_a_trial(tmp_path
 @pytest.mark.parametrize(
     ("column", "what"),
     [
-        (pl.Series("id", [3, 4]), "the column 'id' of a.parquet holds Int64"),
+        (pl.Series("id", [3, 4]), "the column 'id' of a.parquet has type Int64"),
         (pl.Series("id", ["a", None]), "a.parquet has a row without 'id'"),
-        (pl.Series("sides", ["a", "b"]), "the column 'sides' of a.parquet holds String"),
+        (pl.Series("sides", ["a", "b"]), "the column 'sides' of a.parquet has type String"),
         (pl.Series("sides", [[1], [None]]), "a.parquet has a row without 'sides'"),
         (
             pl.Series("sides", [{"a": [1]}, {"a": [2]}]),
-            "the column 'sides' of a.parquet holds Struct({'a': List(Int64)})",
+            "the column 'sides' of a.parquet has type Struct({'a': List(Int64)})",
         ),
-        (pl.Series("sides", [[2**40], []]), "the column 'sides' of a.parquet holds List(Int64)"),
+        (pl.Series("sides", [[2**40], []]), "the column 'sides' of a.parquet has type List(Int64)"),
     ],
 )
 def test_a_column_of_our_own_tables_must_have_its_type(column, what):

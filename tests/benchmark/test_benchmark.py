@@ -212,7 +212,7 @@ NOTES = pl.col("origin").struct.with_fields(notes=pl.lit("[1]"))
         ({"true_cells": pl.lit([[0, 0, 0]])}, "row 1 of items.parquet is not an item"),
         ({"original": pl.lit([0])}, "row 1 of items.parquet is not an item"),
         ({"origin": NOTES}, "row 1 of items.parquet is not an item: its notes are not an object"),
-        ({"captions": pl.lit("A dog.")}, "the column 'captions' of items.parquet holds String"),
+        ({"captions": pl.lit("A dog.")}, "the column 'captions' of items.parquet has type String"),
         ({"content": pl.lit(None)}, "items.parquet has a row without 'content'"),
         ({"images": pl.lit([None], pl.List(pl.String))}, "has a row without 'images'"),
     ],

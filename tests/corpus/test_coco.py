@@ -126,11 +126,11 @@ def test_objects_are_sorted_distinct_names_and_null_where_nobody_said(put, objec
 @pytest.mark.parametrize(
     ("objects", "what"),
     [
-        ([], "objects.json holds a list, not an object"),
+        ([], "objects.json contains a list, not an object"),
         ({"7": 3}, "the objects of image 7 in objects.json are not a list of names"),
         ({"7": [3]}, "the objects of image 7 in objects.json are not a list of names"),
         ({"7": {"things": []}}, "the objects of image 7 in objects.json are not a list of names"),
-        ({"000000000007": ["dog"]}, "objects.json names none of the images of val"),
+        ({"000000000007": ["dog"]}, "objects.json lists none of the images of val"),
         (coco(), 'objects.json has no "categories"; its keys are: info, images, annotations'),
         ({**INSTANCES, "categories": []}, "the category 18 is not among the categories"),
         (
@@ -151,7 +151,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
     [
         (
             [],
-            "val.json holds a list, not an object",
+            "val.json contains a list, not an object",
             "val.json",
             'a JSON object with a list "images"',
         ),

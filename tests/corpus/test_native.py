@@ -93,11 +93,11 @@ def test_a_card_with_values_of_other_types_is_refused(saved, fails, change, what
 @pytest.mark.parametrize(
     ("name", "change", "what"),
     [
-        ("captions", {"text": pl.lit(3)}, "the column 'text' of captions.parquet holds Int32"),
+        ("captions", {"text": pl.lit(3)}, "the column 'text' of captions.parquet has type Int32"),
         ("captions", {"text": pl.lit(None)}, "captions.parquet has a row without 'text'"),
         ("captions", {"image": pl.lit("z")}, "caption 1 belongs to image z, which is not listed"),
         ("images", {"id": pl.lit("a")}, "the image id 'a' occurs twice"),
-        ("images", {"objects": pl.lit(7)}, "the column 'objects' of images.parquet holds Int32"),
+        ("images", {"objects": pl.lit(7)}, "the column 'objects' of images.parquet has type Int32"),
     ],
 )
 def test_a_table_that_was_changed_is_refused(saved, fails, name, change, what):

@@ -62,7 +62,7 @@ def test_bison_errors_name_row_and_key(desk, row, message):
 
 
 def test_bison_files_that_are_something_else(desk):
-    assert first_line(desk.error("bison", desk.write("b.json", []))) == "b.json holds a list"
+    assert first_line(desk.error("bison", desk.write("b.json", []))) == "b.json contains a list"
     no_data = first_line(desk.error("bison", desk.write("c.json", {"a": 1})))
     assert no_data == '"data" in c.json is null'
     twice = desk.error("bison", desk.write("d.json", {"data": [bison(), bison(true=11)]}))
@@ -97,13 +97,13 @@ def test_mcic(desk):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (mcic(5), '"reference" of line 1 of mc.txt is 5, there is no such answer'),
+        (mcic(5), '"reference" of line 1 of mc.txt is 5, but there is no such answer'),
         (mcic("x"), "\"reference\" of line 1 of mc.txt is the text 'x'"),
         (mcic("-"), 'line 1 of mc.txt has no "reference"'),
         (mcic(answer_3=" "), '"answer_3" of line 1 of mc.txt is empty'),
         (mcic(answer_1="-"), 'line 1 of mc.txt has no "answer_1"'),
         (mcic(answer_1="caption = 0"), "two captions of mcic:5_0 are the same: 'caption = 0'"),
-        ("hello", "line 1 of mc.txt has a part without a =: 'hello'"),
+        ("hello", "line 1 of mc.txt has a part without =: 'hello'"),
         (mcic() + "\n" + mcic(), "the id 'mcic:5_0' occurs twice"),
     ],
 )
@@ -133,7 +133,7 @@ def test_sugarcrepe_kinds_come_from_the_names_of_the_files(desk):
     assert benchmark.items[0].captions == ("A dog. ", "A red dog.")
     error = desk.error("sugarcrepe", desk.write("mine.json", {"0": row}))
     assert first_line(error) == (
-        "the name of mine.json does not say which kind of near miss it holds"
+        "the name of mine.json does not say which kind of near miss it contains"
     )
     assert "add_att.json" in error
     error = desk.error("sugarcrepe", desk.write("add_att.json", {"0": 3}))

@@ -150,7 +150,10 @@ def test_a_column_a_cell_says_what_is_true(desk):
         ({**COLUMNS, "true": "sort"}, "\"sort\" of row 1 of t.csv is the text 'Replace Object'"),
         ({**COLUMNS, "true": "0:5"}, "row 1 of t.csv has no cell 0:5"),
         ({**COLUMNS, "true": "diagonal"}, "row 1 of t.csv has 1 images and 2 captions"),
-        ({**COLUMNS, "true": "yes,no;sort,pic"}, "row 1 of t.csv has 1 images and 2 captions, --"),
+        (
+            {**COLUMNS, "true": "yes,no;sort,pic"},
+            "row 1 of t.csv has 1 images and 2 captions, but --",
+        ),
         ({**COLUMNS, "true": "yes,no"}, "\"yes\" of row 1 of t.csv is the text 'A dog.'"),
     ],
 )
