@@ -243,6 +243,13 @@ def test_an_unknown_model_suggests_near_names(place):
     assert "there is no model called 'oracel'" in said and "did you mean oracle?" in said
 
 
+def test_an_unknown_command_suggests_near_names():
+    said = fails("measur", "runs")
+    assert "there is no command called 'measur'" in said and "did you mean measure?" in said
+    said = fails("study", "serv", "my-study")
+    assert "did you mean serve?" in said and "study --help" in said
+
+
 def test_an_unknown_benchmark_suggests_near_names(place):
     said = fails("evaluate", "chance", "--on", place / "bizon", "--out", place / "x")
     assert "there is no benchmark called" in said and "did you mean" in said and "bison" in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.study.conftest import pairs_of
 from typer.testing import CliRunner
@@ -33,7 +33,6 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=6
 PLAN = StudyPlan("abc", "mine", (Stage("ask", "which-image"),))
 
 
-@settings(deadline=None)
 @given(TEXT, TEXT, st.integers(0, 99), st.sampled_from(["majority", "all", "first"]))
 def test_any_text_survives_the_file(tmp_path_factory, consent, instructions, seed, keep):
     stage = Stage("ask", "which-image", keep=keep, instructions=instructions, checks=0.1)

@@ -11,6 +11,7 @@ import builtins
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -339,6 +340,18 @@ class PlainCommand(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The words after the command's name in the usage line."""
         return [re.sub(r"[{}]", "", word) for word in super().collect_usage_pieces(ctx)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words; Click would quietly keep the last value of a flag given twice."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for option, times in Counter(order).items():
+                if times > 1 and not option.multiple and not getattr(option, "is_flag", True):
+                    raise BadInput(
+                        f"{option.opts[0]} is given {times} times",
+                        todo="give it once; several names are separated by commas",
+                    )
+        return super().parse_args(ctx, args)
 
 
 def spreading(flags: set[str]) -> type[TyperCommand]:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from tellapart._version import __version__
-from tellapart.errors import DiskFull, TellapartError, disk_is_full
+from tellapart.errors import DiskFull, TellapartError, UnknownName, disk_is_full
 from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, WORK, module_of
 
 DEBUG = "--debug"
@@ -38,6 +38,14 @@ class VerbGroup(TyperGroup):
         if cmd_name == "work":
             return typer.main.get_command(_group(WorkGroup, cmd_name))
         return _command(cmd_name, module_of(cmd_name)) if cmd_name in self.lines else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the words name; an unknown name is an error that names the near ones."""
+        name = args[0]
+        known = name in self.lines or ctx.resilient_parsing
+        if not known and self.get_command(ctx, name) is None:
+            raise UnknownName("command", name, self.lines, f"see: {ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Name each verb with its line of help, without importing it."""
