@@ -23,8 +23,8 @@ from tests.plugins import forget_plugins, install_plugins
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-# The same examples each time, however slow the machine: a suite that fails now and then tells nobody
-# anything. HYPOTHESIS_PROFILE=explore draws others, many more (`make soak`).
+# The same examples each time, however slow the machine: random failures would say nothing.
+# HYPOTHESIS_PROFILE=explore draws others, many more (`make soak`).
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))

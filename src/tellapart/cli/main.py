@@ -40,7 +40,7 @@ class VerbGroup(TyperGroup):
         return _command(cmd_name, module_of(cmd_name)) if cmd_name in self.lines else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the words name; an unknown name is an error that names the near ones."""
+        """The named command; the error for an unknown name suggests similar ones."""
         name = args[0]
         known = name in self.lines or ctx.resilient_parsing
         if not known and self.get_command(ctx, name) is None:
