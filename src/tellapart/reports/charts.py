@@ -65,10 +65,12 @@ def overview_chart(overview: Overview) -> Chart | None:
         y += len(shown) + 1
     if not rows:
         return None
-    told = f"Main measures in percent. {'. '.join(words)}."
+    alternative = f"Main measures in percent. {'. '.join(words)}."
     title = "Every model on every benchmark, by its main measure"
     count = tuple(str(k) for k in range(y))
-    return Chart("overview", title, told, tuple(rows), "", count, (), tuple(heads), tuple(lines))
+    return Chart(
+        "overview", title, alternative, tuple(rows), "", count, (), tuple(heads), tuple(lines)
+    )
 
 
 def _drawn_lines(through: Sequence[ReferenceLine], top: int, bottom: int) -> list[dict[str, Any]]:

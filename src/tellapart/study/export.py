@@ -202,7 +202,11 @@ def save_verified(record: StudyRecord, out: Path, *, overwrite: bool = False) ->
     are used unchanged, provided that people kept all of their tasks.
     """
     question = record.plan.stages[0].question
-    items = list(_new_items(record, question) if isinstance(question, ItemMaking) else _old(record))
+    items = list(
+        _new_items(record, question)
+        if isinstance(question, ItemMaking)
+        else _unchanged_items(record)
+    )
     if not items:
         raise BadInput(
             "no item is verified yet",
@@ -235,14 +239,14 @@ def _people(record: StudyRecord) -> set[str]:
     return {one.person for task in record.tasks for one in task.judgements}
 
 
-def _old(record: StudyRecord) -> Iterator[Item]:
+def _unchanged_items(record: StudyRecord) -> Iterator[Item]:
     """Existing items whose tasks were all kept."""
     by_item: dict[str, list[JudgedTask]] = defaultdict(list)
     for task in record.tasks:
         by_item[task.matter.item].append(task)
     for name, tasks in by_item.items():
         if all(task.state == "closed" and task.kept for task in tasks):
-            yield _noted(record.benchmark.by_id[name], tasks)
+            yield _with_notes(record.benchmark.by_id[name], tasks)
 
 
 def _new_items(record: StudyRecord, question: ItemMaking) -> Iterator[Item]:
@@ -254,7 +258,7 @@ def _new_items(record: StudyRecord, question: ItemMaking) -> Iterator[Item]:
         origin = Origin("tellapart study export", plan.name, matter.item, plan.seed)
         item = question.make_item(KeptTask(matter, chosen, source, origin, plan.seed))
         if item is not None:
-            yield _noted(item, chain)
+            yield _with_notes(item, chain)
 
 
 def _chains(record: StudyRecord) -> Iterator[list[JudgedTask]]:
@@ -267,7 +271,7 @@ def _chains(record: StudyRecord) -> Iterator[list[JudgedTask]]:
             yield chain
 
 
-def _noted(item: Item, tasks: list[JudgedTask]) -> Item:
+def _with_notes(item: Item, tasks: list[JudgedTask]) -> Item:
     """The item with notes on who agreed, by people's codes, stage by stage."""
     notes = dict(item.origin.notes)
     for task in tasks:

@@ -84,21 +84,21 @@ def paper(
     here = Path.cwd()
     every = exhibits_of(name)
     page = Path(out).resolve()
-    with _inside(work or page.with_suffix("")) if small else nullcontext():
+    with _working_in(work or page.with_suffix("")) if small else nullcontext():
         if small:
             from tellapart.verbs.small_papers.four_papers import small_sources
             from tellapart.verbs.small_papers.small_paper import SmallPaper
 
-            made_here = SmallPaper(name, Path(), scenes, tests, seed, progress)
-            options = joined(resolved(options, here), small_sources(made_here))
+            small_paper = SmallPaper(name, Path(), scenes, tests, seed, progress)
+            options = joined(resolved(options, here), small_sources(small_paper))
         tables = _tables(name, options, progress)
-        made = tuple(shown(one, options, progress) for one in every)
-    write_text(page, paper_page(name, tables, made, small=small))
-    return PaperPage(name, Path(out), tables, made)
+        exhibits = tuple(shown(one, options, progress) for one in every)
+    write_text(page, paper_page(name, tables, exhibits, small=small))
+    return PaperPage(name, Path(out), tables, exhibits)
 
 
 @contextmanager
-def _inside(folder: Path) -> Iterator[None]:
+def _working_in(folder: Path) -> Iterator[None]:
     """Work in a folder, so that paths on the page are relative to it."""
     folder.mkdir(parents=True, exist_ok=True)
     with chdir(folder):

@@ -71,15 +71,17 @@ def table(
 
     pairs = pairs_named(name)
     wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
-    of_runs = _fitting(runs, [*wanted, *pairs]) if runs else {}
+    of_runs = _runs_by_benchmark(runs, [*wanted, *pairs]) if runs else {}
     judged: tuple[CaptionScore, ...] = ()
     if captions:
         prepare = next((one.prepare for one in wanted if one.prepare), "")
         counted = words_from if prepare else None
-        how = CaptionOptions(metrics=_able(wanted, metrics), prepare=prepare, words_from=counted)
-        judged = _judged(captions, references, how, progress)
+        how = CaptionOptions(
+            metrics=_computable_metrics(wanted, metrics), prepare=prepare, words_from=counted
+        )
+        judged = _score_captions(captions, references, how, progress)
     every = {row.system for one in wanted for row in one.rows if row.system}
-    made: list[PaperTable | PairsTable] = []
+    tables: list[PaperTable | PairsTable] = []
     for published in wanted:
         figures = [
             *caption_figures(published, judged),
@@ -94,9 +96,9 @@ def table(
                 alone |= _text_alone(published, built, own[0].benchmark, progress)
         own = of_runs.get((published.benchmark, ""), [])
         beside = facts_of(own, progress) if published.builds else ()
-        made.append(join_table(published, figures, every, beside, alone))
-    made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
-    return PaperTables(tuple(made))
+        tables.append(join_table(published, figures, every, beside, alone))
+    tables += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
+    return PaperTables(tuple(tables))
 
 
 def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
@@ -108,7 +110,7 @@ def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
     return measure_runs(runs, measures=list(measures), by=by).rows
 
 
-def _fitting(
+def _runs_by_benchmark(
     runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
 ) -> dict[tuple[str, str], list[Run]]:
     """The runs on the tables' own benchmarks, by how the benchmarks were built."""
@@ -157,7 +159,9 @@ def _text_alone(
     }
 
 
-def _able(wanted: Sequence[PublishedTable], metrics: Sequence[str]) -> tuple[str, ...]:
+def _computable_metrics(
+    wanted: Sequence[PublishedTable], metrics: Sequence[str]
+) -> tuple[str, ...]:
     """The tables' metrics that were requested and can be computed."""
     from tellapart.text.caption_metrics.metric import metric_of
 
@@ -168,7 +172,7 @@ def _able(wanted: Sequence[PublishedTable], metrics: Sequence[str]) -> tuple[str
     return tuple(name for name in chosen if metric_of(name).lacking() is None)
 
 
-def _judged(
+def _score_captions(
     captions: Sequence[Path | str],
     references: Corpus | Path | str,
     options: CaptionOptions,

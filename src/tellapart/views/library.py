@@ -84,7 +84,7 @@ class Loader:
             try:
                 runs.append(self._run(folder))
             except TellapartError as error:
-                library.problems.append(_said(error))
+                library.problems.append(_problem_text(error))
             self.progress("reading", done, total)
         self.jobs = self._jobs()
         runs += self._under_way(runs)
@@ -94,7 +94,7 @@ class Loader:
             try:
                 one = self._benchmark(folder)
             except TellapartError as error:
-                library.problems.append(_said(error))
+                library.problems.append(_problem_text(error))
                 continue
             if one.sha256 not in known:
                 benchmarks.append(one)
@@ -117,7 +117,7 @@ class Loader:
             try:
                 made = caption_sheet(results, self.references, self.images, self.progress)
             except TellapartError as error:
-                library.problems.append(_said(error))
+                library.problems.append(_problem_text(error))
                 return
             self._captions = (stamps, made)
         library.sheets.append(self._captions[1])
@@ -254,7 +254,7 @@ def _walk(path: Path) -> Iterator[tuple[Path, str]]:
         folders[:] = sorted(one for one in folders if not one.startswith("."))
 
 
-def _said(error: TellapartError) -> str:
+def _problem_text(error: TellapartError) -> str:
     parts = [error.what, error.where, f"to do: {error.todo}" if error.todo else ""]
     return "; ".join(part for part in parts if part)
 

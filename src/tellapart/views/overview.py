@@ -93,9 +93,9 @@ def _guesses(sheet: Sheet) -> list[ReferenceLine]:
     from tellapart.audits.guesses import guessable  # imports as slowly as everything else together
 
     main = sheet.measures[0].name
-    told = text_alone_line(sheet.benchmark, sheet.label, main)
-    if told is not None:
-        return [told]
+    line = text_alone_line(sheet.benchmark, sheet.label, main)
+    if line is not None:
+        return [line]
     if len(sheet) > MOST_GUESSED:
         return []
     best = guessable(sheet.benchmark, resamples=200).rows

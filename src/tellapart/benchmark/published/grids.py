@@ -134,7 +134,7 @@ class GridReader:
             if self.counts[name]:
                 self.collector.facts[name] = self.counts[name]
         if self.layout.votes:
-            self._tell_votes()
+            self._record_votes()
         self.collector.measures = self.layout.measures or measures_of(self.shapes)
 
     def _add(self, collector: ItemCollector, row: SourceRow) -> None:
@@ -216,7 +216,7 @@ class GridReader:
         self.counts[notes["confirmed"]] += 1
         return notes
 
-    def _tell_votes(self) -> None:
+    def _record_votes(self) -> None:
         yes, no = self.counts["yes"], self.counts["no"]
         left_out = 0 if self.collector.options.keep_all else no
         self.collector.facts |= {

@@ -200,8 +200,8 @@ def _refine_fairly(
     return summary
 
 
-def _two_scores(done: RefinedNegatives, told: Refinement) -> Refined:
-    return Refined(TWO_SCORES, len(done.kept), int(done.kept.sum()), told)
+def _two_scores(done: RefinedNegatives, refinement: Refinement) -> Refined:
+    return Refined(TWO_SCORES, len(done.kept), int(done.kept.sum()), refinement)
 
 
 def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refined:
@@ -210,8 +210,8 @@ def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refined:
     from tellapart.mine.refinement import refined, report
 
     done = refined(scored(read_table(path), path), options.recipe)
-    told = report(done, path.name, dict.fromkeys(SCORES, path.name))
-    summary = _two_scores(done, told)
+    refinement = report(done, path.name, dict.fromkeys(SCORES, path.name))
+    summary = _two_scores(done, refinement)
     with whole_folder(out, overwrite=options.overwrite) as partial:
         _write(partial, done.table(), summary)
     return summary

@@ -118,9 +118,9 @@ def validate(
         problems += _image_problems(whole, progress)
     remarks = _remarks(whole)
     if fair is not None:
-        unfair, told = _unfair(whole, fair, progress)
+        unfair, notes = _unfair(whole, fair, progress)
         problems += unfair
-        remarks += told
+        remarks += notes
     return Validation(
         whole.name, len(whole.items), len(whole.images), tuple(problems), tuple(remarks)
     )

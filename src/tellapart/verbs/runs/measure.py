@@ -211,11 +211,11 @@ def _json(scores: Scores, given: Any) -> list[dict[str, Any]]:
     if not given.guessable:
         return rows + printed
     guesses = _column(_guesses(given))
-    told = [
+    with_guesses = [
         {**row, "guessable": guesses.get((row["benchmark"], row["measure"], row["kind"]), "")}
         for row in rows
     ]
-    return told + printed
+    return with_guesses + printed
 
 
 VERB = Verb(

@@ -82,10 +82,10 @@ export class Compare {
   paired(found, [a, b]) {
     const link = (ao, bo) => this.link({ a, b, ao, bo });
     const cell = (number, href, label, kind) => element("td", { class: kind }, element("a", { href, "aria-label": `${label}: ${count(number)} items` }, count(number)));
-    const told = found.difference === null ? "The two runs have none of these items in common." : null;
+    const nothing = found.difference === null ? "The two runs have none of these items in common." : null;
     return element("section", { class: "sheet versus" },
       element("h2", {}, this.named(a), " against ", this.named(b)),
-      told ? element("p", {}, told) : element("p", { class: "difference" },
+      nothing ? element("p", {}, nothing) : element("p", { class: "difference" },
         element("b", {}, `${found.difference >= 0 ? "+" : "−"}${percent(Math.abs(found.difference))} points`),
         ` (95% interval ${sign(found.low)} to ${sign(found.high)}), on ${count(found.n)} items in ${count(found.groups)} groups: `,
         `${percent(found.first.value)} against ${percent(found.second.value)}. `,
