@@ -48,6 +48,13 @@ def test_the_page_is_whole_and_fetches_nothing(page):
     assert "model <b>" not in text and "model &lt;b&gt;" in text
 
 
+def test_tables_of_scores_are_tables_with_our_rows_marked(page):
+    text = page.page.read_text()
+    assert "<pre" not in text and f"{page.tables[0].name}: {page.tables[0].title}</h2>" in text
+    ours = [row for table in page.tables for row in table.shown() if row[1].startswith("ours")]
+    assert ours and text.count('<tr class="ours">') == len(ours)
+
+
 def test_every_exhibit_asks_for_sources_that_exist():
     fields = set(PaperSources.__dataclass_fields__)
     for exhibits in PAPERS.values():

@@ -118,7 +118,7 @@ def test_what_can_be_guessed_from_captions_is_a_line_too(tmp_path):
     (line,) = [one for one in told.output.splitlines() if one.startswith("- best cue")]
     assert "100.00" in line
     page = ta.report(run, tmp_path / "p.html", ta.ReportOptions(gallery=0)).read_text("utf-8")
-    assert "lies below best cue" in page and "lies above" not in page
+    assert "is below best cue" in page and "is above these" not in page
 
 
 def test_the_card_goes_before_a_cue():

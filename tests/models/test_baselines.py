@@ -90,7 +90,7 @@ def test_an_oracle_says_so_where_a_picture_carries_no_truth(tmp_path, benchmarks
     bison = ta.build("bison", tmp_path / "p", tmp_path / "bison")
     with pytest.raises(BadInput, match="not a picture of the built-in world"):
         ta.evaluate("oracle", bison, tmp_path / "runs")
-    with pytest.warns(MostlyFailed, match="more than half has no answer"):
+    with pytest.warns(MostlyFailed, match="more than half of the questions have no answer"):
         (run,) = ta.evaluate("oracle", bison, tmp_path / "r2", ta.EvaluateOptions(skip_bad=True))
     assert len(run.failures) == 2 * len(bison.items)
     assert measure(run).rows[0].failed == len(bison.items)

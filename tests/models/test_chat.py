@@ -306,7 +306,7 @@ def test_a_server_that_is_down_shows_in_the_card_and_the_exit_code(serve, benchm
     server.stop()
     code, printed, card = evaluated(server, benchmarks, tmp_path)
     assert code == 3 and "12 of 12 questions failed: ConnectError" in printed
-    assert "more than half has no answer" in printed and "13 requests" in printed
+    assert "more than half of the questions have no answer" in printed and "13 requests" in printed
     assert card["tally"]["failed"] == card["tally"]["asked"] == 12
     ((reason, times),) = card["tally"]["reasons"].items()
     assert reason.startswith("ConnectError") and times == 12, "attempts do not divide the reason"

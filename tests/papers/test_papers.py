@@ -189,7 +189,7 @@ def test_a_benchmark_of_ones_own_has_no_published_figures(benchmarks, tmp_path):
     runs = ta.evaluate("chance", benchmarks["bison"], tmp_path / "runs")
     with pytest.raises(BadInput, match="no published figures are known"):
         ta.measure(runs, compare_with="published")
-    with pytest.raises(BadInput, match="no run is of the benchmark"):
+    with pytest.raises(BadInput, match="none of the runs is on the table's benchmark"):
         ta.table("foil-2", runs=runs)
 
 
@@ -218,7 +218,7 @@ def test_the_verb_joins_runs_and_captions(got, world, tmp_path):
     assert "published: Hu, Misra, van der Maaten 2019" in done.output
     with pytest.raises(BadInput, match="no references were given"):
         ta.table("bison-2", captions=[tmp_path / "storybook.json"])
-    with pytest.raises(BadInput, match="has no captions in it"):
+    with pytest.raises(BadInput, match="has no caption metrics"):
         ta.table("bison-3", captions=[tmp_path / "storybook.json"], references=world)
 
 
@@ -269,7 +269,7 @@ def test_runs_stand_in_the_column_of_the_way_their_benchmark_was_built(
     done = ta.table("mcic-3", runs=[tmp_path / "fair"]).tables[0]
     assert next(row.values for row in done.rows if row.name == "oracle") == (None, 100.0)
     assert next(row.values for row in done.rows if row.name == "Baseline-LinM") == (44.5, None)
-    with pytest.raises(BadInput, match="no run is of the benchmark"):
+    with pytest.raises(BadInput, match="none of the runs is on the table's benchmark"):
         ta.table("bison-3", runs=[tmp_path / "fair"])
 
 

@@ -298,7 +298,7 @@ def test_pitfall_3_margins_below_a_step_of_half_precision_are_counted(benchmarks
         best = max(scores[j] for j in right)
         other = max(s for j, s in enumerate(scores) if j not in right)
         close += abs(best - other) < 2**-10 * max(best, other)
-    with pytest.warns(Imprecise, match=f"{close} of them are decided by less than a step"):
+    with pytest.warns(Imprecise, match=f"{close} answers are decided by less than a step"):
         (run,) = ta.evaluate([Near("near", dtype="float16")], bench, tmp_path / "half")
     assert run.card.notes["below_precision"] == close > 0
     (run,) = ta.evaluate([Near("near", dtype="float32")], bench, tmp_path / "single")

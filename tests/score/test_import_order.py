@@ -221,7 +221,7 @@ def test_rows_that_were_left_out_are_listed_counted_and_in_the_run(files, tmp_pa
     assert result.exit_code == 0, result.output
     assert "skipped: there is no item 'winoground:99'" in result.stderr
     assert "row 13)" in result.stderr
-    assert "5 of 64 rows were left out" in result.stderr
+    assert "5 of 64 rows were skipped" in result.stderr
     assert "1 answers to items in the table are missing" in result.stderr
     assert "1 items of winoground are not in the table" in result.stderr
     notes = json.loads((tmp_path / "x" / "run.json").read_text())["notes"]

@@ -267,7 +267,7 @@ def test_a_start_or_negatives_that_are_missing_are_said(small, tmp_path):
     world = small.root / "world-1"
     with pytest.raises(BadInput, match="has no false captions, which this recipe needs"):
         train("clip", world, tmp_path / "out", options=given(small.start, "trohn-text"))
-    with pytest.raises(BadInput, match="does not say what is to be fine-tuned"):
+    with pytest.raises(BadInput, match="clip needs a model to fine-tune"):
         train("clip", world, tmp_path / "out", options=given("", "coco"))
     with pytest.raises(BadInput, match="storybook is not a dual encoder that can be trained"):
         train("clip", world, tmp_path / "out", options=given("storybook", "coco"))
