@@ -79,7 +79,7 @@ def test_by_default_every_caption_of_a_set_is_the_truth_once(made):
         assert truths == Counter(options) and len(options) == 5
     images = Counter(item.images[0] for item in made.items)
     assert set(images.values()) == {1}, "an image in two sets would tie them together"
-    assert made.card.made["options"].startswith("sets of near captions")
+    assert made.card.made["options"].startswith("sets of similar captions")
 
 
 def test_a_set_is_a_group_of_its_own_for_statistics_and_folds(made):

@@ -203,8 +203,8 @@ def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:
             todo="with one caption per image, use --mentions 1",
         )
     return BadInput(
-        f"no foil item could be built: {len(foils.mentions):,} words could be replaced, but no "
-        "foil is absent from its image",
+        f"foil has no items: {len(foils.mentions):,} words could be replaced, but no foil is "
+        "absent from its image",
         todo="use all pairs with --split none",
     )
 

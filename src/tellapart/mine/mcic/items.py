@@ -115,7 +115,7 @@ class McicSplit:
         why = ", ".join(f"{number:,} {reason}" for reason, number in refused.items() if number)
         where = f" of the split {self.name}" if self.name else ""
         raise BadInput(
-            f"no {benchmark} item could be built: no caption{where} has "
+            f"{benchmark} has no items: no caption{where} has "
             f"{self.chosen.captions.shape[1]} decoys among its neighbours"
             + (f" (rejected: {why})" if why else ""),
             allowed="enough captions of other images that are similar but not the same",
