@@ -207,7 +207,7 @@ def test_a_word_in_another_form_of_itself_is_a_paraphrase(corpus, tmp_path):
 
 def test_attempts_are_bounded_and_every_reply_is_kept(corpus, tmp_path):
     writer = Scripted(lambda caption, tried: f"NEW: {caption}")
-    with pytest.raises(BadInput, match="no item came out"):
+    with pytest.raises(BadInput, match="has no items"):
         made(corpus, tmp_path / "none", writer, attempts=2)
     assert len(writer.talks) == 8
     good = Scripted(
