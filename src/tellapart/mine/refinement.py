@@ -289,7 +289,7 @@ def balanced(grid: GapCells, fold: Ints, seed: int) -> Bools:
     here = (total - counts)[fold, grid.cell]
     there = (total - counts)[fold, grid.opposite]
     chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
-    return _drawn(chance, np.lexsort((draws, grid.side)), seed)
+    return _systematic_sample(chance, np.lexsort((draws, grid.side)), seed)
 
 
 def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
@@ -303,7 +303,7 @@ def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
     return places
 
 
-def _drawn(chance: Floats, order: Ints, seed: int) -> Bools:
+def _systematic_sample(chance: Floats, order: Ints, seed: int) -> Bools:
     """A systematic sample: each row with its own probability, neighbours rarely together.
 
     Rows are laid end to end in `order`, each as long as its probability, and a row is kept if a

@@ -54,8 +54,8 @@ def nearness(corpus: Corpus, items: Sequence[Item], seed: int) -> dict[str, Any]
     """
     rng = seeds.rng(seed, "verdict")
     by_image = corpus.texts_by_image
-    decoys = list(_decoys(_drawn(items, rng), by_image))
-    images = _drawn(list(by_image), rng)
+    decoys = list(_decoys(_sample(items, rng), by_image))
+    images = _sample(list(by_image), rng)
     if not decoys or len(images) < 2:
         return {}
     whole = len(items[0].captions) == 1
@@ -70,7 +70,7 @@ def nearness(corpus: Corpus, items: Sequence[Item], seed: int) -> dict[str, Any]
     return {"by": "cosine of tf-idf", **dict(zip(pairs, means, strict=True))}
 
 
-def _drawn(some: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+def _sample(some: Sequence[Any], rng: np.random.Generator) -> list[Any]:
     """At most `PAIRS` of them, in a random order."""
     return [some[k] for k in rng.permutation(len(some))[:PAIRS].tolist()]
 

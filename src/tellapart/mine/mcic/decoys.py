@@ -102,7 +102,7 @@ class DecoyMine:
     ) -> Iterator[ChosenDecoys]:
         """The decoys of `size` target captions at a time (0: `BLOCK`)."""
         size = size or BLOCK
-        kept = None if self.verifier.name else self._kept(targets, size)
+        kept = None if self.verifier.name else self._shelf(targets, size)
         crew = self.crew if kept else None
         if crew is not None:
             self._in_shards(targets, size, progress)
@@ -132,9 +132,9 @@ class DecoyMine:
         self.crew.do(self._stage(targets, size), job, progress)
 
     def _stage(self, targets: Ints32, size: int) -> str:
-        return f"{MINING}-{self._kept(targets, size).folder.name}"
+        return f"{MINING}-{self._shelf(targets, size).folder.name}"
 
-    def _kept(self, targets: Ints32, size: int) -> ArrayShelf:
+    def _shelf(self, targets: Ints32, size: int) -> ArrayShelf:
         captions = self.captions
         return ArrayShelf.on(
             "decoys",

@@ -56,7 +56,7 @@ class OptionGraph:
         done = 0
         for block in many.blocks(every, progress):
             rows = slice(done, done + len(block.captions))
-            partners[rows], weights[rows] = _joined(many, every[rows], block)
+            partners[rows], weights[rows] = _mutual_decoys(many, every[rows], block)
             done = rows.stop
         degrees = np.zeros(number, np.int64)
         count_partners(partners, degrees)
@@ -93,7 +93,9 @@ class OptionGraph:
             self.part(caption, partner)
 
 
-def _joined(mine: DecoyMine, targets: Ints32, block: ChosenDecoys) -> tuple[Ints32, Floats32]:
+def _mutual_decoys(
+    mine: DecoyMine, targets: Ints32, block: ChosenDecoys
+) -> tuple[Ints32, Floats32]:
     """Which decoys are mutual (-1 for others), and the mean of both Scores."""
     row, place = np.nonzero(block.captions >= 0)
     one, other = targets[row], block.captions[row, place]

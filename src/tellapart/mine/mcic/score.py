@@ -149,7 +149,7 @@ def choose(
     alike = too_alike(near.bleus, choice.limit)
     places = np.full((len(near.targets), choice.decoys), -1, np.int32)
     refused = np.zeros((len(places), len(REASONS)), np.int32)
-    known, rules = _known(silence), _rules(guards)
+    known, rules = _guard_data(silence), _rules(guards)
     images = silence.mentions.captions.image_of
     rows = (near.targets, near.longer, near.captions, score, alike, images)
     in_threads(lambda a, b: pick_rows(*rows, known, rules, places, refused, a, b), len(places), 256)
@@ -164,13 +164,13 @@ def choose(
 
 def may_be_decoys(captions: Ints32, images: Ints32, silence: Silence, guards: Guards) -> Bools:
     """Whether each caption may be a decoy of its image in `images`, as far as captions tell."""
-    known, rules = _known(silence), _rules(guards)
+    known, rules = _guard_data(silence), _rules(guards)
     may = np.empty(len(captions), np.bool_)
     in_threads(lambda a, b: ask_pairs(captions, images, known, rules, may, a, b), len(captions))
     return may
 
 
-def _known(silence: Silence) -> tuple[Any, ...]:
+def _guard_data(silence: Silence) -> tuple[Any, ...]:
     """The data for the guards, as arguments of kernels."""
     captions, mentions = silence.mentions.captions, silence.mentions
     return (

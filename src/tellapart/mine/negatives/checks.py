@@ -124,7 +124,7 @@ def _tags(parse: Parse, ends: list[int]) -> list[str]:
     return tags
 
 
-def _some(words: list[frozenset[str]], wanted: frozenset[str]) -> bool:
+def _any_has(words: list[frozenset[str]], wanted: frozenset[str]) -> bool:
     """Whether one of the words can have a wanted part of speech; unknown words can."""
     return any(not parts or parts & wanted for parts in words)
 
@@ -134,23 +134,23 @@ def _fits(kind: str, edit: WordDifference, tags: list[str], now: list[frozenset[
     gone = tags[edit.start : edit.end]
     if kind == "replace-object":
         only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
-        return only_things and _some(now[-1:], NOUNS)
+        return only_things and _any_has(now[-1:], NOUNS)
     if kind == "replace-attribute":
-        return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
+        return bool(gone) and set(gone) <= MODIFIERS and _any_has(now, MODIFIERS | {"VERB", "NOUN"})
     if kind == "replace-relation":
         gone = [
             tag
             for tag, word in zip(gone, edit.was, strict=True)
             if word not in RELATION_NOUNS and tag not in ("DET", "AUX")
         ]
-        return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
+        return bool(gone) and set(gone) <= RELATIONS and _any_has(now, RELATIONS | {"ADJ"})
     if edit.was:
         return False
     if kind == "add-object":
-        return _some(now, NOUNS) and len(edit.now) > 1
+        return _any_has(now, NOUNS) and len(edit.now) > 1
     joined = {"with", "in", "on", "of", "at", "by"} & set(edit.now)
     before_noun = edit.end < len(tags) and tags[edit.end] in NOUNS | {"ADJ", "NUM"}
-    return not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
+    return not joined and before_noun and _any_has(now, MODIFIERS | {"VERB", "NOUN"})
 
 
 def _swap_problem(edit: WordDifference, tags: list[str], kind: str) -> str | None:

@@ -127,20 +127,20 @@ class _Job:
     def run(self) -> None:
         """Ask in waves: repeated questions first, then new captions."""
         kinds = self.task.kinds
-        fresh = {kind: self._fresh(kind) for kind in kinds}
+        fresh = {kind: self._first_questions(kind) for kind in kinds}
         waiting: list[Conversation] = []
         while True:
             wave, waiting = waiting[: self.own.at_once], waiting[self.own.at_once :]
             for kind in kinds:
-                wave += self._some(fresh[kind], kind, [*wave, *waiting])
+                wave += self._new_conversations(fresh[kind], kind, [*wave, *waiting])
             if not wave:
                 break
-            waiting += self._asked(wave)
-            self._tell(len(waiting))
+            waiting += self._ask_wave(wave)
+            self._report_progress(len(waiting))
         if self.unanswered and self.unanswered == len(self.replies.rows):
-            raise self._silent()
+            raise self._no_answer_error()
 
-    def _tell(self, waiting: int) -> None:
+    def _report_progress(self, waiting: int) -> None:
         """Report progress: negatives of those wanted, or captions and kinds of all."""
         items, every = self.task.items, self.task.corpus.captions.height
         if items is not None:
@@ -148,7 +148,7 @@ class _Job:
         else:
             self.task.progress("negatives", self.looked_at - waiting, every * len(self.task.kinds))
 
-    def _fresh(self, kind: str) -> Iterator[Conversation]:
+    def _first_questions(self, kind: str) -> Iterator[Conversation]:
         """First questions about captions, in a seeded random order if not all are needed."""
         rows = list(range(self.task.corpus.captions.height))
         if self.task.items is not None:
@@ -164,7 +164,7 @@ class _Job:
             self.conversations += 1
             yield Conversation(row, source, kind, opening(kind, text))
 
-    def _some(
+    def _new_conversations(
         self, fresh: Iterator[Conversation], kind: str, open_asks: list[Conversation]
     ) -> list[Conversation]:
         """As many new conversations of a kind as fit and are needed."""
@@ -176,16 +176,16 @@ class _Job:
             room = min(room, max(missing, FEWEST_OPEN) - going if missing > 0 else 0)
         return [ask for _, ask in zip(range(room), fresh, strict=False)]
 
-    def _asked(self, wave: list[Conversation]) -> Iterator[Conversation]:
+    def _ask_wave(self, wave: list[Conversation]) -> Iterator[Conversation]:
         """Send a wave to the model; yields those that must be asked again."""
         answers = self.replies.ask([ask.talk for ask in wave])
         for ask, answer in zip(wave, answers, strict=True):
             self.unanswered = self.unanswered + 1 if answer.failure else 0
             yield from self._next(ask, answer)
         if self.unanswered >= PATIENCE:
-            raise self._silent()
+            raise self._no_answer_error()
 
-    def _silent(self) -> TellapartError:
+    def _no_answer_error(self) -> TellapartError:
         return TellapartError(
             f"the model does not answer: {self.replies.rows[-1][-2]}",
             where=self.replies.writer.facts.name,

@@ -265,13 +265,13 @@ def _beside_another(photo: Photo, category: str, box: FractionBox) -> list[str]:
     if not others:
         return []
     _, other, several = max(others)
-    first, second = photo.names[other].noun, _one(photo.names[category].noun)
-    first, verb = (plural(first), "are") if several else (_one(first), "is")
+    first, second = photo.names[other].noun, _with_article(photo.names[category].noun)
+    first, verb = (plural(first), "are") if several else (_with_article(first), "is")
     start = f"There {verb} {first}"
     return [f"{start} and {second} in the picture.", f"{start} in the picture."]
 
 
-def _one(noun: str) -> str:
+def _with_article(noun: str) -> str:
     """With its article; skis, scissors and broccoli have none."""
     return noun if noun in WITHOUT_ARTICLE else f"{article(noun)} {noun}"
 
@@ -341,9 +341,9 @@ def _each_alone(photo: Photo, first: str, second: str, seed: int) -> tuple[str, 
 
 def _written(photo: Photo, first: str, second: str) -> tuple[str, str]:
     nouns = [photo.names[one].noun for one in (first, second)]
-    if any(_one(noun) == noun for noun in nouns):
+    if any(_with_article(noun) == noun for noun in nouns):
         return f"The picture shows {nouns[0]}.", f"The picture shows {nouns[1]}."
-    texts = [f"There is {_one(noun)} in the picture." for noun in nouns]
+    texts = [f"There is {_with_article(noun)} in the picture." for noun in nouns]
     return texts[0], texts[1]
 
 

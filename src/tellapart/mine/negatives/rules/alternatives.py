@@ -71,10 +71,10 @@ class Alternatives:
     def alternatives(self, noun: str) -> tuple[Alternative, ...]:
         """Nouns of its sort with similar usage, the most similar first."""
         if noun not in self._alternatives:
-            self._alternatives[noun] = tuple(islice(self._found(noun), ALTERNATIVES))
+            self._alternatives[noun] = tuple(islice(self._candidates(noun), ALTERNATIVES))
         return self._alternatives[noun]
 
-    def _found(self, noun: str) -> Iterator[Alternative]:
+    def _candidates(self, noun: str) -> Iterator[Alternative]:
         for kernel, cosine in self._similar.ranked(kernel_of(noun)):
             if cosine < LEAST_SIMILAR:
                 return
