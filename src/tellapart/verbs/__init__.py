@@ -66,8 +66,8 @@ VERBS = {
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "features": "Compute feature vectors of images and their regions, to train systems on.",
     "train": "Train a system on a corpus; the result is the model trained:OUT.",
-    "cost": "Compare a model before and after fine-tuning: near misses, retrieval, zero-shot, "
-    "learned cues.",
+    "cost": "Compare a model before and after tuning: near misses, retrieval, zero-shot, learned "
+    "cues.",
     "zeroshot": "Classify pictures by the classes' names alone: top-1 and top-5 accuracy.",
     "study": "Studies with people: create, serve and monitor a study, export its results.",
     "work": "Long jobs in shards: show their progress.",
