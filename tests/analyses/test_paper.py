@@ -28,10 +28,10 @@ def test_what_was_given_is_made_with_what_it_departs_in(page):
     made = {one.exhibit.title for one in page.exhibits if one.found is not None}
     assert {
         "What the benchmark consists of",
-        "The place of the foil",
+        "The position of the foil",
         "Foils by supercategory",
     } <= made
-    assert "120 items" in str(page) and "departs:" in str(page)
+    assert "120 items" in str(page) and "differs:" in str(page)
 
 
 def test_what_was_not_given_is_named(tmp_path):

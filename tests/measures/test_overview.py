@@ -150,7 +150,7 @@ def test_the_closing_table_of_the_demo_has_contestants_as_columns_and_lines_in_o
     assert heads.split() == ["benchmark", "measure", "good", "bad", "chance", "without", "looking"]
     assert row.endswith("75.0  25.0 ~50.0 (20 tie)    50.0       blind 97.5")
     assert legend.startswith("without looking: the best of constant, blind, chance?seed=1")
-    assert ties.startswith("~ behind a score")
+    assert ties.startswith("~: the score with ties halved")
     nothing = [r for r in runs if not r.model.startswith("blind")]
     text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"))
     assert text.splitlines()[1].endswith("50.0                -"), "21 of 40 is within chance"

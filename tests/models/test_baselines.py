@@ -127,7 +127,7 @@ def test_who_answers_by_content_is_consistent(benchmarks, tmp_path):
         ("oracle?eror=0.1", UnknownName, "no option of oracle called 'eror'"),
         ("oracle?error=many", BadInput, "error=many is not a number"),
         ("oracle?error=2", BadInput, "error=2.0 is not a rate"),
-        ("oracle:x", BadInput, "takes nothing behind a colon"),
+        ("oracle:x", BadInput, "takes nothing after the colon"),
         ("oracle?seed=1&seed=2", BadInput, "given twice"),
     ],
 )

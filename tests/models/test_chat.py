@@ -440,7 +440,7 @@ def test_the_key_may_be_openais_or_none(serve, seen, monkeypatch):
         ("chat:gpt-4o", "does not name a model and a server"),
         ("chat:@http://host/v1", "does not name a model and a server"),
         ("chat:m@ftp://host", "does not name a model and a server"),
-        ("chat:m@https://me:secret@host/v1", "holds a password"),
+        ("chat:m@https://me:secret@host/v1", "contains a password"),
         ("chat:m@https://host/v1?concurrency=0", "concurrency=0 is too low"),
     ],
 )

@@ -160,10 +160,10 @@ class Broken(Dual):
     ("how", "message"),
     [
         ("raises", "broken failed on batch 1 of the texts: ValueError: no such token"),
-        ("list", "not numbers"),
-        ("few", r"failed on batch 1 of the texts: it gave an array of shape \(\d+, 8\)"),
+        ("list", "did not return numbers"),
+        ("few", r"failed on batch 1 of the texts: it returned an array of shape \(\d+, 8\)"),
         ("flat", r"shape \(\d+,\)"),
-        ("narrow", "gives images 8 numbers and texts 3"),
+        ("narrow", "embeds images in 8 dimensions and texts in 3"),
     ],
 )
 def test_a_model_that_goes_wrong_is_named_with_its_batch(how, message, benchmarks, tmp_path):

@@ -71,7 +71,7 @@ def values(run) -> dict[str, float]:
 def test_scores_by_place_on_a_shuffled_benchmark_are_refused_until_it_is_said_whose(
     files, tmp_path, table
 ):
-    with pytest.raises(BadInput, match="were shuffled when it was imported: place 0") as caught:
+    with pytest.raises(BadInput, match="were shuffled on import: position 0") as caught:
         ta.import_scores(
             files / "shuffled", files / table, name="x", out=tmp_path / "x", skip_bad=True
         )
@@ -200,7 +200,7 @@ def test_a_trial_that_is_missing_or_there_twice_is_named(files, tmp_path):
     with pytest.raises(BadInput, match="has no row for image@1 trial 1"):
         ta.import_scores(bench, tmp_path / "t.json", name="x", out=tmp_path / "x")
     (tmp_path / "t.json").write_text(json.dumps([*trials(bench), trials(bench)[0]]))
-    with pytest.raises(BadInput, match=r"caption@0 trial 0 of item .* is there twice"):
+    with pytest.raises(BadInput, match=r"caption@0 trial 0 of item .* occurs twice"):
         ta.import_scores(bench, tmp_path / "t.json", name="x", out=tmp_path / "x")
     (tmp_path / "t.json").write_text(json.dumps([{**trials(bench)[0], "order": [0, 0]}]))
     with pytest.raises(BadInput, match=r"the order of caption@0 .* is \[0, 0\]"):

@@ -91,28 +91,27 @@ BUILDERS = {
 ANALYSES = {
     "agreement": "Do models err where people, or other models, err? Kappa of right and wrong, "
     "item by item.",
-    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models part.",
-    "collection-size": "Recall@k of finding images, against the size of the collection, with a "
+    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models differ.",
+    "collection-size": "Recall@k of image retrieval against the size of the collection, with a "
     "band.",
-    "composition": "What benchmarks consist of: items, distinct images and captions, pairs of "
-    "target and foil.",
-    "dropped": "Which share of items was dropped between two versions of a benchmark, by kind.",
-    "learning": "Score against training size or any other setting, with bands and what the last "
-    "step brought.",
+    "composition": "What benchmarks consist of: items, distinct images and captions, target-foil "
+    "pairs.",
+    "dropped": "The share of items dropped between two versions of a benchmark, by kind.",
+    "learning": "Score against training size or another setting, with bands and the gain from low "
+    "to high.",
     "lengths": "How long captions are and which parts of speech they have, beside a corpus.",
-    "position": "Does accuracy go with the foil's place, or with any other number? Rank "
+    "position": "Does accuracy depend on the foil's position, or on any other number? Rank "
     "correlations.",
     "rankings": "Do two measures or benchmarks rank systems alike? Kendall's tau with a "
     "bootstrap interval.",
     "raters": "How much people agree: every coefficient of a study, and Cohen's kappa pair by "
     "pair.",
-    "ratings": "What people gave captions, beside what metrics gave: means, correlations, "
-    "disagreements.",
-    "recall-errors": "How many recall@1 errors people take for right answers, and recall "
-    "corrected for them.",
+    "ratings": "People's ratings of captions beside metrics: means, correlations, disagreements.",
+    "recall-errors": "How many recall@1 errors people accept as right, and recall corrected for "
+    "them.",
     "references": "How captioning scores depend on the number of references, relative to all of "
     "them.",
-    "regression": "Which facts make an answer right: a logistic regression with random effects.",
+    "regression": "Which facts predict a right answer: a logistic regression with random effects.",
     "scores": "Are captions better where answers are right? Captioning scores of both, and the "
     "AUC.",
 }

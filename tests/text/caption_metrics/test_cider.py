@@ -103,16 +103,16 @@ def test_what_holds_no_frequencies_is_refused(tmp_path):
     held = DocumentFrequencies.of([["a b"]], n=1)
     replace(held, counts=(held.counts[0][:1],)).save(tmp_path / "short.npz")
     for name in ("text.npz", "empty.npz", "other.npz", "one.npy", "short.npz"):
-        with pytest.raises(BadInput, match="these are not document frequencies"):
+        with pytest.raises(BadInput, match="the file has no document frequencies"):
             DocumentFrequencies.load(tmp_path / name)
-    with pytest.raises(BadInput, match="there are no document frequencies"):
+    with pytest.raises(BadInput, match="the file of document frequencies does not exist"):
         DocumentFrequencies.load(tmp_path / "missing.npz")
 
 
 def test_frequencies_of_shorter_ngrams_cannot_judge_longer_ones():
     frequencies = DocumentFrequencies.of([["a b c"], ["a"]], n=2)
     sets = ReferenceSets.of(["a b c"], [["a b c"]])
-    with pytest.raises(BadInput, match="up to 2 words, not of 4"):
+    with pytest.raises(BadInput, match="up to 2 words, not 4"):
         cider_d(sets, frequencies)
     longer = DocumentFrequencies.of([["a b c"], ["a"]], n=4)
     assert cider_d(sets, longer, n=2).corpus == cider_d(sets, frequencies, n=2).corpus

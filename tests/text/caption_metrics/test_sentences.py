@@ -105,5 +105,5 @@ def test_references_must_be_there_and_as_many_as_candidates():
         ReferenceSets.of(["a", "b"], [["a"]])
     with pytest.raises(BadInput, match="references of candidate 1 are missing"):
         ReferenceSets.of(["a", "b"], [["a"], []])
-    with pytest.raises(BadInput, match="references of candidate 0 are one text"):
+    with pytest.raises(BadInput, match="references of candidate 0 are a single text"):
         ReferenceSets.of(["a"], ["a dog"])

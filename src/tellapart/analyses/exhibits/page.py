@@ -1,4 +1,4 @@
-"""A paper's page: its tables and exhibits, published and ours; one HTML file, nothing fetched."""
+"""A paper's page: its tables and exhibits, published and ours, in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ MOST_ROWS = 20
 
 
 SMALL = (
-    "Ours are of drawings: the paper's systems in small, trained for minutes on the built-in "
-    "world, with colours as features, and someone who knows the scenes in the place of people. "
-    "They show that every table and figure can be made, and say nothing about photographs."
+    "Our figures come from drawings: small versions of the paper's systems, trained for minutes "
+    "on the built-in world with colours as features, and a simulated person who knows the scenes. "
+    "They show that every table and figure can be made; they say nothing about photographs."
 )
 
 
 def paper_page(
     paper: str, tables: Sequence[str], exhibits: Sequence[ShownExhibit], *, small: bool = False
 ) -> str:
-    """The page; `tables` are those of scores, as they are printed."""
+    """The page as HTML; `tables` are the printed tables of scores."""
     made = sum(one.found is not None for one in exhibits)
     parts = [
         f"<h1>{escape(paper)}: published and ours</h1>",
-        f"<p>{made} of {len(exhibits)} figures and analyses are made of what was given; the others "
-        "say what they need.</p>",
+        f"<p>{made} of {len(exhibits)} figures and analyses could be made from the inputs given; "
+        "the others say what they need.</p>",
         f"<p><strong>{SMALL}</strong></p>" if small else "",
         *(f'<section><pre tabindex="0">{escape(text)}</pre></section>' for text in tables),
         *(_section(one) for one in exhibits),
@@ -66,7 +66,7 @@ def _section(one: ShownExhibit) -> str:
         return "".join(lines)
     sentences = "".join(f"<p>{escape(text)}</p>" for text in one.found.sentences)
     lines.append(f"<dt>Ours</dt><dd>{sentences}</dd>")
-    lines.append(f"<dt>What ours departs in</dt><dd>{escape(exhibit.departs)}</dd></dl>")
+    lines.append(f"<dt>How ours differs</dt><dd>{escape(exhibit.departs)}</dd></dl>")
     return "".join([*lines, *_parts(one.found), "</section>"])
 
 
