@@ -59,14 +59,14 @@ VERBS = {
     "view": "See what models got wrong: items with their pictures and answers, in the browser.",
     "paper": "Write a page with every table and figure of a paper: ours beside the published ones.",
     "report": "Write a report: one self-contained HTML file.",
-    "compare": "Compare runs in pairs, on the questions both answered: a real difference or noise?",
+    "compare": "Compare runs in pairs, on the items both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
     "caption": "Have a captioner write a caption for every image.",
     "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "features": "Compute feature vectors of images and their regions, to train systems on.",
     "train": "Train a system on a corpus; the result is the model trained:OUT.",
-    "cost": "Compare a model before and after fine-tuning: near misses, retrieval, zero-shot, new "
+    "cost": "Compare a model before and after tuning: near misses, retrieval, zero-shot, learned "
     "cues.",
     "zeroshot": "Classify pictures by the classes' names alone: top-1 and top-5 accuracy.",
     "study": "Studies with people: create, serve and monitor a study, export its results.",

@@ -63,7 +63,7 @@ class BisonOptions(BuildOptions):
     ] = "auto"
     neighbours: Annotated[int, Help("Decoys per image.")] = 1
     directions: Annotated[
-        str, Help("both: each image of a pair is the target in turn; one: only the first is.")
+        str, Help("both: each image of a pair is the target in turn; one: each pair is asked once.")
     ] = "both"
     for_study: Annotated[
         bool,

@@ -90,8 +90,8 @@ class McicOptions(BuildOptions):
     doubt: Annotated[
         float,
         Help(
-            "Highest accepted probability that a decoy is true although no caption of the "
-            "image says so."
+            "Highest accepted probability that all captions of the image would omit what a decoy "
+            "says if it were true."
         ),
     ] = 0.1
     least_near: Annotated[

@@ -23,7 +23,7 @@ def compare(
     permutations: int | None = None,
     seed: Seed = 0,
 ) -> Comparison:
-    """Compare runs in pairs, on the questions both answered: a real difference or noise?
+    """Compare runs in pairs, on the items both cover: is the difference real or noise?
 
     In Python: the interval of a difference is a paired bootstrap over clusters (groups of items
     that share images), the test flips signs over clusters, and Holm's correction covers all pairs

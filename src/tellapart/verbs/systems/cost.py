@@ -33,7 +33,7 @@ def cost(
     ] = "simple",
     progress: Progress = silent,
 ) -> TuningCost:
-    """Compare a model before and after fine-tuning: near misses, retrieval, zero-shot, new cues.
+    """Compare a model before and after tuning: near misses, retrieval, zero-shot, learned cues.
 
     In Python: models, benchmarks and corpora may be objects.
     """
