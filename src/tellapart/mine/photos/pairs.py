@@ -35,7 +35,7 @@ AREA = (0.015, 0.15)
 MENTIONS = 2
 HIDDEN, PERSON_IN_HOLE = 0.1, 0.3
 SMALLEST = 0.01
-"""The area of a thing that is mentioned, as a share of the picture."""
+"""The least area of a thing that is mentioned, as a share of the picture."""
 UNNAMED = 0.05
 """The same for a thing that no caption names: smaller or cropped ones are unrecognisable."""
 EDGE = 0.01

@@ -31,7 +31,7 @@ SINGULAR = 0.01
 USED, BARE, MASS = 0.05, 0.25, 0.5
 """The least share of a noun's uses in a form to look right in it, bare, and to be a mass noun."""
 IMPLIES, LIFT = 0.85, 3.0
-"""A noun means an object if this share of its images shows it, and this much above the average."""
+"""A noun means an object if this share of its images shows it, and this many times the usual."""
 SILENCE_TELLS = 0.4
 """The least mean share of captions that name a thing, over images where one does, for silence to
 mean absence."""
