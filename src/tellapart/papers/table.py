@@ -58,7 +58,7 @@ class PaperTable:
         return [_cell(*pair) for pair in zip(row.values, apart, strict=True)]
 
     def shown(self) -> list[Sequence[str]]:
-        """Column heads and cells as text; a system's name stands in its first row alone."""
+        """Column heads and cells as text; a system's name appears only in its first row."""
         table: list[Sequence[str]] = [("", "", *self.heads)]
         before = ""
         for row in self.rows:
