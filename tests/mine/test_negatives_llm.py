@@ -386,12 +386,12 @@ def test_nonsense_truncation_and_failures_are_counted_and_the_rest_is_kept(corpu
 def test_a_server_that_is_gone_stops_the_job(corpus, tmp_path, serve, monkeypatch):
     first = serve(lambda number, body: good(body) if number < 1 else (503, {}))
     monkeypatch.setattr(llm, "PATIENCE", 2)
-    with pytest.raises(TellapartError, match="gives no answers: status 503") as caught:
+    with pytest.raises(TellapartError, match="does not answer: status 503") as caught:
         made(corpus, tmp_path / "out", by=by(first, "&concurrency=1"), at_once=1)
-    assert "what it wrote so far is kept" in str(caught.value)
+    assert "its replies so far are kept" in str(caught.value)
     first.stop()
     monkeypatch.setattr(llm, "PATIENCE", 99)
-    with pytest.raises(TellapartError, match="gives no answers: Connect"):
+    with pytest.raises(TellapartError, match="does not answer: Connect"):
         made(corpus, tmp_path / "out", by=by(first), cache=tmp_path / "empty")
     assert not (tmp_path / "out").exists()
 

@@ -94,7 +94,7 @@ class ResultTable:
             return format(value, form)
         return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
-    def numeric(self) -> set[int]:
+    def text_columns(self) -> set[int]:
         """The positions of the shown columns that hold text."""
         texts = [name for name in self.frame.columns if self.frame[name].dtype == pl.String]
         heads = self.shown()[0]
@@ -103,13 +103,13 @@ class ResultTable:
     def __str__(self) -> str:
         rows = self.shown()
         more = len(rows) - 1 - SHOWN
-        text = aligned(rows[: SHOWN + 1], self.numeric())
+        text = aligned(rows[: SHOWN + 1], self.text_columns())
         return f"{self.title}\n{text}" + (f"\n... and {more:,} more rows" if more > 0 else "")
 
     def to_latex(self) -> str:
         """A booktabs table."""
         heads, *rows = self.shown()
-        left = self.numeric()
+        left = self.text_columns()
         align = "".join("l" if k in left else "r" for k in range(len(heads)))
         lines = [
             r"% needs \usepackage{booktabs}",

@@ -32,7 +32,7 @@ STEP = 8
 
 
 class Editing:
-    """Pictures edited by diffusers, by the caption, or their boxes painted anew (?way=inpaint)."""
+    """Pictures edited by diffusers: by the caption, or with boxes repainted (?way=inpaint)."""
 
     batch = 1
 

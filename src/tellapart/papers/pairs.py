@@ -83,10 +83,17 @@ class PairsTable:
                 lines.append((*head, *cells))
         return lines
 
+    def shown(self) -> list[Sequence[str]]:
+        """Column heads and cells as text."""
+        return [("", "", "by", "easiest", "", "hardest", ""), *self._lines()]
+
+    def text_columns(self) -> set[int]:
+        """The positions of the shown columns that hold text."""
+        return {0, 1, 2, 3, 5}
+
     def __str__(self) -> str:
-        head = ("", "", "by", "easiest", "", "hardest", "")
         notes = [f"- {note}" for note in self.notes]
-        table = aligned([head, *self._lines()], {0, 1, 2, 3, 5})
+        table = aligned(self.shown(), self.text_columns())
         return "\n".join([f"{self.name}: {self.title}", table, *notes])
 
     def to_latex(self) -> str:

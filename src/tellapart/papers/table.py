@@ -57,15 +57,24 @@ class PaperTable:
         apart = row.deviations or (None,) * len(row.values)
         return [_cell(*pair) for pair in zip(row.values, apart, strict=True)]
 
-    def __str__(self) -> str:
+    def shown(self) -> list[Sequence[str]]:
+        """Column heads and cells as text; a system's name appears only in its first row."""
         table: list[Sequence[str]] = [("", "", *self.heads)]
         before = ""
         for row in self.rows:
-            shown = "" if row.name == before else row.name
-            table.append((shown, row.whose, *self._cells(row)))
+            name = "" if row.name == before else row.name
+            table.append((name, row.whose, *self._cells(row)))
             before = row.name
+        return table
+
+    def text_columns(self) -> set[int]:
+        """The positions of the shown columns that hold text."""
+        return {0, 1}
+
+    def __str__(self) -> str:
         notes = [f"- {note}" for note in self.notes]
-        return "\n".join([f"{self.name}: {self.title}", aligned(table, {0, 1}), *notes])
+        table = aligned(self.shown(), self.text_columns())
+        return "\n".join([f"{self.name}: {self.title}", table, *notes])
 
     def to_latex(self) -> str:
         """A booktabs table; the notes are comments above it."""

@@ -16,16 +16,22 @@ from tellapart.verbs.table import table
 
 if TYPE_CHECKING:
     from tellapart.analyses.exhibits.exhibit import ShownExhibit
+    from tellapart.papers.pairs import PairsTable
+    from tellapart.papers.table import PaperTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperPage:
-    """A reproduced paper: its tables as text, its exhibits, and the page."""
+    """A reproduced paper: its tables, its exhibits, and the page.
+
+    `no_tables` says why there are no tables of scores.
+    """
 
     paper: str
     page: Path
-    tables: tuple[str, ...]
+    tables: tuple[PaperTable | PairsTable, ...]
     exhibits: tuple[ShownExhibit, ...]
+    no_tables: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -46,8 +52,9 @@ class PaperPage:
         }
 
     def __str__(self) -> str:
-        blocks = [*self.tables, *map(str, self.exhibits), f"page  ->  {self.page}"]
-        return "\n\n".join(blocks)
+        why_not = [f"tables of scores: {self.no_tables}"] if self.no_tables else []
+        blocks = [*why_not, *self.tables, *self.exhibits, f"page  ->  {self.page}"]
+        return "\n\n".join(map(str, blocks))
 
 
 def paper(
@@ -91,10 +98,11 @@ def paper(
 
             small_paper = SmallPaper(name, Path(), scenes, tests, seed, progress)
             options = joined(resolved(options, here), small_sources(small_paper))
-        tables = _tables(name, options, progress)
+        tables, no_tables = _tables(name, options, progress)
         exhibits = tuple(shown(one, options, progress) for one in every)
-    write_text(page, paper_page(name, tables, exhibits, small=small))
-    return PaperPage(name, Path(out), tables, exhibits)
+    text = paper_page(name, tables, exhibits, no_tables=no_tables, small=small)
+    write_text(page, text)
+    return PaperPage(name, Path(out), tables, exhibits, no_tables)
 
 
 @contextmanager
@@ -105,8 +113,10 @@ def _working_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def _tables(name: str, sources: PaperSources, progress: Progress) -> tuple[str, ...]:
-    """The paper's tables of scores as text, or why they cannot be made."""
+def _tables(
+    name: str, sources: PaperSources, progress: Progress
+) -> tuple[tuple[PaperTable | PairsTable, ...], str]:
+    """The paper's tables of scores, and why they cannot be made where that is so."""
     from tellapart.errors import TellapartError
 
     captions = sources.captions if sources.references and name == "bison" else ()
@@ -116,8 +126,8 @@ def _tables(name: str, sources: PaperSources, progress: Progress) -> tuple[str, 
             references=sources.references if captions else "", retrieval=sources.retrieval,
         )  # fmt: skip
     except TellapartError as error:
-        return (f"tables of scores: {error.what}",)
-    return tuple(map(str, found.tables))
+        return (), error.what
+    return found.tables, ""
 
 
 VERB = Verb(paper, example="tellapart paper foil --out foil.html --runs runs/foil --benchmark foil")
