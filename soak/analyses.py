@@ -1,10 +1,10 @@
 """Do the intervals of analyses keep their word? Of 100 that should hold the truth, 95 are expected.
 
 Truth is planted: effects and random effects of a regression, shares of groups, the order of
-systems, ratings by image, errors of retrieval that are none, the foil's place, captions that are
-better where answers are right, runs with common luck; and none of these effects. A statistic passes
-with 88 or more of 100 (fewer happen about once in 100 campaigns by chance, and intervals of a
-likelihood are approximate).
+systems, ratings by image, retrieval errors that people call right, the foil's position, captions
+that are better where answers are right, runs with common luck; and none of these effects. A
+statistic passes with 88 or more of 100 (by chance, fewer happen in about one campaign of 100, and
+intervals of a likelihood are approximate).
 
     python -P soak/analyses.py --seeds 100
 

@@ -119,10 +119,10 @@ def test_any_table_of_words_will_do(tmp_path):
         ("word,category\na,x\n", "no column called 'supercategory'"),
         ("word,category,supercategory\na,x,s\na,y,s\n", "'a' occurs twice"),
         ("word,category,supercategory\na b,x,s\n", "more than one word"),
-        ("word,category,supercategory\na,,s\nb,y,s\n", "no text in the column 'category'"),
+        ("word,category,supercategory\na,,s\nb,y,s\n", "the column 'category' is empty"),
         ("word,category,supercategory\na,x,s\nb,y,t\n", "no two words"),
         ("word,category,supercategory\na,x,s\nb,x,s\n", "no two words"),
-        ("word,category,supercategory,long\na,x,s,red b\nc,y,s,\n", "does not hold the word"),
+        ("word,category,supercategory,long\na,x,s,red b\nc,y,s,\n", "does not contain the word"),
     ],
 )
 def test_a_bad_table_says_what_is_wrong(tmp_path, text, message):

@@ -107,7 +107,7 @@ def slow_cell(gap: float, bins: int) -> int:
     st.sampled_from([2, 4, 10]),
     st.integers(0, 3),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cells_are_made_equal_to_their_opposites(rows, bins, seed):
     kind = np.array([row[0] for row in rows])
     gaps = np.array([[row[1] for row in rows], [row[2] for row in rows]]) / 8

@@ -101,7 +101,7 @@ def test_a_trained_system_says_what_it_learned_from_and_is_held_out_by_image(sma
 
 
 def test_images_of_a_test_and_corpora_are_refused(small, tmp_path):
-    with pytest.raises(BadInput, match="images to be trained on are images of"):
+    with pytest.raises(BadInput, match="training images are also in"):
         train("ffnn", small.bench, tmp_path / "a", never=[small.bench], options=options(small))
     with pytest.raises(BadInput, match="learns from items") as caught:
         train("ffnn", small.corpus, tmp_path / "b", options=options(small))

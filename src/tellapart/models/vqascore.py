@@ -38,7 +38,7 @@ QUESTION = 'Does this figure show "{caption}"? Please answer yes or no.'
 ANSWER = "Yes"
 PLACE = "{caption}"
 PLAIN = {"instructblip": "{question}", "blip-2": "Question: {question} Answer:"}
-"""Families without a chat template, and how they were asked in training."""
+"""Families without a chat template, and the form of questions in their training."""
 PAIRS = 8
 
 
@@ -60,7 +60,7 @@ class VQAScore(NamedModel):
     ) -> None:
         if PLACE not in question:
             raise BadInput(
-                f"the question {question!r} has no place for the caption",
+                f"the question {question!r} has no placeholder for the caption",
                 allowed=f"text with {PLACE} in it",
             )
         checkpoint = Checkpoint.of(name, dtype, device, revision)
@@ -85,7 +85,7 @@ class VQAScore(NamedModel):
         )
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
-        """One probability a pair, in float64: near 1 float32 would make ties."""
+        """One probability per pair, in float64, because float32 would tie near 1."""
         if not texts:
             return np.empty(0)
         asked = [self._question.replace(PLACE, text) for text in texts]
@@ -104,7 +104,7 @@ class _Answers:
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
     ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
+        """The log-probability of the whole answer to each question."""
         raise NotImplementedError
 
 
@@ -114,7 +114,7 @@ class BlipAnswers(_Answers):
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
     ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
+        """The log-probability of the whole answer to each question."""
         import torch
 
         model, processor = self._model, self._processor
@@ -156,14 +156,14 @@ class BlipAnswers(_Answers):
 
 
 class GenerativeAnswers(_Answers):
-    """Models that write on behind a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
+    """Models that continue a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
 
     def __init__(self, model: Any, processor: Any, checkpoint: Checkpoint, answer: str) -> None:
         super().__init__(model, processor, checkpoint, answer)
         self._family = model.config.model_type
         if not getattr(processor, "chat_template", None) and self._family not in PLAIN:
             raise BadInput(
-                f"{checkpoint.name!r} has no chat template, so nothing says how to ask it",
+                f"{checkpoint.name!r} has no chat template, so the form of questions is unknown",
                 allowed=f"a model with a chat template, blip, {', '.join(PLAIN)}",
             )
         text = getattr(model.config, "text_config", model.config)
@@ -172,7 +172,7 @@ class GenerativeAnswers(_Answers):
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
     ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
+        """The log-probability of the whole answer to each question."""
         import torch
 
         inputs = [self._inputs(p, q) for p, q in zip(pictures, questions, strict=True)]
@@ -214,7 +214,7 @@ class GenerativeAnswers(_Answers):
 
 
 def _longer(inputs: dict[str, torch.Tensor], more: torch.Tensor) -> dict[str, torch.Tensor]:
-    """The prompt with tokens behind it; what runs alongside the tokens grows with them."""
+    """The prompt with tokens appended; parallel inputs grow with them."""
     import torch
 
     shape = inputs["input_ids"].shape

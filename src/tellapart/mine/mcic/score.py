@@ -133,7 +133,12 @@ def scores(cosines: Numbers, bleus: Numbers, weight: float, limit: float) -> Num
     [0.29, 0.0]
     """
     mixed = weight * cosines.astype(np.float64) + (1 - weight) * bleus
-    return np.where(bleus >= limit, 0.0, mixed.round(12))
+    return np.where(too_alike(bleus, limit), 0.0, mixed.round(12))
+
+
+def too_alike(bleus: Numbers, limit: float) -> Bools:
+    """Which BLEU scores reach the limit; one that equals it may come out a last digit below."""
+    return np.asarray(bleus.round(12) >= limit)
 
 
 def choose(
@@ -141,7 +146,7 @@ def choose(
 ) -> ChosenDecoys:
     """The decoys of each target, of equal Score the nearer one first."""
     score = scores(near.cosines, near.bleus, choice.weight, choice.limit)
-    alike = near.bleus >= choice.limit
+    alike = too_alike(near.bleus, choice.limit)
     places = np.full((len(near.targets), choice.decoys), -1, np.int32)
     refused = np.zeros((len(places), len(REASONS)), np.int32)
     known, rules = _known(silence), _rules(guards)

@@ -1,10 +1,10 @@
-// What `summary.py` works out, for bundles: shares and differences with Student's t over groups.
+// The statistics of `summary.py` for bundles: shares and differences with Student's t over groups.
 
 const RIGHT = "r";
 const UNASKED = "-";
 const BINS = 24;
 
-// Sums of values and sizes by group of items; groups are numbers from 0, so arrays hold them.
+// Sums of values and sizes by group of items; groups are numbered from 0, so arrays suffice.
 function summed(sheet, rows, value, size) {
   sheet.groupCount ??= sheet.groups.reduce((most, one) => Math.max(most, one), -1) + 1;
   const [values, sizes] = [new Float64Array(sheet.groupCount), new Float64Array(sheet.groupCount)];
@@ -20,7 +20,7 @@ function summed(sheet, rows, value, size) {
   return found;
 }
 
-// The mean worth of the units of some items, with its interval on the logit scale.
+// The mean value of the units of some items, with its interval on the logit scale.
 export function shareOf(sheet, rows, run) {
   const asked = rows.filter((row) => sheet.units[run][row] > 0);
   const groups = summed(sheet, asked, (row) => sheet.value[run][row], (row) => sheet.units[run][row]);
