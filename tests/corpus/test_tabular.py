@@ -222,7 +222,7 @@ def test_a_column_that_is_not_there_is_named_with_those_near_it(put, fails, kind
         ),
         (
             [{"image": "c.jpg", "caption": "A dog.", "image_id": "b.jpg"}],
-            "image b.jpg is another picture in row 2 of m.jsonl than before",
+            "image b.jpg is a different picture in row 2 of m.jsonl than before",
         ),
         (
             [{"image": "b.jpg", "caption": "A dog.", "id": "m:1"}],

@@ -79,7 +79,7 @@ def test_by_default_every_caption_of_a_set_is_the_truth_once(made):
         assert truths == Counter(options) and len(options) == 5
     images = Counter(item.images[0] for item in made.items)
     assert set(images.values()) == {1}, "an image in two sets would tie them together"
-    assert made.card.made["options"].startswith("sets of near captions")
+    assert made.card.made["options"].startswith("sets of similar captions")
 
 
 def test_a_set_is_a_group_of_its_own_for_statistics_and_folds(made):
@@ -298,7 +298,11 @@ def test_the_command_prints_both_scores_and_the_yield(tmp_path):
     given = ["build", "mcic", str(path), str(tmp_path / "out"), *loose]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
-    for line in ("Score of a decoy ", "Score of a decoy in the paper's way", "items per caption"):
+    for line in (
+        "Score of a decoy ",
+        "Score of a decoy by the paper's method",
+        "items per caption",
+    ):
         assert line in done.output
     card = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert {"score", "paper_score", "items_per_caption"} <= set(card["made"]["statistics"]["all"])

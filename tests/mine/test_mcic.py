@@ -331,7 +331,7 @@ def test_tuning_takes_the_setting_with_the_lowest_rank_and_keeps_the_curves(tmp_
 def test_nothing_to_tune_on_is_said(tmp_path):
     corpus = corpus_of(zoo(10, captions=1), tmp_path)
     own = McicOptions(vectors="tf-idf", weights=(0.1, 0.2))
-    with pytest.raises(BadInput, match="no image has two captions: there is nothing to tune on"):
+    with pytest.raises(BadInput, match="no image has two captions, so there is nothing to tune on"):
         ta.build("mcic", corpus, tmp_path / "out", own)
 
 

@@ -281,7 +281,7 @@ def test_word_lists_can_come_from_another_corpus(corpus, tmp_path):
 def test_options_that_make_no_sense_are_named():
     with pytest.raises(UnknownName, match="no kind of near miss called 'swap-objects'"):
         NegativesOptions(kinds=("swap-objects",))
-    with pytest.raises(BadInput, match="nothing makes negatives by 'magic'"):
+    with pytest.raises(BadInput, match="negatives cannot be made by 'magic'"):
         NegativesOptions(by="magic")
     with pytest.raises(BadInput, match="details: 'none'"):
         NegativesOptions(details="none")

@@ -26,8 +26,8 @@ from tellapart.models.zoo.system import ImageInputs, TextInputs  # noqa: E402
 from tellapart.questions import Ask  # noqa: E402
 from tellapart.score.engine import Settings, run_model  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
+from tellapart.training.foil_classification import JudgingTask  # noqa: E402
 from tellapart.training.items_data import gather_items  # noqa: E402
-from tellapart.training.judging import JudgingTask  # noqa: E402
 from tellapart.verbs.build.foil import FoilOptions  # noqa: E402
 from tellapart.verbs.build.foil import foil as build  # noqa: E402
 from tellapart.verbs.runs.evaluate import evaluate  # noqa: E402

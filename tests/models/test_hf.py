@@ -438,7 +438,7 @@ def test_other_families_are_refused(transformers, tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_explained(transformers):
-    with pytest.raises(BadInput, match="there is no such folder"):
+    with pytest.raises(BadInput, match="the folder does not exist"):
         load("hf:./not-here")
 
 

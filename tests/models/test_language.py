@@ -177,7 +177,7 @@ def test_mistakes_are_explained(causal, tmp_path):
         load(f"hf:{causal}?head=lm&label=x")
     with pytest.raises(BadInput, match="cannot score"):
         load(f"hf:{causal}")
-    with pytest.raises(BadInput, match="no such file"):
+    with pytest.raises(BadInput, match="the file does not exist"):
         load(f"hf:{tmp_path}/none.gguf?head=lm")
     with pytest.raises(TellapartError, match="no weights for"):
         load(f"hf:{causal}?head=classifier")

@@ -78,7 +78,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server):
     with pytest.raises(DownloadFailed) as caught:
         fetch(source(server))
     assert caught.value.what == (
-        "the download of data.bin stopped after after 300,000 of 1,048,576 bytes"
+        "the download of data.bin stopped after 300,000 of 1,048,576 bytes"
     )
     assert "run the command again" in caught.value.todo
     assert fetch(source(server)).read_bytes() == DATA

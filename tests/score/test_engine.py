@@ -311,7 +311,7 @@ def test_pitfall_3_margins_below_a_step_of_half_precision_are_counted(benchmarks
 def test_float32_is_advised_only_to_what_is_coarser(dtype, advised, benchmarks, tmp_path):
     (run,) = ta.evaluate([Dual()], benchmarks["bison"], tmp_path)
     card = replace(run.card, dtype=dtype, notes={"below_precision": 3})
-    with pytest.warns(Imprecise, match=f"3 of them .* a step of {dtype}") as caught:
+    with pytest.warns(Imprecise, match=f"3 answers .* a step of {dtype}") as caught:
         _warn(replace(run, card=card))
     assert ("compute in float32" in str(caught[0].message)) == advised
 

@@ -63,9 +63,9 @@ def analyse_by(
     parted = list(combinations(found, 2))
     sentences = [one.sentence(units, options) for one in found]
     if parted:
-        frame = pl.concat([_parting(units, groups, *pair, options) for pair in parted])
+        frame = pl.concat([_differences(units, groups, *pair, options) for pair in parted])
         tables.append(ResultTable("differences", "Where two models differ", frame, FORMS))
-        sentences += _parting_sentences(frame, options.by)
+        sentences += _difference_sentences(frame, options.by)
     methods = (
         "interval: over groups of items that share images; shrunk: empirical Bayes, beta-binomial, "
         "counting items that share images as one where their answers are all alike",
@@ -162,7 +162,7 @@ def _ends_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> 
     return ResultTable("easiest-hardest", title, pl.concat(parts), FORMS)
 
 
-def _parting(
+def _differences(
     units: UnitTable, by: Breakdown, first: _Grouped, second: _Grouped, options: ByOptions
 ) -> pl.DataFrame:
     """Groups by the first model's lead over the second; tests are Holm-corrected over groups."""
@@ -197,7 +197,7 @@ def _parting(
     return table.sort("p_holm", -pl.col("difference").abs(), "group")
 
 
-def _parting_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
+def _difference_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
     alike = []
     for (first, second), rows in frame.group_by("first", "second", maintain_order=True):
         real = rows.filter(pl.col("p_holm") < 0.05)

@@ -74,8 +74,8 @@ def analyse_collection_size(
     for (name, k), curve in frame.group_by("queries", "k", maintain_order=True):
         first, last = curve.row(0, named=True), curve.row(-1, named=True)
         sentences.append(
-            f"{name}: recall@{k} falls from {_told(first)} among {first['images']:,} images to "
-            f"{_told(last)} among {last['images']:,}."
+            f"{name}: recall@{k} falls from {_recall(first)} among {first['images']:,} images to "
+            f"{_recall(last)} among {last['images']:,}."
         )
     title = "Recall by size of the collection"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(_panels(frame)))
@@ -111,7 +111,7 @@ def found_among(ranks: Ints, images: int, size: int, k: int) -> Floats:
     return np.asarray(hypergeom(images - 1, ranks - 1, size - 1).cdf(k - 1), float)
 
 
-def _told(row: dict[str, Any]) -> str:
+def _recall(row: dict[str, Any]) -> str:
     return f"{100 * row['recall']:.1f}% ({100 * row['low']:.1f} to {100 * row['high']:.1f})"
 
 

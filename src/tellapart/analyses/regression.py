@@ -71,13 +71,13 @@ def analyse_regression(
     of supercategory and pair. Odds ratios are per standard deviation of a fact.
     """
     units = unit_table(runs, options, ("T1-foil",))
-    facts, random = _chosen(units, options)
+    facts, random = _facts_and_effects(units, options)
     table = with_word_facts(
         units.facts, facts, _captions(units), options.vectors, options.frequencies_from
     )
     if not options.facts:
         facts = tuple(name for name in facts if table[name].drop_nulls().n_unique() > 1) or facts
-    _known(table, (*facts, *random))
+    _check_facts(table, (*facts, *random))
     fits = []
     errors: dict[str, BadInput] = {}
     for run, model in enumerate(units.models):
@@ -109,7 +109,9 @@ def analyse_regression(
     )
 
 
-def _chosen(units: UnitTable, options: RegressionOptions) -> tuple[tuple[str, ...], list[str]]:
+def _facts_and_effects(
+    units: UnitTable, options: RegressionOptions
+) -> tuple[tuple[str, ...], list[str]]:
     """The facts and random effects; FOIL's by default if items have a target and a foil."""
     foils = bool(units.facts["pair"].drop_nulls().len())
     facts = options.facts
@@ -131,7 +133,7 @@ def _captions(units: UnitTable) -> Iterator[str]:
     yield from captions.drop_nulls().unique(maintain_order=True)
 
 
-def _known(table: pl.DataFrame, names: Sequence[str]) -> None:
+def _check_facts(table: pl.DataFrame, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.columns:
             raise UnknownName(

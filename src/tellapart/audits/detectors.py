@@ -150,13 +150,17 @@ class DetectorReport:
         """Whether appearance gives grids away, by either rule, in words."""
         matched = self.row("matched")
         above = [
-            f"{HEADS[name]} {_told(self.row(name))}"
+            f"{HEADS[name]} {_score_text(self.row(name))}"
             for name in ("matched", "I2T", "T2I", "Group")
             if self.row(name).low > CHANCES[name]
         ]
-        seen = ", ".join(f"{HEADS[name]} {_told(self.row(name))}" for name in ("image", "text"))
+        seen = ", ".join(
+            f"{HEADS[name]} {_score_text(self.row(name))}" for name in ("image", "text")
+        )
         if not above:
-            return [f"the pair of detectors is at chance by both rules: matched {_told(matched)}"]
+            return [
+                f"the pair of detectors is at chance by both rules: matched {_score_text(matched)}"
+            ]
         lines = [
             f"guessable by two detectors that never compare image and caption: {', '.join(above)}"
         ]
@@ -171,7 +175,7 @@ class DetectorReport:
         return lines
 
 
-def _told(row: DetectorRow) -> str:
+def _score_text(row: DetectorRow) -> str:
     interval = f"{percent(row.low)} - {percent(row.high)}, chance {percent(row.chance)}"
     return f"{percent(row.value)}% ({interval})"
 

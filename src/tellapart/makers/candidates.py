@@ -42,7 +42,7 @@ def make_candidates(
     """
     (folder / IMAGES).mkdir(parents=True, exist_ok=True)
     (folder / REFUSED).mkdir(exist_ok=True)
-    there = _there(folder)
+    there = _existing_keys(folder)
     missing = [one for one in requests if one.key not in there]
     done = len(requests) - len(missing)
     if missing and isinstance(maker, Preparing):
@@ -92,7 +92,7 @@ def _write(folder: Path, key: str, made: MadeImage) -> None:
         partial.write_bytes(made.data)
 
 
-def _there(folder: Path) -> set[str]:
+def _existing_keys(folder: Path) -> set[str]:
     files = [*(folder / IMAGES).iterdir(), *(folder / REFUSED).iterdir()]
     return {path.stem for path in files if not path.name.startswith(".")}
 

@@ -32,7 +32,7 @@ STEP = 8
 
 
 class Editing:
-    """Pictures edited by diffusers, by the caption, or their boxes painted anew (?way=inpaint)."""
+    """Pictures edited by diffusers: by the caption, or with boxes repainted (?way=inpaint)."""
 
     batch = 1
 
@@ -69,9 +69,9 @@ class Editing:
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
         """Each source picture, edited."""
-        return [self._one(request) for request in requests]
+        return [self._make_one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         if request.source is None:
             raise BadInput("edit: needs a picture to edit")
         picture = request.source.open()

@@ -50,13 +50,13 @@ class FolderMaker:
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
         """The files of the requests; a missing file counts as refused."""
-        return [self._one(request.key) for request in requests]
+        return [self._make_one(request.key) for request in requests]
 
     def _path(self, key: str) -> Path | None:
         paths = (self.folder / f"{key}.{ending}" for ending in ENDINGS)
         return next((path for path in paths if path.is_file()), None)
 
-    def _one(self, key: str) -> MadeImage:
+    def _make_one(self, key: str) -> MadeImage:
         path = self._path(key)
         if path is None:
             return MadeImage(refused="not in the folder")

@@ -78,9 +78,9 @@ class HttpMaker:
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
         """One request to the server for each picture, a batch at a time."""
         with ThreadPoolExecutor(self.batch) as pool:
-            return list(pool.map(self._one, requests))
+            return list(pool.map(self._make_one, requests))
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         reply = self._answer(self._payload(request))
         return reply if isinstance(reply, MadeImage) else self._picture(reply)
 

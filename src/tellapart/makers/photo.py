@@ -49,9 +49,9 @@ class PhotoMaker:
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
         """Each source picture, edited."""
-        return [self._one(request) for request in requests]
+        return [self._make_one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         if request.source is None or request.edit is None:
             raise BadInput(
                 "photo: needs a photograph to edit",

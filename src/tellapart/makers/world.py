@@ -52,9 +52,9 @@ class WorldMaker:
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
         """Each caption drawn; captions that are not about the world are refused."""
         with ThreadPoolExecutor() as pool:
-            return list(pool.map(self._one, requests))
+            return list(pool.map(self._make_one, requests))
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         statement = understand(request.caption)
         if statement is None:
             return MadeImage(refused="not a caption of the built-in world")

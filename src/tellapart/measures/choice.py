@@ -196,7 +196,7 @@ ACCURACY = ChoiceMeasure(
 )
 I2T = ChoiceMeasure("I2T", "both images get their own caption", _TO_TEXT, BIVLC, True, 0, _TWO)
 T2I = ChoiceMeasure("T2I", "both captions get their own image", _TO_IMAGE, BIVLC, True, 0, _TWO)
-GROUP = ChoiceMeasure("Group", "I2T and T2I at once", _BOTH, BIVLC, True, 0, _TWO)
+GROUP = ChoiceMeasure("Group", "I2T and T2I together", _BOTH, BIVLC, True, 0, _TWO)
 IPOS2T = ChoiceMeasure(
     "Ipos2T", "the original image gets its caption", _TO_TEXT, BIVLC, False, 1, _TWO
 )

@@ -214,7 +214,7 @@ T3 = WordMeasure("T3", "foil word mended, among all target words", Ask.MEND)
 _HOW: dict[WordWay, str] = {
     "occlusion": "by the caption that scores highest without it",
     "change": "by how much its absence changes the probability of the answer given",
-    "replacement": "by what the model would rather have in its place",
+    "replacement": "by the model's own proposals in its place",
     "substitution": "by the candidate with which the caption scores highest",
     "linear": "by a linear model over target words",
 }

@@ -95,7 +95,7 @@ COLUMNS = {
     "family": "what its paper groups kinds by: replace, swap, add; VALSE's pieces; ARO's relations",
     "group": "the group of items that share images",
     "target": "FOIL: the word that was replaced",
-    "foil": "FOIL: the word that stands in its place",
+    "foil": "FOIL: the word that replaces it",
     "pair": "FOIL: target and foil",
     "supercategory": "FOIL: the supercategory of the two",
     "caption_length": "words in the caption that is true (the first, if there are several)",

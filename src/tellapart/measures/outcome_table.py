@@ -38,7 +38,9 @@ def outcome_table(
     parts = []
     for run, label in zip(runs, labels(runs), strict=True):
         asks = asks_of(measures or run.benchmark.card.measures)
-        told = [_told(run, ask) for ask in Ask if ask in asks and _was_asked(run, ask)]
+        told = [
+            _answers_by_question(run, ask) for ask in Ask if ask in asks and _was_asked(run, ask)
+        ]
         if not told:
             continue
         facts = question_table(run.benchmark, asks)
@@ -62,7 +64,7 @@ def outcome_table(
     return table.select(*first, *(c for c in table.columns if c not in {*first, *inner}))
 
 
-def _told(run: Run, ask: Ask) -> pl.DataFrame:
+def _answers_by_question(run: Run, ask: Ask) -> pl.DataFrame:
     """The answers to one type of question, with trials averaged."""
     shown = pl.concat_list(pl.col("image", "caption")).list.eval(
         pl.element().filter(pl.element() >= 0).cast(pl.String)

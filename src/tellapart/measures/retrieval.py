@@ -202,7 +202,7 @@ def rank_corpus(
     """Recall@1/5/10, median rank and MRR, both directions, on collections of one or more sizes."""
     ids = [image for image in corpus.images["id"].to_list() if image in corpus.texts_by_image]
     if options.limit is not None:
-        ids = _drawn(ids, options.limit, options.seed)
+        ids = _random_images(ids, options.limit, options.seed)
     for size in options.sizes:
         if not 1 <= size <= len(ids):
             raise BadInput(
@@ -244,7 +244,7 @@ def _drawn_rows(
     """Both directions on collections of one size, drawn repeatedly unless it is the whole."""
     drawn: list[list[RetrievalRow]] = []
     for draw in range(options.draws if size < len(ids) else 1):
-        chosen = set(_drawn(ids, size, options.seed, draw))
+        chosen = set(_random_images(ids, size, options.seed, draw))
         part = found.part(np.array([k for k, image in enumerate(ids) if image in chosen]))
         both = zip(DIRECTIONS, rank_both(part), strict=True)
         drawn.append([_row(direction, part, ranks) for direction, ranks in both])
@@ -270,7 +270,7 @@ def _mean_row(rows: Sequence[RetrievalRow]) -> RetrievalRow:
     )
 
 
-def _drawn(ids: Sequence[str], size: int, seed: int, draw: int = 0) -> list[str]:
+def _random_images(ids: Sequence[str], size: int, seed: int, draw: int = 0) -> list[str]:
     """A random subset of the images in their own order; smaller subsets lie in larger ones."""
     if size >= len(ids):
         return list(ids)
@@ -317,7 +317,9 @@ def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     texts, owner = _captions(corpus, [ids[k] for k in keep])
     distinct = list(dict.fromkeys(texts))
     seen = [images.pictures[k] for k in used.tolist()]
-    scores = np.asarray(encoder.model.score_grid(seen, distinct, _foretold(encoder.report)))
+    scores = np.asarray(
+        encoder.model.score_grid(seen, distinct, _with_time_estimate(encoder.report))
+    )
     if not np.isfinite(scores).all():
         raise ModelFailed(
             f"{encoder.model.facts.name} gives some pairs a score that is not a number",
@@ -329,7 +331,7 @@ def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     return found, [ids[k] for k in keep], tuple(error.what for error in images.bad.values())
 
 
-def _foretold(report: Progress) -> Progress:
+def _with_time_estimate(report: Progress) -> Progress:
     """Progress that also logs, once the pace is known, how long all pairs will take."""
     begun: list[tuple[float, int]] = []
 

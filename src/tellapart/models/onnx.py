@@ -114,15 +114,17 @@ def read_description(folder: Path) -> Description:
             raise BadInput(f"{name} in model.json is not an object", where=str(path))
     image, text = dict(data.get("image", {})), dict(data.get("text", {}))
     image |= {key: tuple(image[key]) for key in ("size", "mean", "std") if key in image}
-    text["tokenizer"] = _filled(Tokenizer, text.get("tokenizer", {}), path)
+    text["tokenizer"] = _from_fields(Tokenizer, text.get("tokenizer", {}), path)
     description = Description(
-        _filled(ImageSide, image, path), _filled(TextSide, text, path), data.get("normalise", True)
+        _from_fields(ImageSide, image, path),
+        _from_fields(TextSide, text, path),
+        data.get("normalise", True),
     )
     _check(description, folder)
     return description
 
 
-def _filled(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
+def _from_fields(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
     unknown = set(values) - set(kind.__dataclass_fields__)
     if unknown:
         raise BadInput(

@@ -275,11 +275,11 @@ def trained(
     source = FeatureSource(card.space, tuple(one for one in stores if one is not None))
     options = {"features": features, "images": images, "device": device}
     name = canonical("trained", options, folder)
-    shown = _shown(source, images)
+    shown = _picture_features(source, images)
     return _model_class(system, card)(place, name, system, shown, device_of(device))
 
 
-def _shown(source: FeatureSource, images: str) -> PictureFeatures:
+def _picture_features(source: FeatureSource, images: str) -> PictureFeatures:
     if images not in (SEEN, ZEROED, SHUFFLED):
         raise UnknownName("way to see images", images, (SEEN, ZEROED, SHUFFLED))
     if images == SHUFFLED and not source.stores:

@@ -130,10 +130,10 @@ class BlipAnswers(_Answers):
         for part in alike([len(row) for row in ids]):
             image = torch.stack([seen[pictures[k].id] for k in part])
             tokens = torch.tensor([ids[k] for k in part], device=self._checkpoint.device)
-            answered[part] = self._answered(image, tokens).cpu()
+            answered[part] = self._answer_log_probability(image, tokens).cpu()
         return answered
 
-    def _answered(self, image: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    def _answer_log_probability(self, image: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         import torch
 
         answer = torch.tensor([self._answer] * len(tokens), device=tokens.device)
@@ -180,7 +180,9 @@ class GenerativeAnswers(_Answers):
         answered = torch.empty(len(questions), dtype=torch.float64)
         for part in alike(shapes, PAIRS):
             joined = {name: torch.cat([inputs[k][name] for k in part]) for name in inputs[part[0]]}
-            answered[part] = self._answered(to_device(joined, self._checkpoint), len(part)).cpu()
+            answered[part] = self._answer_log_probability(
+                to_device(joined, self._checkpoint), len(part)
+            ).cpu()
         return answered
 
     def _inputs(self, picture: Picture, question: str) -> dict[str, torch.Tensor]:
@@ -201,7 +203,7 @@ class GenerativeAnswers(_Answers):
         prompt = PLAIN[self._family].replace("{question}", question)
         return dict(self._processor(images=picture.open(), text=prompt, return_tensors="pt"))
 
-    def _answered(self, inputs: dict[str, torch.Tensor], count: int) -> torch.Tensor:
+    def _answer_log_probability(self, inputs: dict[str, torch.Tensor], count: int) -> torch.Tensor:
         import torch
 
         answer = torch.tensor([self._answer] * count, device=self._checkpoint.device)

@@ -58,7 +58,7 @@ class PaperTable:
         return [_cell(*pair) for pair in zip(row.values, apart, strict=True)]
 
     def shown(self) -> list[Sequence[str]]:
-        """Column heads and cells as text; a system's name stands in its first row alone."""
+        """Column heads and cells as text; a system's name appears only in its first row."""
         table: list[Sequence[str]] = [("", "", *self.heads)]
         before = ""
         for row in self.rows:
@@ -302,7 +302,7 @@ def _place(
         system = f"reference:{name.rest.partition('@')[0]}"
     fitting = (row for row in table.rows if row.system == system and _fits(row, card))
     row = next(fitting, None)
-    return system, row.name if row else system, _whose(table, dict(name.options), card)
+    return system, row.name if row else system, _row_label(table, dict(name.options), card)
 
 
 def _settings(card: TrainedCard | None) -> Mapping[str, Any]:
@@ -314,7 +314,7 @@ def _fits(row: PublishedRow, card: TrainedCard | None) -> bool:
     return all(own.get(key) == value for key, value in row.settings.items())
 
 
-def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
+def _row_label(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
     """The label "ours", with the setting that has separate rows, and how it saw images."""
     own = _settings(card)
     parts = [OURS]

@@ -39,7 +39,7 @@ def answers(run: Run, ask: Ask) -> pl.DataFrame:
     They are ordered by item, then by question as in `questions`, then by trial.
     """
     if run.card.kind == "chooser":
-        return _chosen(run, ask)
+        return _chooser_answers(run, ask)
     if ask is Ask.JUDGE:
         return judged(run, "own" if decides(run) else "fitted")
     if ask in (Ask.CAPTION, Ask.IMAGE):
@@ -314,7 +314,7 @@ def asked_questions(items: ItemTable, ask: Ask, covered: Bools) -> pl.DataFrame:
     return pl.concat(parts).sort("item", "number", maintain_order=True).drop("number")
 
 
-def _chosen(run: Run, ask: Ask) -> pl.DataFrame:
+def _chooser_answers(run: Run, ask: Ask) -> pl.DataFrame:
     """A chooser's answers; a question of a covered item without an answer has failed."""
     asked = asked_questions(run.benchmark.items, ask, run.covered_rows).with_columns(
         pl.col("item").cast(pl.Int64), pl.col("image", "caption").cast(pl.Int32)

@@ -94,14 +94,14 @@ class Asker:
         """All rows, batch by batch; `known` has the stored ones, by position."""
         for batch in batches:
             missing = np.array([k for k in batch.places.tolist() if known[k] is None], np.int64)
-            made, bad = self._made(batch, missing, call)
+            made, bad = self._compute_rows(batch, missing, call)
             if self.store is not None and len(missing):
                 whole = np.isfinite(made).all(axis=1)
                 self.store.add(keys[missing[whole]], made[whole])
-            rows = self._placed(batch.places, known, missing, made)
+            rows = self._merged_rows(batch.places, known, missing, made)
             yield Computed(batch, rows, bad)
 
-    def _placed(
+    def _merged_rows(
         self, places: Ints, known: Sequence[Rows | None], missing: Ints, made: Rows
     ) -> Rows:
         if len(missing) == len(places):
@@ -110,14 +110,16 @@ class Asker:
         found = [at[k] if known[k] is None else known[k] for k in places.tolist()]
         return np.stack([row for row in found if row is not None])
 
-    def _made(self, batch: Batch, places: Ints, call: Call) -> tuple[Rows, dict[int, BadImage]]:
+    def _compute_rows(
+        self, batch: Batch, places: Ints, call: Call
+    ) -> tuple[Rows, dict[int, BadImage]]:
         """The rows of some positions of a batch, in as few calls as memory and bad images allow."""
         if not len(places):
             return np.empty((0, *self.width), np.float32), {}
         most = self.limits.of(self.kind)
         if len(places) > most:
             parts = [places[k : k + most] for k in range(0, len(places), most)]
-            return self._joined([self._made(batch, part, call) for part in parts])
+            return self._joined([self._compute_rows(batch, part, call) for part in parts])
         try:
             return self._checked(call(batch, places), len(places), batch), {}
         except BadImage as error:
@@ -127,7 +129,7 @@ class Asker:
                 none = np.full((1, *(self.width or [1])), np.nan, np.float32)
                 return none, {int(places[0]): error}
             ones = np.split(places, len(places))
-            return self._joined([self._made(batch, one, call) for one in ones])
+            return self._joined([self._compute_rows(batch, one, call) for one in ones])
         except TellapartError:
             raise
         except Exception as error:
@@ -138,7 +140,7 @@ class Asker:
                     batch, "there is not enough memory for a batch of one"
                 ) from error
         self.limits.halve(self.kind, len(places))  # after the except: the error holds memory
-        return self._made(batch, places, call)
+        return self._compute_rows(batch, places, call)
 
     def _joined(
         self, parts: list[tuple[Rows, dict[int, BadImage]]]

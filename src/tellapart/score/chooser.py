@@ -50,10 +50,10 @@ def ask_all(
     """
     known = dict(journal.known) if journal else {}
     if kept is not None:
-        known |= _answered(kept)
+        known |= _answers_of_run(kept)
     frames, rows, done = [answers_frame([])], [], 0
     for items in _parts(iter(task.items), way.batch_size):
-        asked = [one for item in items for one in _asked(task.benchmark, item, task, way)]
+        asked = [one for item in items for one in _shown_questions(task.benchmark, item, task, way)]
         for part in _parts(iter(asked), way.batch_size):
             replies = _replies(model, part, known, journal, way.skip_bad)
             rows += [_answer_row(one, reply) for one, reply in zip(part, replies, strict=True)]
@@ -65,7 +65,9 @@ def ask_all(
     return pl.concat([*frames, answers_frame(rows)])
 
 
-def _asked(benchmark: Benchmark, item: Any, task: ScoreTask, way: Way) -> Iterator[ShownQuestion]:
+def _shown_questions(
+    benchmark: Benchmark, item: Any, task: ScoreTask, way: Way
+) -> Iterator[ShownQuestion]:
     pictures = benchmark.pictures(item)
     for question in questions(item, task.asks):
         for trial in range(way.trials):
@@ -82,7 +84,7 @@ def _key(asked: ShownQuestion) -> str:
     return f"{asked.item.id} {asked.question.id} {asked.trial} {order}"
 
 
-def _answered(run: pl.DataFrame) -> dict[str, Any]:
+def _answers_of_run(run: pl.DataFrame) -> dict[str, Any]:
     """The answers of an earlier run, in the journal's format."""
     found = {}
     for item, question, trial, order, choice, status, reply in run.iter_rows():

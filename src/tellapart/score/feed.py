@@ -35,7 +35,7 @@ def ahead(
     waiting: deque[Future[Made | Exception]] = deque()
     try:
         for thing in things:
-            waiting.append(pool.submit(_caught, make, thing))
+            waiting.append(pool.submit(_result_or_error, make, thing))
             if len(waiting) >= depth:
                 yield waiting.popleft().result()
         while waiting:
@@ -44,7 +44,7 @@ def ahead(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _caught(make: Callable[[Given], Made], thing: Given) -> Made | Exception:
+def _result_or_error(make: Callable[[Given], Made], thing: Given) -> Made | Exception:
     try:
         return make(thing)
     except Exception as error:

@@ -145,7 +145,7 @@ class LiveJob:
         )  # fmt: skip
         empty = Run(card, benchmark, scores_frame([]), answers_frame([]))
         if task.kind == "chooser":
-            rows = list(_answered(Journal(self.work / f"answers-{task.part}").known))
+            rows = list(_answer_rows(Journal(self.work / f"answers-{task.part}").known))
             return replace(empty, answers=answers_frame(rows)) if rows else None
         path = self.work / f"cells-{number}.parquet"
         if not path.exists():
@@ -155,7 +155,7 @@ class LiveJob:
         return replace(empty, scores=whole) if whole.height else None
 
 
-def _answered(known: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def _answer_rows(known: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Rows of answers from a journal's contents (see `chooser.py`)."""
     for key, (shown, text) in known.items():
         item, question, trial, order = key.rsplit(" ", 3)

@@ -221,7 +221,7 @@ def save_run(
     `staging` is a folder on the same disk in which the run is assembled, so that a killed process
     leaves its remains there and not beside the run.
     """
-    with _whole(out, overwrite, staging) as partial:
+    with _staged(out, overwrite, staging) as partial:
         if run.scores.height:
             write_parquet(partial / "scores.parquet", run.scores)
         if run.answers.height:
@@ -242,7 +242,7 @@ def save_run(
 
 
 @contextmanager
-def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
+def _staged(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
     if staging is None:
         with whole_folder(out, overwrite=overwrite) as partial:
             yield partial

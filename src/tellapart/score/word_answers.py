@@ -71,7 +71,7 @@ def found_words(run: Run, ask: Ask, way: WordWay) -> pl.DataFrame:
         scored = scored.with_columns(score=_changed(run).abs())
     failed = pl.col("score").is_null().any().over("unit")
     best = pl.col("score") == pl.col("score").max().over("unit")
-    return _counted(scored.with_columns(failed=failed, chosen=best & ~failed))
+    return _as_answers(scored.with_columns(failed=failed, chosen=best & ~failed))
 
 
 def _changed(run: Run) -> pl.Expr:
@@ -87,7 +87,7 @@ def _changed(run: Run) -> pl.Expr:
     return score - whole
 
 
-def _counted(scored: pl.DataFrame) -> pl.DataFrame:
+def _as_answers(scored: pl.DataFrame) -> pl.DataFrame:
     """Scored options as answers."""
     right = pl.col("chosen") & pl.col("is_right")
     return (

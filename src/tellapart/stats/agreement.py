@@ -83,7 +83,7 @@ def cohen_kappa(
         shares = (totals / totals.sum(axis=-1, keepdims=True)).reshape(*totals.shape[:-1], k, k)
         seen = np.trace(shares, axis1=-2, axis2=-1)
         by_chance = (shares.sum(axis=-1) * shares.sum(axis=-2)).sum(axis=-1)
-        return _beyond(seen, by_chance)
+        return _beyond_chance(seen, by_chance)
 
     return _agreement(table, clusters[whole], kappa, rng, resamples)
 
@@ -104,7 +104,7 @@ def fleiss_kappa(
 
     def kappa(totals: Floats) -> Floats:
         shares = totals[..., 2:] / totals[..., 2:].sum(axis=-1, keepdims=True)
-        return _beyond(totals[..., 0] / totals[..., 1], (shares**2).sum(axis=-1))
+        return _beyond_chance(totals[..., 0] / totals[..., 1], (shares**2).sum(axis=-1))
 
     return _agreement(features, clusters, kappa, rng, resamples)
 
@@ -127,7 +127,7 @@ def krippendorff_alpha(
         by_category = totals[..., 1:]
         n = by_category.sum(axis=-1)
         by_chance = (by_category * (by_category - 1)).sum(axis=-1) / (n * (n - 1))
-        return _beyond(totals[..., 0] / n, by_chance)
+        return _beyond_chance(totals[..., 0] / n, by_chance)
 
     return _agreement(features, clusters[paired], alpha, rng, resamples)
 
@@ -231,7 +231,7 @@ def bootstrap_statistic(
     return float(low), float(high)
 
 
-def _beyond(seen: Floats, by_chance: Floats) -> Floats:
+def _beyond_chance(seen: Floats, by_chance: Floats) -> Floats:
     """Agreement beyond chance, as a share of the maximum beyond chance."""
     return np.asarray((seen - by_chance) / (1 - by_chance))
 

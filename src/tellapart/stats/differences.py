@@ -77,10 +77,10 @@ def paired_intervals(
     nothing varies between clusters, see `intervals.unchanging_interval`.
     """
     clusters, strata, pairs = sums.shape
-    still = _nothing_varies(sums, counts)
+    still = _constant_pairs(sums, counts)
     intervals = np.empty((pairs, 2))
     for pair in np.flatnonzero(still):
-        intervals[pair] = _still(sums[..., pair], counts[..., pair], level)
+        intervals[pair] = _constant_interval(sums[..., pair], counts[..., pair], level)
     moving = np.flatnonzero(~still)
     if len(moving):
         both = np.concatenate([sums[..., moving], counts[..., moving]], axis=2)
@@ -94,7 +94,7 @@ def paired_intervals(
     return intervals
 
 
-def _nothing_varies(sums: Floats, counts: Floats) -> Bools:
+def _constant_pairs(sums: Floats, counts: Floats) -> Bools:
     """Pairs whose difference is the same in every cluster, or that have only one cluster."""
     if len(sums) < 2:
         return np.ones(sums.shape[2], dtype=bool)
@@ -102,7 +102,7 @@ def _nothing_varies(sums: Floats, counts: Floats) -> Bools:
     return np.asarray((np.abs(sums - means * counts) < 1e-9).all(axis=(0, 1)))
 
 
-def _still(sums: Floats, counts: Floats, level: float) -> tuple[float, float]:
+def _constant_interval(sums: Floats, counts: Floats, level: float) -> tuple[float, float]:
     """The interval if nothing varies between clusters."""
     totals = sums.sum(axis=0)[:, None], counts.sum(axis=0)[:, None]
     difference = float(mean_differences(*totals)[0])

@@ -76,6 +76,7 @@ _ARRIVE = (
     )
     .where(*OF_SESSION)
     .order_by(_A.number)
+    # two tabs of one person must not both take tasks; "key share" still allows new assignments
     .with_for_update(of=t.person, key_share=True)
 )
 
@@ -191,6 +192,7 @@ def expire(conn: Connection, study: OpenStudy) -> int:
     """
     now = study.clock()
     late = (_A.expires_at < now) | (_A.reserved_at > now + JUMP)
+    # an assignment locked by another transaction is being answered just now: skip it
     rows = conn.execute(
         select(_A.id, _A.task_id).where(_OPEN, late).limit(SWEEP).with_for_update(skip_locked=True)
     ).all()

@@ -131,7 +131,10 @@ def expected_kappa(error: float, options: int, alike: int = 2) -> float:
     0.64
     """
     wrong = error / (options - 1)
+    # Two people agree if both are right, or if both make the same wrong choice.
     same = (1 - error) ** 2 + (options - 1) * wrong**2
+    # Chance agreement follows from how often each option is chosen overall: `often` for options
+    # that can be true, `wrong` for those that never are.
     often = (1 - error) / alike + wrong * (alike - 1) / alike
     by_chance = alike * often**2 + (options - alike) * wrong**2
     return (same - by_chance) / (1 - by_chance)

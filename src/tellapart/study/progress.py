@@ -114,6 +114,7 @@ def look_at_items(
 def reopen_item(conn: Connection, study: OpenStudy, task: int) -> dict[str, Any]:
     """Ask for one more judgement of an item, even if it is closed."""
     mine = _ROW.where(t.stage.c.study_id == study.plan.id, _T.role == "item", _T.id == task)
+    # locked, so that a judgement that arrives now is counted either before or after, not in between
     row = conn.execute(mine.with_for_update(of=t.task)).first()
     if row is None or row.state == "void":
         raise UnknownName("item", str(task), [])

@@ -84,7 +84,7 @@ def read_vectors(path: Path | str, words: Collection[str] | None = None) -> Word
             return _from_fasttext(path, words)
         layout = _layout(head, path)
         with _opened(path) as file:
-            return _kept(path, layout, file, words)
+            return _read_rows(path, layout, file, words)
     except FileNotFoundError:
         raise BadInput(
             f"{path.name} does not exist", where=str(path.absolute()), todo="check the path"
@@ -136,7 +136,7 @@ def _are_numbers(fields: list[bytes], number: int) -> bool:
         return False
 
 
-def _kept(
+def _read_rows(
     path: Path, layout: _Layout, file: BinaryIO, words: Collection[str] | None
 ) -> WordVectors:
     wanted = None if words is None else set(words)

@@ -260,7 +260,7 @@ def main() -> None:
         "--examples", type=int, default=TrainingPlan.examples, help="pairs of scenes"
     )
     parser.add_argument("--epochs", type=int, default=TrainingPlan.epochs)
-    parser.add_argument("--overwrite", action="store_true", help="replace what is in the folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace the folder's contents")
     options = parser.parse_args()
     plan = TrainingPlan(seed=options.seed, examples=options.examples, epochs=options.epochs)
     print(_table(train(plan, options.out, overwrite=options.overwrite)))

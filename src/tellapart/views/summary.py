@@ -165,6 +165,7 @@ def _counted(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, int]:
 
 def difference_interval(sums: Floats, counts: Floats, difference: float) -> tuple[float, float]:
     """The 95% interval of a mean difference, from sums and counts by group."""
+    # All groups alike (or only one) would give an interval of width zero, which is too certain.
     error = difference_error(sums, counts) if len(sums) > 1 else 0.0
     if error < 1e-12:
         return unchanging_interval(difference, float(len(sums)), 0.95)

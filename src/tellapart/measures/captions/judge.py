@@ -365,7 +365,8 @@ def _pair(
     low, high = interval_of(resampled, len(judged.images))
     rng = options.rng("swaps", metric.name, *names)
     swapped = Swapped.of(first.features - second.features, rng, options.permutations)
-    # Unswapped images keep the first system's lead over the second; swapped ones reverse it.
+    # With only sums at hand: after a swap, the first system's totals are the second's plus the gaps
+    # that stay with the first; the second's totals are the first's minus the same gaps.
     after = first.statistic(second.features.sum(axis=0) + swapped.gaps)
     after = after - first.statistic(first.features.sum(axis=0) - swapped.gaps)
     difference, each = first.overall - second.overall, first.each - second.each

@@ -75,8 +75,8 @@ def read_judgements(
     problems, judged = Problems(skip=skip_bad), list[JudgedCaption]()
     for number, (name, shown, by_id, ratings) in enumerate(given, 1):
         try:
-            own_id = _known(ids, name, "image", "has no references")
-            text = _known(texts, shown, "caption", "is not in the references") if by_id else shown
+            own_id = _lookup(ids, name, "image", "has no references")
+            text = _lookup(texts, shown, "caption", "is not in the references") if by_id else shown
             own = text in corpus.texts_by_image[own_id]
             judged.append(JudgedCaption(own_id, text, _numbers(ratings), own))
         except BadInput as problem:
@@ -93,7 +93,7 @@ def read_judgements(
     return Judgements(used, tuple(remarks))
 
 
-def _known(known: dict[str, str], name: str, kind: str, lacks: str) -> str:
+def _lookup(known: dict[str, str], name: str, kind: str, lacks: str) -> str:
     if name not in known:
         raise BadInput(f"the {kind} {name!r:.80} {lacks}", todo="add its references")
     return known[name]

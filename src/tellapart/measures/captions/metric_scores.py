@@ -151,7 +151,7 @@ class CaptionScores:
         lines = [heads]
         for metric in metrics:
             found = [rows[system, metric] for system in systems]
-            lines.append([metric, *(c for r in found for c in (_shown(r.value, r), _ends(r)))])
+            lines.append([metric, *(c for r in found for c in (_score_text(r.value, r), _ends(r)))])
         return aligned(lines, {0})
 
     def _pair_table(self) -> str:
@@ -185,8 +185,8 @@ class CaptionScores:
         lines = [("references used", "", *map(str, counts), "all")]
         for (system, metric), value in whole.items():
             found = [rows[system, metric, used] for used in counts]
-            cells = [f"{_shown(r.value, r)} ± {r.scale * r.spread:.2f}" for r in found]
-            lines.append((system, metric, *cells, _shown(value, found[0])))
+            cells = [f"{_score_text(r.value, r)} ± {r.scale * r.spread:.2f}" for r in found]
+            lines.append((system, metric, *cells, _score_text(value, found[0])))
             parts = [f"{100 * r.value / value:.0f}%" if value else "-" for r in found]
             lines.append(("", "", *parts, "100%" if value else "-"))
         return aligned(lines, {0, 1})
@@ -234,7 +234,7 @@ def judgement_latex(rows: Sequence[MetricJudgement]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: float, row: CaptionScore | FewerReferences) -> str:
+def _score_text(value: float, row: CaptionScore | FewerReferences) -> str:
     return f"{row.scale * value:.2f}"
 
 
@@ -245,7 +245,7 @@ def _ends(row: CaptionScore) -> str:
 
 
 def _latex_cell(row: CaptionScore) -> str:
-    value = _shown(row.value, row)
+    value = _score_text(row.value, row)
     if row.low is None or row.high is None:
         return value
     return rf"{value} {{\scriptsize [{row.scale * row.low:.2f}, {row.scale * row.high:.2f}]}}"

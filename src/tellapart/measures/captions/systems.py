@@ -143,7 +143,7 @@ def bring_together(
 
     With `every`, all images that have references; a missing caption counts as an empty one.
     """
-    systems = [_known(system, corpus, skip_bad) for system in systems]
+    systems = [_by_corpus_id(system, corpus, skip_bad) for system in systems]
     references = corpus.texts_by_image
     remarks = [f"{s.name}: left out: {what}" for s in systems for what in s.skipped[:5]]
     more = {s.name: len(s.skipped) - 5 for s in systems if len(s.skipped) > 5}
@@ -192,7 +192,7 @@ def _names(systems: Sequence[SystemCaptions]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _known(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCaptions:
+def _by_corpus_id(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCaptions:
     """A system's captions by the corpus's own ids; images without references are an error."""
     references = corpus.texts_by_image
     own_ids = known_images(system.captions, corpus)

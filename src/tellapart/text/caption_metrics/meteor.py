@@ -69,7 +69,7 @@ class Meteor(BuiltInMetric):
         answers = self._answers(lines)
         counts = np.array(
             [
-                _numbers(one) if one else _none(line)
+                _numbers(one) if one else _zero_counts(line)
                 for one, line in zip(answers, lines, strict=True)
             ]
         ).reshape(-1, COUNTS)
@@ -92,7 +92,7 @@ class Meteor(BuiltInMetric):
         return answers
 
 
-def _none(line: str) -> list[float]:
+def _zero_counts(line: str) -> list[float]:
     """The counts of a caption that matches nothing in its first reference: a score of 0."""
     _, reference, *_, candidate = line.split(" ||| ")
     return [len(candidate.split()), len(reference.split()), *[0.0] * (COUNTS - 2)]

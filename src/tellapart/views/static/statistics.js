@@ -42,6 +42,7 @@ function shareInterval(groups, mean, size) {
     return wilson(mean, size ** 2 / groups.reduce((sum, one) => sum + one[1] ** 2, 0));
   }
   const spread = groups.reduce((sum, [value, units]) => sum + ((value - mean * units) / size) ** 2, 0);
+  // Few groups may be alike by accident: the error is at least that of independent units.
   const variance = Math.max((k / (k - 1)) * spread, (mean - mean ** 2) / size);
   const step = (studentQuantile(k - 1) * Math.sqrt(variance)) / (mean * (1 - mean));
   const logit = Math.log(mean / (1 - mean));

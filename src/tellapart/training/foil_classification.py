@@ -24,9 +24,9 @@ from tellapart.items import Slot, word_pair
 from tellapart.models.zoo.foil.classifier import CORRECT, FOIL, FoilClassifier
 from tellapart.models.zoo.foil.mender import MENDER, fit_mender
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System, TextInputs
-from tellapart.training.choosing import QUESTIONS, scores_of
 from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.items_data import AskedImages, ItemBatch, ItemSet
+from tellapart.training.multiple_choice import QUESTIONS, scores_of
 from tellapart.training.task import Task
 from tellapart.types import Ints
 

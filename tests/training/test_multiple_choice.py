@@ -21,8 +21,8 @@ from tellapart.errors import BadInput, UnknownName  # noqa: E402
 from tellapart.models.trained import read_card  # noqa: E402
 from tellapart.models.zoo.system import TextInputs, system_class  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
-from tellapart.training.choosing import margins, scores_of  # noqa: E402
 from tellapart.training.items_data import gather_items  # noqa: E402
+from tellapart.training.multiple_choice import margins, scores_of  # noqa: E402
 from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
 TINY = ("width=8", "epochs=2", "batch=12", "least=1")
