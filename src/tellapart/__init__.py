@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.systems.train import TrainOptions, train
     from tellapart.verbs.systems.zeroshot import zeroshot
     from tellapart.verbs.table import table
+    from tellapart.verbs.work.send import work_send
     from tellapart.verbs.work.status import work_status
     from tellapart.verbs.world import world
 
@@ -194,6 +195,7 @@ _WHERE = {
     "train": "verbs.systems.train",
     "validate": "verbs.benchmarks.validate",
     "view": "verbs.runs.view",
+    "work_send": "verbs.work.send",
     "work_status": "verbs.work.status",
     "world": "verbs.world",
     "zeroshot": "verbs.systems.zeroshot",
@@ -296,6 +298,7 @@ __all__ = [
     "train",
     "validate",
     "view",
+    "work_send",
     "work_status",
     "world",
     "zeroshot",
@@ -304,8 +307,16 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        return getattr(import_module(f"tellapart.{_WHERE[name]}"), name)
+        found = getattr(import_module(f"tellapart.{_WHERE[name]}"), name)
+        return found if isinstance(found, type) or not callable(found) else _placed(found)
     raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
+
+
+def _placed(function: Any) -> Any:
+    """A verb that also takes addresses, such as s3://bucket/bench, for paths."""
+    from tellapart.remote import at_places
+
+    return at_places(function)
 
 
 def __dir__() -> list[str]:

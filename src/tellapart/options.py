@@ -11,6 +11,7 @@ Nothing heavy is imported here, nor by the modules that only declare options.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -46,6 +47,13 @@ CopyImages = Annotated[
 Cache = Annotated[
     Path | None, Help("Folder of the cache (default: TELLAPART_CACHE, else ~/.cache/tellapart).")
 ]
+
+
+def default_cache() -> Path:
+    """The cache folder unless the user names another one."""
+    return Path(os.environ.get("TELLAPART_CACHE", "~/.cache/tellapart")).expanduser()
+
+
 UseCache = Annotated[
     bool, Help("Neither read nor keep embeddings and scores of pairs.", flag="--no-cache")
 ]

@@ -7,9 +7,10 @@
 - `parses/<pipeline>/*.npz`: parses of captions (`arrays.py`),
 - `downloads/<hash>/NAME`: published files,
 - `thumbnails/<xx>/<hash>.webp`: small pictures of views (`web/thumbnails.py`),
-- `replies/<fingerprint>/*.segment`: what language models wrote.
+- `replies/<fingerprint>/*.segment`: what language models wrote,
+- `addresses/<scheme>/...`: what was read from object stores or goes there (`remote.py`).
 
-All parts but the last share one size limit. What was used longest ago goes first, whatever part it
+All parts but the last two share one size limit. What was used longest ago goes first, whatever part it
 belongs to; the time of last use is the modification time. Replies stay: asking again may cost
 money, and they are small.
 """
@@ -23,17 +24,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from tellapart.errors import BadInput
+from tellapart.options import default_cache as default_folder
 
 SIZE_GB = 8.0
 """The size limit where the user sets none."""
 ENTRIES = {"scores": "*/*/*.segment", "mined": "*", "parses": "*/*.npz", "downloads": "*",
            "thumbnails": "*/*.webp"}  # fmt: skip
 """What is removed as a whole, by part: a file, or a folder whose files are used together."""
-
-
-def default_folder() -> Path:
-    """The cache folder unless the user names another one."""
-    return Path(os.environ.get("TELLAPART_CACHE", "~/.cache/tellapart")).expanduser()
 
 
 def mark_used(entry: Path) -> None:

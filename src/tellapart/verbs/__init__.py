@@ -70,7 +70,7 @@ VERBS = {
     "learned.",
     "zeroshot": "Put pictures into classes by the classes' names alone: top-1 and top-5 accuracy.",
     "study": "People: create a study, serve it, see how far it is, export what they said.",
-    "work": "Long work in shards: see how far it is.",
+    "work": "Long work: see how far shards are, send what a store did not take.",
     "list": "List what is installed, with a line about each.",
 }
 """Every verb with its line of help, in the order of a project."""
@@ -133,7 +133,10 @@ STUDY = {
     "benchmark.",
 }
 
-WORK = {"status": "Say how far work in shards is, whoever does it."}
+WORK = {
+    "status": "Say how far work in shards is, whoever does it.",
+    "send": "Send what could not be sent because an object store did not answer.",
+}
 
 
 FOLDERS = {
