@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.list_ import list_all
+    from tellapart.verbs.neighbours import MinedNeighbours, NeighbourOptions, neighbours
     from tellapart.verbs.paper import paper
     from tellapart.verbs.runs.analyse import analyse
     from tellapart.verbs.runs.compare import compare
@@ -127,7 +128,9 @@ _WHERE = {
     "LearningOptions": "analyses.learning",
     "LengthOptions": "analyses.lengths",
     "McicOptions": "verbs.build.mcic",
+    "MinedNeighbours": "verbs.neighbours",
     "NegativesOptions": "verbs.build.negatives",
+    "NeighbourOptions": "verbs.neighbours",
     "PaperSources": "analyses.exhibits.exhibit",
     "PositionOptions": "analyses.position",
     "RankingOptions": "analyses.rankings",
@@ -177,6 +180,7 @@ _WHERE = {
     "load_run": "score.run",
     "measure": "verbs.runs.measure",
     "merge": "verbs.benchmarks.merge",
+    "neighbours": "verbs.neighbours",
     "outcomes": "verbs.runs.measure",
     "owner_link": "verbs.study.owner",
     "paper": "verbs.paper",
@@ -229,7 +233,9 @@ __all__ = [
     "LearningOptions",
     "LengthOptions",
     "McicOptions",
+    "MinedNeighbours",
     "NegativesOptions",
+    "NeighbourOptions",
     "PaperSources",
     "PositionOptions",
     "RankingOptions",
@@ -280,6 +286,7 @@ __all__ = [
     "load_run",
     "measure",
     "merge",
+    "neighbours",
     "outcomes",
     "owner_link",
     "paper",

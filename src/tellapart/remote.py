@@ -30,7 +30,8 @@ from tellapart.errors import BadInput, TellapartError, need
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-CARDS = ("benchmark.json", "corpus.json", "run.json", "features.json", "pairs.json", "system.json")
+CARDS = ("benchmark.json", "corpus.json", "run.json", "features.json", "pairs.json", "system.json",
+         "neighbours.json")  # fmt: skip
 """Files that say that a folder is whole."""
 SENDING = ".sending"
 """The name of an empty file that is in a store as long as a folder is sent there."""
@@ -336,7 +337,7 @@ def _send_now(path: Path, address: str, todo: str) -> None:
     cards = [name for name in before if name.rpartition("/")[2] in CARDS]
     sending = f"{address}/{SENDING}"
     if not whole:
-        _asked(lambda: _store(address).pipe_file(sending, b""), address, todo)
+        _written(lambda: _store(address).pipe_file(sending, b""), sending, todo)
         _take_away(cards, address, todo)
     names = list(sent)
     for start in range(0, len(others), AT_A_TIME):
@@ -359,14 +360,18 @@ def _put(files: Mapping[str, Path], todo: str) -> None:
     """Send some files; each is there whole or not at all."""
     first = next(iter(files))
     store = _store(first)
+    _written(lambda: store.put([str(one) for one in files.values()], list(files)), first, todo)
+
+
+def _written(action: Callable[[], Any], address: str, todo: str) -> None:
     try:
-        _asked(lambda: store.put([str(one) for one in files.values()], list(files)), first, todo)
+        _asked(action, address, todo)
     except FileNotFoundError as error:
         raise BadInput(
-            f"there is no {first.split('/')[2]} to write to",
-            where=first,
+            f"there is no {address.split('/')[2]} to write to",
+            where=address,
             allowed="a bucket that exists",
-            todo=todo,
+            todo=f"make it; {todo}",
         ) from error
 
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -179,9 +180,16 @@ def _quiet_keys(store: ObjectStore) -> dict[str, bytes]:
 
 
 def test_a_store_that_comes_back_soon_enough_is_waited_for(store, monkeypatch):
-    monkeypatch.setenv("TELLAPART_PATIENCE", "30")
+    monkeypatch.setenv("TELLAPART_PATIENCE", "60")
     store.fail_after(4)
-    back = threading.Timer(2.0, store.back)
+
+    def come_back() -> None:
+        while not store.hung_up:
+            time.sleep(0.05)
+        time.sleep(1)
+        store.back()
+
+    back = threading.Thread(target=come_back)
     back.start()
     corpus = ta.world("s3://lab/world", scenes=12, seed=3)
     back.join()

@@ -63,6 +63,7 @@ VERBS = {
     "caption": "Let a captioner write a caption of every image.",
     "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
+    "neighbours": "Find the nearest captions of every caption, of corpora larger than the memory.",
     "features": "Compute vectors of images and of their regions, for systems that are trained on "
     "them.",
     "train": "Train a system on a corpus: what comes out is the model trained:OUT.",
