@@ -2,10 +2,10 @@
 
 Every address has a place on this disk (`addresses.py`). Before a verb runs, what lies at the
 addresses it was given is fetched to their places, pictures aside, which are read one by one when
-they are needed; then the verb works on this disk as always. A file or folder that was written whole
-is sent when it is. An object store has no rename, so a folder's card goes last, and goes first where
-a folder is replaced: what has no card is not there. Names that begin with a dot, such as
-unfinished work, stay on this disk.
+they are needed; then the verb works on this disk as always, and what it has written whole is sent.
+An object store has no rename, so a folder's card is sent last, and taken away first where a folder
+is replaced: what has no card is not there. Names that begin with a dot, such as unfinished work,
+stay on this disk.
 
 A store that does not answer is waited for (`TELLAPART_PATIENCE` seconds, 60 unless set). What could
 not be sent stays at its place, and is sent with the next command that names its address.
@@ -185,7 +185,9 @@ def _listed(address: str) -> list[Listed]:
     def find() -> Mapping[str, Mapping[str, Any]]:
         store.invalidate_cache()
         try:
-            found: Mapping[str, Mapping[str, Any]] = store.find(address, withdirs=False, detail=True)
+            found: Mapping[str, Mapping[str, Any]] = store.find(
+                address, withdirs=False, detail=True
+            )
         except FileNotFoundError:
             return {}
         return found
@@ -304,13 +306,39 @@ def is_there(address: str) -> bool:
     return bool(_asked(lambda: store.isfile(address), address))
 
 
+def names_below(folder: Path) -> list[str] | None:
+    """The paths of all files at an address, pictures too; None for a folder on this disk."""
+    address = address_of(folder)
+    if address is None:
+        return None
+    names = (one.address.removeprefix(f"{address}/") for one in _listed(address))
+    return sorted(one for one in names if not any(p.startswith(".") for p in one.split("/")))
+
+
 # Writing
+
+
+def promise(path: Path) -> None:
+    """Note that a file or folder is about to be written that goes to an address.
+
+    Whoever is killed before it is sent leaves it to the next command.
+    """
+    address = address_of(path)
+    if address is not None and not _is_own(path):
+        waits = _waiting(address)
+        waits.parent.mkdir(parents=True, exist_ok=True)
+        waits.write_text(address, "utf-8")
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a place is only this machine's: unfinished work."""
+    return any(part.startswith(".") for part in path.absolute().relative_to(home()).parts)
 
 
 def send(path: Path) -> None:
     """Send a file or folder that was written whole to the address whose place it is."""
     address = address_of(path)
-    if address is None or any(part.startswith(".") for part in path.relative_to(home()).parts):
+    if address is None or _is_own(path):
         return
     if address.startswith(WEB):
         raise BadInput(
@@ -318,12 +346,10 @@ def send(path: Path) -> None:
             where=address,
             allowed="an object store such as s3://bucket/folder, or a folder",
         )
-    waits = _waiting(address)
-    waits.parent.mkdir(parents=True, exist_ok=True)
-    waits.write_text(address, "utf-8")
+    promise(path)
     todo = f"when it is back: tellapart work send {address} (all of it is kept: {path})"
     _send_now(path, address, todo)
-    waits.unlink()
+    _waiting(address).unlink(missing_ok=True)
 
 
 def _send_now(path: Path, address: str, todo: str) -> None:
@@ -341,7 +367,9 @@ def _send_now(path: Path, address: str, todo: str) -> None:
         _take_away(cards, address, todo)
     names = list(sent)
     for start in range(0, len(others), AT_A_TIME):
-        _put({name: sent[name] for name in names[start : min(start + AT_A_TIME, len(others))]}, todo)
+        _put(
+            {name: sent[name] for name in names[start : min(start + AT_A_TIME, len(others))]}, todo
+        )
     for name in names[len(others) :]:
         _put({name: sent[name]}, todo)
     gone = set() if whole else {*(before - set(sent) - set(cards)), sending}

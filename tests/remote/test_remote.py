@@ -1,4 +1,4 @@
-"""Addresses instead of paths: an object store from end to end, with faults; reading from the web."""
+"""Addresses instead of paths: an object store from end to end, with faults; reading the web."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def store(
 ) -> Iterator[ObjectStore]:
     """An empty bucket, and a machine that has never seen it."""
     for name, value in {
-        "AWS_ENDPOINT_URL": server.url, "AWS_ACCESS_KEY_ID": "test", "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_SECRET_ACCESS_KEY": "test", "TELLAPART_PATIENCE": "0", "AWS_MAX_ATTEMPTS": "1",
+        "AWS_ENDPOINT_URL": server.url, "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+        "TELLAPART_PATIENCE": "0", "AWS_MAX_ATTEMPTS": "1",
         "TELLAPART_CACHE": str(tmp_path / "cache"),
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
@@ -91,7 +92,16 @@ def whole_way(root: str) -> None:
     """Corpus, build, evaluate, measure and report below a folder or an address."""
     run("world", f"{root}/world", "--scenes", "40", "--seed", "3")
     run("build", "bison", f"{root}/world", f"{root}/bison", "--verifier", "oracle", "--seed", "1")
-    run("evaluate", "oracle", "chance", "storybook", "--on", f"{root}/bison", "--out", f"{root}/runs")
+    run(
+        "evaluate",
+        "oracle",
+        "chance",
+        "storybook",
+        "--on",
+        f"{root}/bison",
+        "--out",
+        f"{root}/runs",
+    )
     run("report", f"{root}/runs", "--out", f"{root}/report.html")
 
 
@@ -103,14 +113,18 @@ def test_the_whole_way_through_a_bucket_leaves_the_bytes_of_a_folder(store, tmp_
     assert there.keys() == here.keys() and "world/images/000000.png" in there
     assert {name for name in here if here[name] != there[name]} == set()
     one = run("measure", f"{tmp_path}/here/runs", "--no-guessable", "--json")
-    assert json.loads(run("measure", "s3://lab/runs", "--no-guessable", "--json")) == json.loads(one)
+    assert json.loads(run("measure", "s3://lab/runs", "--no-guessable", "--json")) == json.loads(
+        one
+    )
 
 
 def test_another_machine_reads_what_one_wrote_and_cards_come_last(store, tmp_path, monkeypatch):
     corpus = ta.world("s3://lab/world", scenes=12, seed=3)
     assert store.puts[-1] == "/lab/world/corpus.json"
     monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "other"))
-    built = ta.build("bison", "s3://lab/world", "s3://lab/bison", ta.BuildOptions(verifier="oracle"))
+    built = ta.build(
+        "bison", "s3://lab/world", "s3://lab/bison", ta.BuildOptions(verifier="oracle")
+    )
     (made,) = ta.evaluate("oracle", on="s3://lab/bison", out="s3://lab/runs")
     monkeypatch.setenv("TELLAPART_CACHE", str(tmp_path / "third"))
     assert len(ta.read_corpus("s3://lab/world")) == len(corpus)
@@ -158,14 +172,15 @@ def test_what_another_machine_left_half_sent_is_not_there_and_not_in_the_way(
 
 @pytest.mark.parametrize("puts", [0, 1, 3])
 def test_an_evaluation_goes_on_when_the_store_is_back_and_asks_no_model_twice(
-    store, benchmarks, tmp_path, puts
+    store, benchmarks, tmp_path, monkeypatch, puts
 ):
     options = ta.EvaluateOptions(use_cache=False, batch_size=8)
     ta.evaluate("storybook", on=benchmarks["bison"], out=tmp_path / "runs", options=options)
     store.fail_after(puts)
     with pytest.raises(StoreGone):
         ta.evaluate("storybook", on=benchmarks["bison"], out="s3://lab/runs", options=options)
-    assert "runs/bison/storybook/run.json" not in {name for name in _quiet_keys(store)}
+    assert "runs/bison/storybook/run.json" not in _quiet_keys(store)
+    monkeypatch.setattr("tellapart.score.engine.run_tasks", lambda *given: pytest.fail("asked"))
     (made,) = ta.evaluate("storybook", on=benchmarks["bison"], out="s3://lab/runs", options=options)
     assert made.size == len(benchmarks["bison"])
     there = {name[5:]: data for name, data in keys().items()}
@@ -235,6 +250,34 @@ def test_a_bucket_that_does_not_exist_and_one_that_is_closed_are_named(store, mo
         ta.world("http://127.0.0.1:9/world", scenes=2, seed=3)
 
 
+def test_pictures_are_found_in_a_folder_at_an_address(store, world, tmp_path):
+    bucket = s3fs.S3FileSystem()
+    for number in range(3):
+        picture = (world.root / world.images["uri"][number]).read_bytes()
+        bucket.pipe_file(f"lab/photos/deep/{number}.png", picture)
+        bucket.pipe_file(f"lab/photos/deep/{number}.txt", b"A picture.")
+    corpus = ta.read_corpus("s3://lab/photos")
+    assert [one.is_there() for one in corpus] == [True] * 3 and next(iter(corpus)).open().size
+    images = [{"id": n, "file_name": f"{n}.png"} for n in range(3)]
+    captions = [{"id": n, "image_id": n, "caption": "A cat."} for n in range(3)]
+    listed = {"images": images, "annotations": captions}
+    (tmp_path / "captions.json").write_text(json.dumps(listed))
+    options = ta.ReadOptions(images=Path("s3://lab/photos"))
+    coco = ta.read_corpus(tmp_path / "captions.json", options)
+    assert [one.is_there() for one in coco] == [True] * 3
+
+
+def test_a_process_that_is_killed_before_it_sends_leaves_that_to_the_next_command(
+    store, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(remote, "_send_now", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            ta.world("s3://lab/world", scenes=3, seed=3)
+    assert keys() == {}
+    assert len(ta.read_corpus("s3://lab/world")) == 3 and "world/corpus.json" in keys()
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         pass
@@ -295,6 +338,9 @@ def test_without_an_address_nothing_of_it_is_imported(tmp_path):
         "print([m for m in ('fsspec', 's3fs', 'aiohttp', 'botocore') if m in sys.modules])"
     )
     said = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "w")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(tmp_path / "w")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert said.stdout.strip() == "[]"

@@ -195,9 +195,7 @@ def _numbers(texts: pl.Series) -> npt.NDArray[np.uint64]:
 
 def row_shards(captions: CaptionFile, folder: Path, width: int) -> list[RowShard]:
     """The files of vectors, all made."""
-    return [
-        RowShard(folder / one.name, one.given[0], one.size, width) for one in captions.shards()
-    ]
+    return [RowShard(folder / one.name, one.given[0], one.size, width) for one in captions.shards()]
 
 
 def caption_file(source: Path, folder: Path) -> CaptionFile:

@@ -36,7 +36,7 @@ from tellapart.files import (
 )
 from tellapart.models.model import ModelKind
 from tellapart.parquet import typed
-from tellapart.remote import send
+from tellapart.remote import promise, send
 from tellapart.types import Bools
 
 SCHEMA = "tellapart-run-1"
@@ -258,6 +258,7 @@ def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
     if out.exists() and (overwrite or is_free(out)):
         out.rename(place / "old")
     out.parent.mkdir(parents=True, exist_ok=True)
+    promise(out)
     (place / "new").rename(out)
     shutil.rmtree(place, ignore_errors=True)
     send(out)
@@ -281,9 +282,7 @@ def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
     data = read_json(folder / "run.json")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise BadInput(f"{folder / 'run.json'} is not of this version", allowed=f"schema {SCHEMA}")
-    benchmark = benchmark or load_benchmark(
-        from_there(data["benchmark_folder"], folder)
-    )
+    benchmark = benchmark or load_benchmark(from_there(data["benchmark_folder"], folder))
     fields = {name: data[name] for name in RunCard.__dataclass_fields__ if name in data}
     lists = {name: tuple(data.get(name, ())) for name in ("asks", "ways")}
     card = RunCard(**{**fields, **lists})

@@ -10,8 +10,8 @@
 - `replies/<fingerprint>/*.segment`: what language models wrote,
 - `addresses/<scheme>/...`: what was read from object stores or goes there (`remote.py`).
 
-All parts but the last two share one size limit. What was used longest ago goes first, whatever part it
-belongs to; the time of last use is the modification time. Replies stay: asking again may cost
+All parts but the last two share one size limit. What was used longest ago goes first, whatever part
+it belongs to; the time of last use is the modification time. Replies stay: asking again may cost
 money, and they are small.
 """
 
@@ -24,13 +24,18 @@ from contextlib import suppress
 from pathlib import Path
 
 from tellapart.errors import BadInput
-from tellapart.options import default_cache as default_folder
+from tellapart.options import default_cache
 
 SIZE_GB = 8.0
 """The size limit where the user sets none."""
 ENTRIES = {"scores": "*/*/*.segment", "mined": "*", "parses": "*/*.npz", "downloads": "*",
            "thumbnails": "*/*.webp"}  # fmt: skip
 """What is removed as a whole, by part: a file, or a folder whose files are used together."""
+
+
+def default_folder() -> Path:
+    """The cache folder unless the user names another one."""
+    return default_cache()
 
 
 def mark_used(entry: Path) -> None:

@@ -1,4 +1,4 @@
-"""The verb `neighbours`: the nearest captions of every caption, of corpora larger than the memory."""
+"""The verb `neighbours`: the nearest captions of every caption, past what fits into memory."""
 
 from __future__ import annotations
 

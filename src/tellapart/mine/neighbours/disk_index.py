@@ -2,8 +2,8 @@
 
 IVF-PQ by faiss (Jegou, Douze & Schmid 2011; Douze et al. 2024): a vector is in the list of the
 centre nearest to it, as a code of a byte for each few of its numbers. Centres and codes are trained
-on a sample; shards of vectors are coded one by one, and merged on disk. What a search finds by codes
-is compared once more by the vectors themselves, which stay on disk. Lists have the same length
+on a sample; vectors are coded shard by shard, and merged on disk. What a search finds by codes is
+compared once more by the vectors themselves, which stay on disk. Lists have the same length
 however many vectors there are, and centres are found through a graph (HNSW), so that a search takes
 hardly longer among more vectors. How many lists are looked at is the smallest number that finds
 enough of the true neighbours of a sample.
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,11 @@ A_LIST = 16
 """Vectors of the sample for each list."""
 SAMPLE_BYTES = 256 << 20
 ROUNDS = 3
+POINTS, CODE_ROUNDS = 64, 10
+"""Codes are trained on this many vectors for each of their 256 values, in so many rounds."""
 LINKS, TRIED = 32, 64
 """The graph of centres: links of each, and how many are looked at when one is put in."""
-TARGET = 0.97
+TARGET = 0.965
 """The share of the true neighbours of the sample that must be found."""
 TUNED_ON, MEASURED_ON = 256, 512
 EXACT_UP_TO = 20_000
@@ -151,7 +154,7 @@ class VectorFiles:
         flat, out = rows.ravel(), into.reshape(rows.size, *into.shape[rows.ndim :])
         order = np.argsort(flat, kind="stable")
         bounds = np.searchsorted(flat[order], np.arange(len(self.shards) + 1) * self.size)
-        for shard, (begin, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        for shard, (begin, end) in enumerate(pairwise(bounds)):
             if begin < end:
                 places = order[begin:end]
                 out[places] = source(shard)[flat[places] - shard * self.size]
@@ -250,6 +253,7 @@ def train_index(files: VectorFiles, shape: IndexShape, seed: int, path: Path) ->
     )
     index.pq.cp.seed = seeds.number(seed, "codes") % (1 << 31)
     index.pq.cp.min_points_per_centroid = 1
+    index.pq.cp.max_points_per_centroid, index.pq.cp.niter = POINTS, CODE_ROUNDS
     index.train(sample)
     faiss.omp_set_num_threads(threads)
     with whole_file(path) as partial:
@@ -317,7 +321,7 @@ INDEX, LISTS = "index.faiss", "lists.ivfdata"
 class Effort:
     """How much a search looks at: lists, and vectors that are compared once more."""
 
-    lists: int
+    looked_at: int
     candidates: int
 
 
@@ -346,8 +350,8 @@ class DiskSearch:
     def _candidates(self, queries: Rows, effort: Effort) -> Rows:
         faiss = need("faiss", "text", "a search past memory")
         graph = faiss.downcast_index(self._index.quantizer)
-        graph.hnsw.efSearch = max(TRIED, 2 * effort.lists)
-        self._index.nprobe = effort.lists
+        graph.hnsw.efSearch = max(TRIED, 2 * effort.looked_at)
+        self._index.nprobe = effort.looked_at
         vectors = self.shape.padded(self.files.rows(queries))
         found: Rows = self._index.search(vectors, effort.candidates)[1]
         return found
@@ -412,12 +416,13 @@ class DiskSearch:
         best = 0.0
         while True:
             now = recall(self.nearest(queries, chosen), true)
-            if now >= TARGET or chosen.lists >= self.shape.lists:
+            if now >= TARGET or chosen.looked_at >= self.shape.lists:
                 return chosen
             if now < best + 0.002 and chosen.candidates < 64 * self.k:
-                chosen = Effort(chosen.lists, 2 * chosen.candidates)  # codes are too coarse
+                chosen = Effort(chosen.looked_at, 2 * chosen.candidates)  # codes are too coarse
             else:
-                chosen = Effort(min(2 * chosen.lists, self.shape.lists), chosen.candidates)
+                more = min(ceil(1.5 * chosen.looked_at), self.shape.lists)
+                chosen = Effort(more, chosen.candidates)
             best = max(best, now)
 
 
