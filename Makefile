@@ -33,6 +33,7 @@ bench: $(VENV)/.dev        ## speed, side by side with peers where there are any
 soak: $(VENV)/.dev         ## what is too long for every day: tests in full size, studies under faults (hours)
 	$(PIP) -e ".[soak]"
 	$(BIN)/python -m pytest -m campaign
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -m hypothesis
 	for script in analyses fairness faults schema attack fuzz self_critical; do $(BIN)/python -P soak/$$script.py || exit 1; done
 
 mutants: $(VENV)/.dev      ## would the tests notice? small changes of the code, each against its tests (hours)

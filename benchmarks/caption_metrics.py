@@ -1,25 +1,25 @@
-"""How fast are caption metrics beside pycocoevalcap, aac-metrics and sacrebleu, and in evaluate?
+"""The speed of caption metrics against pycocoevalcap, aac-metrics and sacrebleu, and in evaluate.
 
-Token strings go in and scores come out: giving words ids is counted, compiling is not. 20,000
-candidates have five references each: with TELLAPART_REAL_DATA the first five captions of images of
-COCO val2014, the candidate being a caption of the next image; else five captions of scenes of the
-built-in world, whose sixth is the candidate. Ours and theirs run in turns and the best of each
-counts, as other work on the machine slows either. A peer that is not installed counts as 0. With
-`--bison` and TELLAPART_REAL_DATA (bison/ and coco/ in it) also BISON's section 5.1 on all 54,253
-examples. The last line is JSON:
+Token strings go in and scores come out: numbering words is counted, compiling is not. There are
+20,000 candidates with five references each: with TELLAPART_REAL_DATA the first five captions of
+COCO val2014 images, and the candidate is a caption of the next image; otherwise five captions of
+scenes of the built-in world, and the candidate is the sixth. Ours and theirs run in turns and the
+best of each counts, because other work on the machine slows either. A peer that is not installed
+counts as 0. With `--bison` and TELLAPART_REAL_DATA (with bison/ and coco/), also runs BISON's
+section 5.1 on all 54,253 examples. The last line is JSON:
 
 ratio_corpus          pycocoevalcap's seconds for the three metrics over ours
 ratio_aac             the same for aac-metrics
 ratio_tokenise        seconds of a call of the Java tokenizer on 200,000 captions over ours
 ratio_tokenise_5000   the same on 5,000 captions
-ratio_pair_bleu       seconds a pair of sacrebleu.sentence_bleu over ours, preparing counted
+ratio_pair_bleu       seconds per pair of sacrebleu.sentence_bleu over ours, with preparation
 rewards_per_s         CIDEr-D of captions against prepared references
 exponent              growth of our processor time for the three metrics with the number of captions
-max_difference        between a score of ours and pycocoevalcap's, or sacrebleu's for pairs
-meteor_lines_per_s    METEOR's program, where lines are sent without waiting for answers
-ratio_meteor          pycocoevalcap's seconds, which asks line by line, over ours
-evaluate_s            --bison: BLEU-4, CIDEr-D and ROUGE-L together, all of it; also their
-                      accuracies in percent, ties halved
+max_difference        between our scores and pycocoevalcap's, or sacrebleu's for pairs
+meteor_lines_per_s    METEOR's program, with lines sent without waiting for answers
+ratio_meteor          the seconds of pycocoevalcap, which asks line by line, over ours
+evaluate_s            --bison: BLEU-4, CIDEr-D and ROUGE-L together, everything included; also
+                      their accuracies in percent, ties halved
 
     python benchmarks/caption_metrics.py [--bison]
 """

@@ -1,11 +1,11 @@
-"""How fast is `evaluate` against the loop of published scripts, and against the bare model?
+"""The speed of `evaluate` against the loop of published scripts, and against the bare model.
 
-The loop takes one row at a time, encodes its picture anew and pads every caption to full length.
-The bare model is nothing but forward passes over the same distinct inputs, ready as tensors,
+The loop takes one row at a time, encodes its picture each time and pads every caption to full
+length. The bare model runs only forward passes over the same distinct inputs, ready as tensors,
 trimmed alike, in the best of several batch sizes. The model is open_clip's ViT-B-32 with random
-weights. The rows are all of SugarCrepe's for some of its pictures where TELLAPART_REAL_DATA names
-the data, else items of the built-in world. A second process takes 50,000 items to see how much
-memory that needs. Prints one JSON line last.
+weights. The rows are all of SugarCrepe's for some of its pictures if TELLAPART_REAL_DATA is set,
+otherwise items of the built-in world. A second process measures the memory for 50,000 items. Prints
+one JSON line last.
 """
 
 from __future__ import annotations

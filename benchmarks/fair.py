@@ -1,14 +1,14 @@
-"""How fast do attackers and the filter work, and how fair is what builders make?
+"""The speed of attackers and the filter, and the fairness of built benchmarks.
 
-On COCO where TELLAPART_REAL_DATA names the data, else on the built-in world. `attack_s` is an
-attack on 50,000 pairs with the captions of half of val2014 known: both attackers, and every family
-alone. `filter_s` is the choice of twins among 200,000 candidates, features included. Neither has
-what makes the pairs, nor reading the captions; `attack_cpu_s` and `filter_cpu_s` are the processor
-time of both, which a busy machine does not change; `peak_mb` is the most memory up to there.
-`--speed` ends after that.
-`foil_text_only`, `negatives_text_only` and `mcic_text_only` are what the stronger attacker gets of
-benchmarks built from val2017, in percent: builders knew one half of val2014's other images, the
-attacker knows the other. The yields are the share of what the same command gives with
+Runs on COCO if TELLAPART_REAL_DATA is set, otherwise on the built-in world. `attack_s` is an attack
+on 50,000 pairs with the captions of half of val2014 known: both attackers, and every family alone.
+`filter_s` is the choice of twins among 200,000 candidates, including features. Neither includes
+making the pairs or reading the captions; `attack_cpu_s` and `filter_cpu_s` are their processor
+times, which do not depend on the machine's load; `peak_mb` is the peak memory so far. `--speed`
+ends after that.
+`foil_text_only`, `negatives_text_only` and `mcic_text_only` are the stronger attacker's scores, in
+percent, on benchmarks built from val2017: builders knew one half of val2014's other images, the
+attacker knows the other. The yields are shares of the output of the same command with
 `--unfiltered`. Prints one JSON line last.
 """
 

@@ -1,11 +1,11 @@
-"""Fine-tuning beside a bare torch loop, and what gradient caching saves.
+"""The speed of fine-tuning against a bare torch loop, and what gradient caching saves.
 
-Storybook's towers on made-up pictures and captions, one thread. Times are of the processor, so that
-other work on the machine counts little; both loops take turns, and the best of each counts. Memory
-is the peak of a process of its own, beyond what it held with the batch loaded and a step of two
-pairs done. The last line is JSON:
+Runs storybook's towers on made-up pictures and captions with one thread. Times are processor times,
+so that other work on the machine matters little; both loops run in turns, and the best of each
+counts. Memory is the peak of a separate process, beyond its use with the batch loaded and a step of
+two pairs done. The last line is JSON:
 
-- share_of_bare: steps a second of `tellapart train clip` over those of a bare loop (forward, the
+- share_of_bare: steps per second of `tellapart train clip` over those of a bare loop (forward, the
   same loss, backward, AdamW) that has its batches ready in memory;
 - memory_ratio: peak memory of a step with gradient caching (8 at a time) over that of the plain
   step, 200 pairs with their negatives;

@@ -1,12 +1,12 @@
-"""How fast are foils made, and the parse that they need, beside spaCy by itself?
+"""The speed of making foils, and of the parse they need, against spaCy itself.
 
-On the captions and objects of COCO val2014 where TELLAPART_REAL_DATA names the data, else on the
-built-in world. `parse_captions_per_s` is a fresh parse of distinct captions, the start of processes
-included; `spacy_captions_per_s` is spaCy's own `pipe` on the same captions, in as many processes,
-its pipeline loaded beforehand. `foil_s` are the steps 1 to 3 of FOIL with all pairs, the parse
-taken from the cache (it is made there first where it is missing). `negatives_per_s` are captions
-whose negatives of all kinds are made by rules, the learning of the word lists included, the parse
-not. `refine_s` is the verb `refine` on 3.65 million scored negatives. Prints one JSON line last.
+Runs on the captions and objects of COCO val2014 if TELLAPART_REAL_DATA is set, otherwise on the
+built-in world. `parse_captions_per_s` is a fresh parse of distinct captions, including the start of
+processes; `spacy_captions_per_s` is spaCy's own `pipe` on the same captions, with the same number
+of processes and its pipeline already loaded. `foil_s` is steps 1 to 3 of FOIL with all pairs, with
+the parse from the cache (where it is made first if missing). `negatives_per_s` counts captions
+whose negatives of all kinds are made by rules, including learning the word lists but not the parse.
+`refine_s` is the verb `refine` on 3.65 million scored negatives. Prints one JSON line last.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What does it cost to make candidates beside the maker's own time, and how quickly does the world?
+"""The overhead of making candidates beyond the maker's own time, and the speed of the world maker.
 
-Two parts. `overhead` is the share of processor time that keeping, hashing and listing pictures adds
-to a maker's own, here a stand-in that computes for a given time a picture (real generators need a
-second or more). The other part draws and writes candidates of the world. All times are processor
-time of this process, so that they hold on a busy machine; `world_per_s` is for two cores. Prints
-one JSON line last.
+There are two parts. `overhead` is the share of processor time that storing, hashing and listing
+pictures adds to a maker's own, here a stand-in that computes for a given time per picture (real
+generators need a second or more). The other part draws and writes candidates of the world. All
+times are processor times of this process, so that they hold on a busy machine; `world_per_s` is for
+two cores. Prints one JSON line last.
 """
 
 from __future__ import annotations

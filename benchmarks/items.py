@@ -1,11 +1,11 @@
-"""What handling a large benchmark costs, beside an older version of the package.
+"""The cost of handling a large benchmark, compared with an older version of the package.
 
 COCO-BISON (54,253 items) is imported, subset, validated, run through the text-only model and
-measured, each in a process of its own, by this version and, with `--against REV`, by an older one
-that is built from the repository. Ratios are old / new, of processor time once everything is
-loaded. Memory is the most that any of the five takes beyond what is loaded; `peak_mb` and
-`old_peak_mb` are with all that. Then a made-up benchmark of 3.65 million items of one image and
-two captions, as many as TROHN-Text has, is written, loaded, subset and measured from given scores.
+measured, each in a separate process, by this version and, with `--against REV`, by an older one
+built from the repository. Ratios are old / new, for processor time once everything is loaded.
+Memory is the most that any of the five uses beyond what is loaded; `peak_mb` and `old_peak_mb`
+include that. Then a made-up benchmark of 3.65 million items of one image and two captions, the size
+of TROHN-Text, is written, loaded, subset and measured from given scores.
 
 The last line is JSON: import_ratio, subset_ratio, validate_ratio, blind_ratio, measure_ratio,
 memory_ratio, million_s, million_peak_mb, and the figures behind them.

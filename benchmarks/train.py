@@ -1,18 +1,18 @@
-"""How much of training is the model's own work, and how fast features are read and grids scored.
+"""The model's share of training time, and the speed of reading features and scoring grids.
 
-On made-up features of 2,000 images (16 regions of 1,280 numbers) with five captions each, in the
-`small` recipes, with two threads (`--threads 1` on a machine that others use: threads that wait for
-each other would be counted). Rates are by processor time. The last line is JSON:
+Runs on made-up features of 2,000 images (16 regions of 1,280 numbers) with five captions each, with
+the `small` recipes and two threads (`--threads 1` on a shared machine: threads that wait for each
+other would be counted). Rates are by processor time. The last line is JSON:
 
-- share_of_model: the share of the steps' time that is forward and backward, over all systems;
+- share_of_model: the share of the steps' time spent in forward and backward, over all systems;
   share_of_model_by has each;
-- features_per_s: images a second whose regions are read from the store in batches of 128, random
-  and turned into float32;
-- grid_ratio: pairs a second of SCAN t2i in a grid of 200 images and 1,000 captions, over those of
+- features_per_s: images per second whose regions are read from the store in random batches of 128
+  and converted to float32;
+- grid_ratio: pairs per second of SCAN t2i in a grid of 200 images and 1,000 captions, over those of
   a loop over pairs, with both sides already encoded; grid_ratio_batched: over those of a loop that
   takes 64 captions of an image at a time;
-- reward_share: of a step of self-critical training (UpDown, 16 images, five samples each), the
-  share that goes into the CIDEr-D of what was written.
+- reward_share: the share of a step of self-critical training (UpDown, 16 images, five samples each)
+  that goes into the CIDEr-D of the captions written.
 
     python benchmarks/train.py [--threads 2]
 """

@@ -1,13 +1,13 @@
-"""How long a view takes to open and to answer: 100,000 items x 8 runs, made on the spot.
+"""The time for a view to open and to answer: 100,000 items x 8 runs, generated on the fly.
 
-`tellapart view` is started as a process of its own and asked over HTTP, as the page asks it. Times
-are those of the clock on an otherwise idle machine; `cpu_s` is what the server took of a processor
-until it was ready. Percentiles are over queries that were not asked before.
+`tellapart view` runs as a separate process and gets the same HTTP requests as from its page. Times
+are wall-clock times on an otherwise idle machine; `cpu_s` is the server's processor time until it
+was ready. Percentiles are over queries that were not asked before.
 
 The last line is JSON: ready_s (from the start of the process until the first cards are there),
-first_page_ms (all that a page of items asks for, after that), filter_p95_ms and search_p95_ms,
-thumbs_per_s (one request at a time: a core), peak_mb; and, for machines that are not idle, what a
-query and a thumbnail took of a processor (filter_cpu_ms, search_cpu_ms, thumb_cpu_ms).
+first_page_ms (all requests of a page of items after that), filter_p95_ms and search_p95_ms,
+thumbs_per_s (one request at a time: one core), peak_mb; and, for machines that are not idle, the
+processor time of a query and of a thumbnail (filter_cpu_ms, search_cpu_ms, thumb_cpu_ms).
 
     python benchmarks/view.py [--items 100000] [--runs 8]
 """

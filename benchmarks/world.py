@@ -1,7 +1,7 @@
-"""How long does it take to draw 2,000 scenes with their captions?
+"""The time to draw 2,000 scenes with their captions.
 
-There is no peer that draws such scenes, so the figure stands beside that of the bare rasteriser on
-the same pictures: what is left is ours. Prints one JSON line last.
+No peer draws such scenes, so the comparison is with the bare rasteriser on the same pictures: the
+rest is our overhead. Prints one JSON line last.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Do the intervals of analyses keep their word? Of 100 that should hold the truth, 95 are expected.
+"""Do the intervals of analyses have the stated coverage? Of 100, 95 should contain the truth.
 
-Truth is planted: effects and random effects of a regression, shares of groups, the order of
-systems, ratings by image, errors of retrieval that are none, the foil's place, captions that are
-better where answers are right, runs with common luck; and none of these effects. A statistic passes
-with 88 or more of 100 (fewer happen about once in 100 campaigns by chance, and intervals of a
-likelihood are approximate).
+The truth is planted: effects and random effects of a regression, shares of groups, the order of
+systems, ratings by image, retrieval errors that people call right, the foil's position, captions
+that are better where answers are right, runs with common luck; and none of these effects. A
+statistic passes with 88 or more of 100 (by chance, fewer happen in about one campaign of 100, and
+intervals of a likelihood are approximate).
 
     python -P soak/analyses.py --seeds 100
 
 With R and its package lme4 (Debian: r-cran-lme4) the regression is also fitted by `glmer`, and with
 statsmodels by its Bayesian mixed model, whose variational intervals are narrower than they should
-be; without them that is left out.
+be; without these packages, that part is left out.
 """
 
 from __future__ import annotations

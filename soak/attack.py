@@ -1,9 +1,9 @@
-"""Does anything come of attacking a served study, as a stranger, an annotator or the owner?
+"""Does any attack on a served study succeed, by a stranger, an annotator or the owner?
 
 Two studies are made and served on loopback, one for people with personal links and one for people
-of Prolific, on SQLite and on PostgreSQL. Everything in soak/attacks.py is tried on them: made-up
-people, guessed links, lock-outs, slow clients (a thousand while fifty people work), others' tasks,
-ended sessions. Printed is what was tried and what was found; the last line is JSON.
+from Prolific, on SQLite and on PostgreSQL. Every attack in soak/attacks.py is tried on them:
+made-up people, guessed links, lock-outs, slow clients (a thousand while fifty people work), others'
+tasks, ended sessions. Prints what was tried and what was found; the last line is JSON.
 
     python -P soak/attack.py [--databases sqlite,postgresql] [--against COMMIT_OR_PATH]
                              [--guesses 300] [--slow 1000] [--people 50]

@@ -1,7 +1,7 @@
-"""What strangers, annotators and the owner may try on a study, each with what must not happen.
+"""Attacks by strangers, annotators and the owner on a study, each with what must not happen.
 
-An attack is a function that tries and returns what it found; nothing is "". `house` is a study that
-people come to by personal links, `door` one that is open to people of Prolific.
+An attack is a function that tries and returns what it found, "" for nothing. `house` is a study
+with personal links, `door` one that is open to people from Prolific.
 """
 
 from __future__ import annotations

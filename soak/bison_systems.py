@@ -1,12 +1,12 @@
 """BISON's systems on real photographs, from the data to Tables 2 and 3, with the package's verbs.
 
-Trained on Flickr8k's training images and on COCO images that no test uses; chosen on Flickr8k's dev
-images and 300 further ones of COCO; tested on the COCO-BISON examples both of whose images are
-there, and for recall on 500 COCO images. That is a ninth of the papers' training set. Needs the
-data at TELLAPART_REAL_DATA. What is there already is not made again, so a campaign that was stopped
-goes on, and several can share the systems among them; the last lines are the two tables, of all
-systems and seeds that are there, and BISON's means over seeds with intervals over items.
-`times.jsonl` has the seconds of each command.
+Training uses Flickr8k's training images and COCO images that no test uses, a ninth of the papers'
+training set; validation uses Flickr8k's dev images and 300 further COCO images; tests use the
+COCO-BISON examples with both images available, and 500 COCO images for recall. Needs the data at
+TELLAPART_REAL_DATA. Finished parts are not repeated, so an interrupted campaign resumes, and
+several campaigns can share the systems; the last lines are the two tables, with all finished
+systems and seeds, and BISON's means over seeds with intervals over items. `times.jsonl` has the
+seconds of each command.
 
     python -P soak/bison_systems.py OUT [--seeds 3] [--systems scan-t2i,updown] [--no-tables]
                                         [--backbone efficientnet-lite0] [--commands]

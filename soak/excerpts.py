@@ -1,6 +1,6 @@
-"""The files that are mutated: excerpts of real ones, or small ones written in the same layouts.
+"""The files to mutate: excerpts of real ones, or small ones in the same layouts.
 
-Where `TELLAPART_REAL_DATA` names a folder of published data, a few rows are taken from there.
+If `TELLAPART_REAL_DATA` names a folder of published data, a few rows come from there.
 """
 
 from __future__ import annotations

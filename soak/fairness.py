@@ -1,9 +1,9 @@
-"""Is the attack honest? Where nothing gives the truth away its interval must hold chance.
+"""Is the attack honest? If nothing gives the truth away, its interval must contain chance.
 
-Benchmarks of the built-in world in which either caption is as likely to be the true one: two scenes
-are drawn, one of them is shown, and the options are a caption of each. Of 100 such benchmarks 95
-are expected to have chance inside the 95% interval; 89 or more pass (fewer happen once in 100
-campaigns by chance).
+The benchmarks are of the built-in world, and either caption is equally likely to be true: two
+scenes are drawn, one of them is shown, and the options are a caption of each. Of 100 such
+benchmarks, 95 should have chance inside the 95% interval; 89 or more pass (by chance, fewer happen
+in one campaign of 100).
 
     python -P soak/fairness.py --seeds 100
 """

@@ -1,15 +1,15 @@
-"""Is every judgement that was acknowledged there, whatever happens to the server?
+"""Is every acknowledged judgement stored, whatever happens to the server?
 
-Two hundred people answer a study's server as fast as it lets them, and send again what was not
-answered. Meanwhile
+Two hundred people answer a study's server as fast as it lets them, and resend unanswered requests.
+Meanwhile
 
-- `kills`: the server is killed (SIGKILL) twenty times and started again;
+- `kills`: the server is killed (SIGKILL) twenty times and restarted;
 - `disk`: the disk is full until everyone was refused (needs root, to mount a small one);
-- `away`: PostgreSQL is stopped at once, and comes back when everyone was refused.
+- `away`: PostgreSQL is stopped immediately, and comes back when everyone was refused.
 
-Then the people finish. Counted are judgements that were acknowledged and are not there, or say
-something else (`lost`); that are there twice (`doubled`); items with more judgements than wanted
-(`over`) and tasks that are held for nobody (`stuck`). The last line is JSON.
+Then the people finish. The script counts acknowledged judgements that are missing or different
+(`lost`), or stored twice (`doubled`), items with more judgements than wanted (`over`), and tasks
+reserved for nobody (`stuck`). The last line is JSON.
 
     python -P soak/faults.py [--people 200] [--items 6000] [--kills 20]
                              [--databases sqlite,postgresql] [--faults kills,disk,away]

@@ -1,12 +1,12 @@
 """FOIL's systems on real photographs, from the data to Tables 2, 3 and 4, with the package's verbs.
 
-Three builds of FOIL from COCO's captions and objects: `paper`, mined by NeuralTalk, which sees;
-`language`, mined by a language model, which does not; `fair`, whose foils text alone does not tell
-from the truth. Each has foils of training images with the training pairs, which four classifiers
-learn from, and of other images with the test pairs. IC-Wang and NeuralTalk are captioners: they
-learn from captions of training images. Corpora and features are those of `bison_systems.py`, whose
-folder may be named; what is there is not made again, so a campaign that was stopped goes on. Needs
-the data at TELLAPART_REAL_DATA.
+There are three builds of FOIL from COCO's captions and objects: `paper`, mined by NeuralTalk, which
+sees the picture; `language`, mined by a language model, which does not; `fair`, whose foils cannot
+be told from the truth by text alone. Each has foils of training images with the training pairs, for
+training four classifiers, and of other images with the test pairs. IC-Wang and NeuralTalk are
+captioners: they learn from captions of training images. Corpora and features are those of
+`bison_systems.py`, whose folder may be given; finished parts are not repeated, so an interrupted
+campaign resumes. Needs the data at TELLAPART_REAL_DATA.
 
     python -P soak/foil_systems.py OUT [--bison FOLDER] [--seeds 1] [--builds paper,language,fair]
                                    [--commands]

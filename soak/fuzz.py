@@ -1,14 +1,14 @@
-"""Every reader, given mutated files: none may end in a traceback, hang or fill the memory.
+"""Fuzzing every reader with mutated files: none may crash, hang or exhaust memory.
 
 Inputs are chosen by coverage (atheris, libFuzzer) and changed by the mutations beside this file,
-which know bytes and structure; they begin from excerpts of real files where TELLAPART_REAL_DATA
-names them. A reader runs in a process of its own, so that one that takes its process down is found.
-Failing inputs are kept in a folder that is printed, and are judged once more with --again. The
-last line is JSON, by reader:
+which know bytes and structure; they start from excerpts of real files if TELLAPART_REAL_DATA is
+set. Each reader runs in its own process, so that one that kills its process is found. Failing
+inputs are kept in a folder that is printed, and can be judged again with --again. The last line is
+JSON, by reader:
 
-inputs, read, refused, failed   what came of the inputs; refused is a clear error
-slowest_ms                      the input that took longest
-peak_mb                         the most memory that an input added to what was taken before it
+inputs, read, refused, failed   the outcomes of the inputs; refused is a clear error
+slowest_ms                      the time of the slowest input
+peak_mb                         the most memory that an input added
 
     python -P soak/fuzz.py --readers coco,flickr --inputs 100000
 """

@@ -1,13 +1,13 @@
-"""BiVLC's finding on hard negatives, in small: the built-in world, three seeds, two hands.
+"""BiVLC's finding on hard negatives at small scale: the built-in world, three seeds, two styles.
 
-Small towers learn from plain captions of drawn scenes. From there each is fine-tuned for the same
-number of steps without hard negatives (recipe coco), with negative texts (trohn-text) and with
-negative texts and images (trohn-img), once with negatives that the captions' own grammar wrote in
-the caption's own style, and once with negatives by another hand: the same statements in other words
-and other forms, in training and in test, as a language model's negatives are in the paper. The test
-is BiVLC items of the other half of the world, and the first image of further items with both
-captions (as SugarCrepe asks). Differences are against the plain fine-tune, with intervals over
-groups of items of the mean over seeds. What is there is not made again; the last line is JSON.
+Small towers learn from plain captions of drawn scenes. Each is then fine-tuned for the same number
+of steps without hard negatives (recipe coco), with negative texts (trohn-text) and with negative
+texts and images (trohn-img), once with negatives from the captions' own grammar in the caption's
+own style, and once with negatives in another style: the same statements in other words and other
+forms, in training and in test, like a language model's negatives in the paper. The test is BiVLC
+items of the other half of the world, and the first image of further items with both captions (as in
+SugarCrepe). Differences are against the plain fine-tune, with intervals over groups of items for
+the mean over seeds. Finished parts are not repeated; the last line is JSON.
 
     python -P soak/hard_negatives.py WORK [--seeds 3] [--base 5000] [--pairs 3000] [--items 1200]
                                      [--batch 60] [--epochs 4] [--tested N] [--base-set epochs=4]

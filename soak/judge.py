@@ -1,7 +1,7 @@
-"""Whether a reader did well by an input: it read it, or refused it with an error for people.
+"""Whether a reader handled an input well: it read it, or refused it with a clear error.
 
-All else is a failure: any other exception, something on stderr, too much time, too much memory, an
-error that says nothing or too much.
+Everything else is a failure: any other exception, output on stderr, too much time, too much memory,
+an error that says nothing or too much.
 """
 
 from __future__ import annotations

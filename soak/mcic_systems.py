@@ -1,15 +1,16 @@
 """MCIC's systems on real photographs, from the data to Tables 3, 4 and 5, with the package's verbs.
 
-Items are built the paper's way from COCO captions of training images; systems are tested on items
-of other COCO images, built the paper's way and in fair sets. That is a thirtieth of the paper's
-training set; `--flickr` adds Flickr8k's training images to it. Needs the data at
-TELLAPART_REAL_DATA. What is there already is not made again, so a campaign that was stopped goes
-on; the last lines are the tables.
+Items are built by the paper's method from COCO captions of training images, a thirtieth of the
+paper's training set; `--flickr` adds Flickr8k's training images. Systems are tested on items of
+other COCO images, built by the paper's method and in fair sets. Needs the data at
+TELLAPART_REAL_DATA. Finished parts are not repeated, so an interrupted campaign resumes; the last
+lines are the tables.
 
     python -P soak/mcic_systems.py OUT [--data BISON_OUT] [--seeds 3] [--flickr] [--commands]
                                        [--parts table-3,table-4,table-5] [--width 256]
 
-`--data` is where soak/bison_systems.py made corpora and features; without it they are made in OUT.
+`--data` is the output of soak/bison_systems.py with corpora and features; without it they are made
+in OUT.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Would the tests notice? Small changes of the code, one at a time, each against its tests.
+"""Would the tests notice? Small changes to the code, one at a time, each against its tests.
 
 Cosmic Ray says where a module can be changed and how (operators, comparisons, numbers, conditions,
-decorators, exceptions). Of each part a seeded sample is drawn: places first, then one of the
-changes that a place allows, because an addition has eleven and would crowd the others out.
-Annotations are left alone: nothing runs by them. A mutant meets the tests that run its line,
-quickest first, until one fails.
+decorators, exceptions). For each part a seeded sample is drawn: first locations, then one of the
+changes possible there, because an addition has eleven and would crowd out the others. Annotations
+are left alone, since nothing executes them. A mutant faces the tests that run its line, fastest
+first, until one fails.
 
 A process with the libraries loaded forks for every mutant, and the child imports the changed module
-in the place of the file: the checkout is never touched. Results are kept in a file, so that a
-campaign which was stopped goes on. Printed are the shares killed with Wilson's 95% interval, and
-every survivor; the words in soak/survivors.toml say why one is left, or that it is equivalent.
+instead of the file: the checkout is never touched. Results are kept in a file, so that an
+interrupted campaign resumes. Prints the shares killed with Wilson's 95% interval, and every
+survivor; soak/survivors.toml says why one is accepted, or that it is equivalent.
 
     python -P soak/mutants.py [--parts guard,ties] [--sample 200] [--seed 0] [--out mutants.jsonl]
 """

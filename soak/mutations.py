@@ -1,6 +1,6 @@
-"""Mutations of files: of bytes whatever they mean, of what is packed, and of each form.
+"""Mutations of files: of raw bytes, of packed contents, and of each format.
 
-A mutation takes bytes and a generator and gives other bytes; the same generator gives the same.
+A mutation takes bytes and a random generator and returns other bytes; it is deterministic.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Hard negative texts on real photographs: ConvNet+BiGRU on frozen features, rule-made negatives.
 
 Starts from the systems that `soak/bison_systems.py` trained on captions alone (OUT/convnet-bigru-N)
-and fine-tunes each on COCO images that no test uses, as many steps without negatives and with them.
-Tested on the SugarCrepe rows and COCO-BISON examples whose images were not trained on, and on
-retrieval among 500 further images. Differences are against the plain fine-tune, with intervals over
-groups of items of the mean over seeds. Needs the data at TELLAPART_REAL_DATA. What is there is not
-made again; the last line is JSON.
+and fine-tunes each on COCO images that no test uses, for the same number of steps without and with
+negatives. The tests are the SugarCrepe rows and COCO-BISON examples whose images were not used for
+training, and retrieval among 500 further images. Differences are against the plain fine-tune, with
+intervals over groups of items for the mean over seeds. Needs the data at TELLAPART_REAL_DATA.
+Finished parts are not repeated; the last line is JSON.
 
     python -P soak/photo_negatives.py OUT WORK [--seeds 3] [--system convnet-bigru]
 """

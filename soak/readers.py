@@ -1,4 +1,4 @@
-"""Every reader of the toolkit: the files that it is given, and the call that a command makes."""
+"""Every reader of the toolkit: its input files, and the call that a command makes."""
 
 from __future__ import annotations
 

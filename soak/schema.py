@@ -1,9 +1,9 @@
-"""Does anything that the description of a study's server allows, or forbids, end in a 5xx?
+"""Does any request, valid or not by the description of a study's server, end in a 5xx?
 
-schemathesis reads the OpenAPI description of the running server and makes requests of it: valid
-ones, ones that break each rule in turn, and random ones, by a person who takes part, by the owner
-and by a stranger. A person who leaves or deletes themselves is followed by another. The last line
-is JSON: requests, by status; any 5xx is printed whole.
+schemathesis reads the OpenAPI description of the running server and generates requests from it:
+valid ones, ones that break each rule in turn, and random ones, by a participant, by the owner and
+by a stranger. A participant who leaves or deletes themselves is replaced by another. The last line
+is JSON: requests by status; any 5xx is printed in full.
 
     python -P soak/schema.py [--examples 100] [--database sqlite|postgresql]
 """

@@ -1,4 +1,4 @@
-"""The mean over trainings that differ in their seed alone, with an interval over items."""
+"""The mean over trainings that differ only in their seed, with an interval over items."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Do systems that read in order see order? The built-in world, swapped captions, three seeds.
+"""Do systems that read in order notice word order? The built-in world, swapped captions, 3 seeds.
 
 Scenes of one half of the world are drawn and systems trained on them; the test is BiVLC items of
 the other half whose two captions have the same words in another order (swapped things, swapped
-attributes), and for comparison all other items. Asked is which of two captions fits an image.
-ConvNet+BoW ties by construction on the first; a system that reads in order should be above it.
-Figures are means over seeds, a tie counting half, with an interval over groups of items. The last
-line is JSON.
+attributes), and for comparison all other items. The question is which of two captions fits an
+image. ConvNet+BoW ties by construction on the first; a system that reads in order should be above
+it. Figures are means over seeds, with ties counted as half and an interval over groups of items.
+The last line is JSON.
 
     python -P soak/systems.py --scenes 6000 --items 1500 --seeds 3 [--backbone pixels]
                               [--systems convnet-bow,convnet-bigru] [--set epochs=10] [--work DIR]

@@ -1,7 +1,7 @@
-"""Trials of mutants: which tests run a line, and what they say of a changed module.
+"""Trials of mutants: which tests run a line, and their results with a changed module.
 
-Children are forked from a process that has the libraries loaded; they import the toolkit anew, and
-a changed module in the place of its file.
+Children are forked from a process that has the libraries loaded; they import the toolkit again,
+with a changed module instead of its file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A study that is attacked: made and served by the command line of one version of the code.
+"""The study under attack: made and served by the command line of one version of the code.
 
-The version is this one, a path, or a commit of this repository, which is checked out for the
-occasion. Everything goes through commands and HTTP, so that older versions can be tried too.
+The version is this one, a path, or a commit of this repository, which is checked out temporarily.
+Everything goes through commands and HTTP, so that older versions can be tried, too.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import tellapart as ta
@@ -21,6 +22,12 @@ from tests.plugins import forget_plugins, install_plugins
 # where the workers are started from, so that they have it before they import anything.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# The same examples each time, however slow the machine: random failures would say nothing.
+# HYPOTHESIS_PROFILE=explore draws others, many more (`make soak`).
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1_000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 # No test reads or fills the user's own cache, nor do the commands that tests start.
 os.environ["TELLAPART_CACHE"] = tempfile.mkdtemp(prefix="tellapart-test-cache-")

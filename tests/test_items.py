@@ -40,9 +40,9 @@ def test_built_items_are_named_by_content_and_imported_ones_by_their_source():
         ({"captions": ()}, "has no captions"),
         ({"captions": ("ok", " ")}, "caption 1 of item test:x is empty"),
         ({"captions": ("ok", 7)}, "caption 1 of item test:x is int, not text"),
-        ({"true": frozenset({(3, 0)})}, r"the true cell \(3, 0\) of item test:x lies outside"),
+        ({"true": frozenset({(3, 0)})}, r"the true cell \(3, 0\) of item test:x is outside"),
         ({"original": (1, 0)}, "is not a true cell"),
-        ({"slot": Slot(0, 0, 2, "a", "zz")}, "says that the foil is 'zz', the caption has 'ca'"),
+        ({"slot": Slot(0, 0, 2, "a", "zz")}, "has the foil 'zz', but the caption has 'ca'"),
         ({"slot": Slot(0, 0, 2, "a", "ca", candidates=("b",))}, "not among its candidates"),
     ],
 )

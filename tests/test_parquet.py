@@ -37,8 +37,8 @@ def test_no_bit_turned_over_ends_the_process_or_shows_on_stderr(tmp_path, capfd)
         try:
             read_table(path)
         except BadInput as error:
-            assert error.what.startswith("a.parquet is not a whole .parquet file: ")
-            assert error.todo == "fetch or write the file again"
+            assert error.what.startswith("a.parquet is not an intact .parquet file: ")
+            assert error.todo == "get or write the file again"
             refused += 1
     assert refused > 100
     assert capfd.readouterr().err == ""
@@ -49,7 +49,7 @@ def test_a_file_is_read_after_one_that_ended_the_trial(tmp_path):
     path.write_bytes(plain())
     assert read_table(path).height == 1
     parquet._trials[os.getpid()].send_signal(signal.SIGABRT)
-    with pytest.raises(BadInput, match="Polars breaks down over it"):
+    with pytest.raises(BadInput, match="Polars crashes when reading it"):
         read_table(path)
     assert read_table(path).height == 1
 
@@ -72,7 +72,7 @@ def test_a_file_that_takes_too_much_processor_time_is_refused(tmp_path):
     path.write_bytes(plain())
     read_table(path)
     parquet._trials[os.getpid()].send_signal(signal.SIGXCPU)
-    with pytest.raises(BadInput, match="Polars takes more than 20 s over it"):
+    with pytest.raises(BadInput, match="Polars takes more than 20 s to read it"):
         read_table(path)
 
 
@@ -97,15 +97,15 @@ def test_where_no_process_can_be_started_files_are_read_without_a_trial(tmp_path
 @pytest.mark.parametrize(
     ("column", "what"),
     [
-        (pl.Series("id", [3, 4]), "the column 'id' of a.parquet holds Int64"),
+        (pl.Series("id", [3, 4]), "the column 'id' of a.parquet has type Int64"),
         (pl.Series("id", ["a", None]), "a.parquet has a row without 'id'"),
-        (pl.Series("sides", ["a", "b"]), "the column 'sides' of a.parquet holds String"),
+        (pl.Series("sides", ["a", "b"]), "the column 'sides' of a.parquet has type String"),
         (pl.Series("sides", [[1], [None]]), "a.parquet has a row without 'sides'"),
         (
             pl.Series("sides", [{"a": [1]}, {"a": [2]}]),
-            "the column 'sides' of a.parquet holds Struct({'a': List(Int64)})",
+            "the column 'sides' of a.parquet has type Struct({'a': List(Int64)})",
         ),
-        (pl.Series("sides", [[2**40], []]), "the column 'sides' of a.parquet holds List(Int64)"),
+        (pl.Series("sides", [[2**40], []]), "the column 'sides' of a.parquet has type List(Int64)"),
     ],
 )
 def test_a_column_of_our_own_tables_must_have_its_type(column, what):

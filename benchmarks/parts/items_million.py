@@ -1,7 +1,7 @@
 """Millions of items of one image and two captions: written, loaded, subset, measured.
 
-Arguments: how many, a folder. The captions are made before the clock starts. Prints the seconds of
-each phase and the most memory.
+Arguments: the number of items, a folder. The captions are made before timing starts. Prints the
+seconds of each phase and the peak memory.
 """
 
 from __future__ import annotations

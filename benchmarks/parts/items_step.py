@@ -1,7 +1,7 @@
-"""One step of `benchmarks/items.py`, by whatever version of the package is first on the path.
+"""One step of `benchmarks/items.py`, by the version of the package that is first on the path.
 
-Arguments: the step, BISON's annotations, a folder. It is done once on a few items first: what is
-imported or compiled on first use is not what is compared. Prints processor time and memory.
+Arguments: the step, BISON's annotations, a folder. The step runs once on a few items first, so that
+imports and compilation on first use are not counted. Prints processor time and memory.
 """
 
 from __future__ import annotations

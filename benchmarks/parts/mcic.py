@@ -1,11 +1,11 @@
-"""How fast are MCIC's decoys chosen, beside the straightforward way, and in how much memory?
+"""The speed and memory of choosing MCIC's decoys, against the straightforward method.
 
-On the captions of COCO val2014 where TELLAPART_REAL_DATA names the data, else on the built-in
-world. Vectors are given: PV-DBOW of 256 dimensions, trained beforehand. `mcic_s` is the choice of
-decoys for every caption (N = 500 neighbours, BLEU of each, guards, choice) with an empty cache,
-`mcic_peak_mb` the peak memory of the process that does it, `mcic_build_s` the whole build with its
-files. The straightforward way (gensim's `most_similar`, sacreBLEU, loops) is timed on a sample and
-taken as often as there are captions. Prints one JSON line last.
+Runs on the captions of COCO val2014 if TELLAPART_REAL_DATA is set, otherwise on the built-in world.
+Vectors are given: PV-DBOW of 256 dimensions, trained beforehand. `mcic_s` is the choice of decoys
+for every caption (N = 500 neighbours, BLEU of each, guards, choice) with an empty cache,
+`mcic_peak_mb` the peak memory of that process, `mcic_build_s` the whole build with its files. The
+straightforward method (gensim's `most_similar`, sacreBLEU, loops) is timed on a sample and
+extrapolated to all captions. Prints one JSON line last.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A benchmark of one image and two captions an item, with runs and pictures, made on the spot.
+"""A generated benchmark with one image and two captions per item, with runs and pictures.
 
-Arguments: how many items, how many runs, how many picture files, a folder. Pictures are JPEG files
-of 640 x 480 pixels; several images of the benchmark share one.
+Arguments: the numbers of items, runs and picture files, and a folder. Pictures are JPEG files of
+640 x 480 pixels; several images of the benchmark share one.
 """
 
 from __future__ import annotations

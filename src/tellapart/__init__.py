@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.work.status import work_status
     from tellapart.verbs.world import world
 
-# Loaded when first used, so that `import tellapart` and `tellapart --help` stay quick.
+# Loaded on first use, so that `import tellapart` and `tellapart --help` stay fast.
 _WHERE = {
     "AgreementOptions": "analyses.agreement",
     "Analysis": "analyses.analysis",

@@ -1,7 +1,7 @@
-"""Errors that tell a person what was wrong, where, what is allowed and what to do next.
+"""Errors that say what is wrong, where, what is allowed and what to do next.
 
-Everything that a user can get wrong ends in a `TellapartError`; the command line prints it
-and stops with exit code 2, never with a traceback.
+Every user mistake raises a `TellapartError`; the command line prints it and exits with code 2,
+never with a traceback.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from tellapart.addresses import shown
 
 LONGEST = 2_000
-"""Characters of one part of an error: a value that is a whole book is not shown in full."""
+"""Longest part of an error in characters, so that a book-length value is not printed in full."""
 
 MANY = 100_000
-"""An input with more bad rows than this is not what it was taken for."""
+"""An input with more bad rows than this is probably the wrong file or the wrong format."""
 
 
 class TellapartError(Exception):
-    """A mistake in the input, said in four parts; only `what` is always there.
+    """A mistake in the input, described in up to four parts; only `what` is required.
 
     >>> print(TellapartError("caption 3 is empty", where="a.csv, row 3", todo="write one"))
     caption 3 is empty
@@ -36,7 +36,7 @@ class TellapartError(Exception):
         super().__init__(self.what)
 
     def parts(self) -> dict[str, str]:
-        """The parts that are there, by name, for `--json`."""
+        """The parts that are not empty, by name, for `--json`."""
         named = {name: getattr(self, name) for name in ("what", "where", "allowed", "todo")}
         return {name: presentable(text) for name, text in named.items() if text}
 
@@ -48,7 +48,7 @@ class TellapartError(Exception):
 
 
 def presentable(text: str) -> str:
-    """A text that can be written as UTF-8 and looked at, whatever it quotes from a broken file.
+    """The text in a form that UTF-8 can encode, cut to `LONGEST`, whatever broken file it quotes.
 
     >>> print(presentable("half a pair: " + chr(0xD800)).replace(chr(92), "/"))
     half a pair: /ud800
@@ -58,7 +58,7 @@ def presentable(text: str) -> str:
 
 
 class BadInput(TellapartError):
-    """Something in a file that the user gave is not as it must be."""
+    """Input that does not have the required form."""
 
 
 class BadImage(BadInput):
@@ -66,24 +66,24 @@ class BadImage(BadInput):
 
 
 class DiskFull(TellapartError):
-    """There is no room left for what must be written."""
+    """No space is left on the disk."""
 
     def __init__(self, path: Path | str) -> None:
         super().__init__(
             "the disk is full",
             where=str(path),
-            todo="make room and give the same command again: what was kept is used",
+            todo="free some space and run the same command again; finished work is kept",
         )
 
 
 class PartDone(TellapartError):
-    """Not a failure: this process has done its share of the shards."""
+    """Not a failure: this process has finished its share of the shards."""
 
     def __init__(self, about: str, done: int, total: int) -> None:
         super().__init__(
-            f"{about}: this share is done; {done:,} of {total:,} shards are there",
+            f"{about}: this share is done; {done:,} of {total:,} shards are finished",
             todo=("when all shares are done, " if done < total else "")
-            + "give the same command with --gather instead of --shard",
+            + "run the same command with --gather instead of --shard",
         )
         self.about, self.done, self.total = about, done, total
 
@@ -93,24 +93,24 @@ class PartDone(TellapartError):
 
     @classmethod
     def of(cls, parts: Sequence[PartDone]) -> PartDone:
-        """Several jobs as one."""
+        """Several jobs combined into one."""
         about = "; ".join(part.about for part in parts)
         return cls(about, sum(p.done for p in parts), sum(p.total for p in parts))
 
 
 NO_ROOM = ("no space left on device", "disk quota exceeded", "database or disk is full")
-"""How libraries say it that have errors of their own."""
+"""Messages of libraries that report a full disk with error types of their own."""
 
 
 def disk_is_full(error: BaseException) -> bool:
-    """Whether an error of the system, or of a library that writes files, is about a full disk."""
+    """Whether an error of the system or of a library means that the disk is full."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
     return any(words in str(error).lower() for words in NO_ROOM)
 
 
 class UnknownName(TellapartError):
-    """A name that nothing is registered under; says which names are near."""
+    """A name that is not registered; suggests similar names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], todo: str = "") -> None:
         names = sorted(known)
@@ -124,11 +124,11 @@ class UnknownName(TellapartError):
 
 
 class Problems:
-    """Collects what is wrong with the rows of an input, then stops or carries on.
+    """Collects problems with the rows of an input, then stops or carries on.
 
     With `skip=False` (the default) `settle` raises one error that shows the first problem and
-    counts the others; with `skip=True` (`--skip-bad`) the problems stay here to be listed. Past
-    `MANY` problems nothing more is read, or, where they are skipped, they are only counted.
+    counts the others; with `skip=True` (`--skip-bad`) the problems are kept to be listed. Beyond
+    `MANY` problems, reading stops, or, if they are skipped, further ones are only counted.
     """
 
     def __init__(self, *, skip: bool = False) -> None:
@@ -146,7 +146,7 @@ class Problems:
             self.settle()
 
     def settle(self) -> None:
-        """Raise what was found, unless the user asked to carry on without it."""
+        """Raise the problems found, unless the user asked to skip bad rows."""
         if self.skip or not self.found:
             return
         first, others = self.found[0], len(self.found) - 1
@@ -156,7 +156,7 @@ class Problems:
             least = "at least " if len(self.found) > MANY else ""
             first.what = presentable(f"{first.what} (and {least}{others} more: {more}{dots})")
         first.todo = (first.todo + "; or " if first.todo else "") + (
-            "carry on without the bad rows with --skip-bad (skip_bad=True)"
+            "skip the bad rows with --skip-bad (skip_bad=True)"
         )
         raise first
 
@@ -170,7 +170,7 @@ class Problems:
 
 
 def need(module: str, extra: str, what: str = "this model") -> Any:
-    """A module of an optional package; an error says what needs it and which extra brings it.
+    """Import an optional module; the error says what needs it and which extra provides it.
 
     >>> need("json", "text").dumps([1])
     '[1]'

@@ -1,8 +1,7 @@
-"""The nouns: an image, an item (a small grid of images and captions) and its truth.
+"""The basic objects: an image, an item (a small grid of images and captions) and its truth.
 
 Every test in the toolkit is an `Item`: some images, some captions, and which cells of the grid
-are true. What is asked of a model is read off the grid (see `questions.py`); there is no other
-item type.
+are true. The questions follow from the grid (see `questions.py`); there is no other item type.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Cell = tuple[int, int]
-"""A place in the grid: (index of the image, index of the caption)."""
+"""A cell of the grid: (index of the image, index of the caption)."""
 
 KINDS = (
     "replace-object",
@@ -31,17 +30,17 @@ KINDS = (
     "add-object",
     "add-attribute",
 )
-"""SugarCrepe's and BiVLC's kinds of near miss, in the one spelling used everywhere."""
+"""SugarCrepe's and BiVLC's kinds of near miss, in the spelling used everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A reference to a picture; it is opened only when someone needs its pixels.
+    """A reference to a picture, which is opened only when its pixels are needed.
 
-    `uri` is a path (relative to the folder of the corpus or benchmark), or a path to a Parquet
-    file with `#column=NAME&row=N` behind it for bytes inside a table (and `&place=K` in a column of
-    lists), or a path with `#crop=LEFT,TOP,WIDTH,HEIGHT` (pixels) behind it for a part of a picture,
-    or with `#bytes=OFFSET,SIZE` for a member of an archive.
+    `uri` is a path (relative to the folder of the corpus or benchmark), optionally followed by
+    `#column=NAME&row=N` for bytes inside a Parquet table (and `&place=K` in a column of lists), by
+    `#crop=LEFT,TOP,WIDTH,HEIGHT` (pixels) for part of a picture, or by `#bytes=OFFSET,SIZE` for a
+    member of an archive.
     """
 
     id: str
@@ -62,11 +61,11 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The foil word of one caption and what could stand in its place (FOIL's T2 and T3).
+    """The foil word of one caption and its possible replacements (FOIL's T2 and T3).
 
-    The foil is captions[caption][start:end]; `words` are the caption's content words, among
-    which T2 asks for the foil; `candidates` are the words among which T3 asks for `target`.
-    Candidates are singular; `plural` says that they go into the slot in the plural.
+    The foil is captions[caption][start:end]; `words` are the caption's content words, from which T2
+    asks for the foil; `candidates` are the words from which T3 asks for `target`. Candidates are
+    singular; `plural` says that they are inserted in the plural.
     """
 
     caption: int
@@ -81,11 +80,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What an item shows and what of it is true: the ways to make one put options into an order.
+    """What an item shows and which cells are true; its constructors put options into an order.
 
-    `original` is the true cell of the pair that was there before anything was edited, where there
-    is such a pair. An order names, place by place, which option stands there: (1, 0) swaps two.
-    Builders and importers draw it (see `drawn_order`), so that no place gives the truth away.
+    `original` is the true cell of the pair that existed before anything was edited, if there is
+    one. An order gives the option at each position: (1, 0) swaps two. Builders and importers draw
+    it (see `drawn_order`), so that no position gives the truth away.
     """
 
     images: tuple[str, ...]
@@ -98,7 +97,7 @@ class Grid:
     def image_choice(
         cls, images: Sequence[str], captions: Sequence[str], order: Sequence[int]
     ) -> Self:
-        """Captions that are all true of the first of some images (BISON)."""
+        """Captions that are all true of the first image (BISON)."""
         place = order.index(0)
         true = frozenset((place, j) for j in range(len(captions)))
         return cls(tuple(images[k] for k in order), tuple(captions), true, (place, 0))
@@ -113,9 +112,9 @@ class Grid:
         right: int = 0,
         slot: Slot | None = None,
     ) -> Self:
-        """An image, and captions of which one is true of it (MCIC, SugarCrepe, FOIL).
+        """An image, and captions one of which is true of it (MCIC, SugarCrepe, FOIL).
 
-        `right`, and the caption that a slot names, count in the order given.
+        `right` and the slot's caption are indices in the given order.
         """
         cell = (0, order.index(right))
         moved = slot and replace(slot, caption=order.index(slot.caption))
@@ -131,9 +130,9 @@ class Grid:
         *,
         original: bool = True,
     ) -> Self:
-        """Two images and two captions, each true of the image at its place (BiVLC, Winoground).
+        """Two images and two captions, each true of the image with its index (BiVLC, Winoground).
 
-        `original` says that the first pair existed before the other was made from it.
+        `original` means that the first pair existed before the other was derived from it.
         """
         cells = [(image_order.index(k), caption_order.index(k)) for k in (0, 1)]
         return cls(
@@ -145,13 +144,13 @@ class Grid:
 
 
 def drawn_order(rng: np.random.Generator) -> tuple[int, int]:
-    """The order of two options by the toss of a coin."""
+    """A random order of two options."""
     return (0, 1) if int(rng.integers(2)) == 0 else (1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made an item, from what, with which seed; `notes` are the maker's own facts."""
+    """Who made an item, from which source, with which seed; `notes` are the maker's own facts."""
 
     made_by: str
     source: str = ""
@@ -164,8 +163,8 @@ class Origin:
 class Item:
     """One test: images (by id), captions, and the true cells of their grid.
 
-    `original` is the true cell of the pair that was there before anything was edited, where
-    there is such a pair. `group` is the cluster for statistics, set when a benchmark is made.
+    `original` is the true cell of the pair that existed before anything was edited, if there is
+    one. `group` is the cluster for statistics, set when a benchmark is made.
     """
 
     id: str
@@ -181,14 +180,14 @@ class Item:
 
     @classmethod
     def built(cls, maker: str, grid: Grid | None = None, **parts: Any) -> Self:
-        """An item whose id comes from its content, for what the toolkit builds."""
+        """An item built by the toolkit; its id is derived from its content."""
         bare = cls(id="", **_shown(grid), **parts)
         content = content_of(bare)
         return replace(bare, id=f"{maker}-{content[:12]}", content=content)
 
     @classmethod
     def imported(cls, source: str, source_id: str, grid: Grid | None = None, **parts: Any) -> Self:
-        """An item whose id is its source's own, for what comes from elsewhere."""
+        """An item from elsewhere; its id is the source's own."""
         bare = cls(id=f"{source}:{source_id}", **_shown(grid), **parts)
         return replace(bare, content=content_of(bare))
 
@@ -198,7 +197,7 @@ def _shown(grid: Grid | None) -> dict[str, Any]:
 
 
 def content_of(item: Item) -> str:
-    """The hash of what is asked: the same grid in another order is the same content."""
+    """The hash of an item's content, independent of the order of its images and captions."""
     image_order = sorted(range(len(item.images)), key=lambda i: item.images[i])
     caption_order = sorted(range(len(item.captions)), key=lambda j: item.captions[j])
     cells = [[int((i, j) in item.true) for j in caption_order] for i in image_order]
@@ -215,14 +214,14 @@ def content_of(item: Item) -> str:
 
 
 def word_pair(item: Item) -> tuple[str, str] | None:
-    """Target and foil as words, where the maker noted them: a caption may have "skateboards"."""
+    """Target and foil as words, as noted by the maker: a caption may have "skateboards"."""
     if item.slot is None:
         return None
     return item.slot.target, item.origin.notes.get("foil", item.slot.foil).lower()
 
 
 def check_item(item: Item) -> None:
-    """Raise `BadInput` where an item cannot be asked: the rules that every benchmark keeps."""
+    """Raise `BadInput` if an item is invalid; all benchmarks follow these rules."""
     where = f"item {item.id}"
     if not item.images or not item.captions:
         raise BadInput(
@@ -240,7 +239,7 @@ def check_item(item: Item) -> None:
     for i, j in sorted(item.true):
         if not (0 <= i < len(item.images) and 0 <= j < len(item.captions)):
             raise BadInput(
-                f"the true cell ({i}, {j}) of {where} lies outside its grid",
+                f"the true cell ({i}, {j}) of {where} is outside its grid",
                 allowed=f"images 0-{len(item.images) - 1}, captions 0-{len(item.captions) - 1}",
             )
     if item.original is not None and item.original not in item.true:
@@ -251,12 +250,12 @@ def check_item(item: Item) -> None:
 
 def _check_slot(item: Item, slot: Slot, where: str) -> None:
     if not 0 <= slot.caption < len(item.captions):
-        raise BadInput(f"the slot of {where} names caption {slot.caption}, which is not there")
+        raise BadInput(f"the slot of {where} names caption {slot.caption}, which does not exist")
     caption = item.captions[slot.caption]
     stands = caption[slot.start : slot.end]
     if stands.lower() != slot.foil.lower():
         raise BadInput(
-            f"the slot of {where} says that the foil is {slot.foil!r}, the caption has {stands!r}",
+            f"the slot of {where} has the foil {slot.foil!r}, but the caption has {stands!r}",
             where=caption,
         )
     if slot.candidates and slot.target not in slot.candidates:
@@ -268,7 +267,7 @@ def _check_slot(item: Item, slot: Slot, where: str) -> None:
 
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Do without Python's search for cycles while many small objects without any are made."""
+    """Suspend Python's search for reference cycles while creating many objects without any."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Options: each is said once, as an annotated field of a frozen dataclass.
+"""Options: each is declared once, as an annotated field of a frozen dataclass.
 
 The command line, the Python API and the reference are derived from the fields:
 
@@ -6,7 +6,7 @@ The command line, the Python API and the reference are derived from the fields:
     class SampleOptions:
         limit: Annotated[int | None, Help("Use a random sample of this many items.")] = None
 
-Nothing heavy is imported here, nor by the modules that only declare options.
+This module and those that only declare options import nothing heavy.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Annotated
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What a person is told about an option.
+    """The help text of an option, and how it appears on the command line.
 
-    `flag` is its name on the command line where that is not the field's own: `--lambda` for a
+    `flag` is its name on the command line if that differs from the field's: `--lambda` for a
     field `weights`, `--no-cache` for a switch that is on by default and can only be turned off.
-    `alias` is an older name that still works. `metavar` stands for the value in the help;
-    `choices` are the values allowed. What is `first` or `last` stands before or behind the others
-    on the command line and in its help; a flag that may `repeat` is given once for each value.
+    `alias` is an older name that still works. `metavar` is the placeholder for the value in the
+    help; `choices` are the allowed values. `first` and `last` move an option before or after the
+    others, on the command line and in its help; a flag with `repeat` is given once per value.
     """
 
     text: str
@@ -38,11 +38,11 @@ class Help:
     repeat: bool = False
 
 
-Seed = Annotated[int, Help("The seed of all randomness.")]
-Overwrite = Annotated[bool, Help("Replace what already exists.", last=True)]
-SkipBad = Annotated[bool, Help("Leave out what cannot be used, and list it.", last=True)]
+Seed = Annotated[int, Help("Seed for all random choices.")]
+Overwrite = Annotated[bool, Help("Replace existing output.", last=True)]
+SkipBad = Annotated[bool, Help("Skip inputs that cannot be used, and list them.", last=True)]
 CopyImages = Annotated[
-    bool, Help("Copy the pictures into the benchmark's folder, so that it can be moved.")
+    bool, Help("Copy the pictures into the benchmark's folder so that it can be moved.")
 ]
 Cache = Annotated[
     Path | None, Help("Folder of the cache (default: TELLAPART_CACHE, else ~/.cache/tellapart).")
@@ -55,24 +55,25 @@ def default_cache() -> Path:
 
 
 UseCache = Annotated[
-    bool, Help("Neither read nor keep embeddings and scores of pairs.", flag="--no-cache")
+    bool, Help("Neither read nor store cached embeddings and pair scores.", flag="--no-cache")
 ]
 CacheGb = Annotated[
-    float, Help("Largest size of the cache in gigabytes; what was used longest ago goes first.")
+    float, Help("Size limit of the cache in gigabytes; the least recently used entries go first.")
 ]
 Workers = Annotated[
     str,
     Help(
-        "Who does the work: local:N processes, ray[:ADDRESS], slurm[:JOBS] (see docs/scale.md).",
+        "Where the work runs: local:N processes, ray[:ADDRESS] or slurm[:JOBS] (see "
+        "docs/scale.md).",
         metavar="HOW",
     ),
 ]
 ShardShare = Annotated[
     str,
     Help(
-        "Do only this share of the work: 0/3, 1/3, 2/3 on any machines, then --gather.",
+        "Do only this share of the work: run 0/3, 1/3 and 2/3 on any machines, then --gather.",
         flag="--shard",
         metavar="I/N",
     ),
 ]
-Gather = Annotated[bool, Help("Put together what was done with --shard.")]
+Gather = Annotated[bool, Help("Combine the shares that were done with --shard.")]

@@ -1,8 +1,8 @@
-"""Parquet files, and what Polars does with broken ones, as clear errors.
+"""Reading Parquet files, with clear errors for broken ones.
 
-A damaged file may make Polars raise one of its errors, panic (which is no `Exception`, and tells of
-itself on stderr), fill the memory, or end the process. So a file is first read on trial in a
-process of its own, `parquet.py`, which is kept for the next one.
+A damaged file may make Polars raise an error, panic (which is not an `Exception` and prints to
+stderr), fill the memory, or kill the process. So a file is first read on trial in a separate
+process (this module run as a program), which is kept for the next file.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ import polars as pl
 from tellapart.errors import BadInput
 
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError)
-"""What Polars raises when a file is damaged or has values that Python has no place for."""
+"""Exceptions that Polars raises for damaged files and for values that Python cannot hold."""
 
 SECONDS, SECONDS_A_MEGABYTE = 20.0, 1.0
-"""How much processor time a trial may take: this much, and more for larger files."""
+"""Processor time allowed for a trial: a base, and more for larger files."""
 PATIENCE = 30
-"""So many times as long may it take by the clock: the machine may have much else to do."""
+"""Factor for the allowed wall-clock time, because the machine may be busy."""
 
 IDLE_SECONDS = 30
-"""How long the process for trials waits for the next file."""
+"""How long the trial process waits for the next file."""
 
 LEAST_MEMORY, TIMES_ITS_SIZE = 512 << 20, 100
-"""Memory that a file may take on trial: this many bytes, or this many times its size."""
+"""Memory allowed for a trial: at least this many bytes, or this many times the file's size."""
 
 _lock = threading.Lock()
 _trials: dict[int, subprocess.Popen[str]] = {}
-"""The process for trials, by the process that started it: one that was forked starts its own."""
+"""The trial process of each process; a forked process starts its own."""
 
 
 @contextlib.contextmanager
 def whole_parquet(path: Path) -> Iterator[None]:
-    """Raise `BadInput` where a Parquet file that is read inside turns out to be broken."""
+    """Raise `BadInput` if a Parquet file read inside the block turns out to be broken."""
     try:
         yield
     except BROKEN as error:
@@ -58,14 +58,14 @@ def whole_parquet(path: Path) -> Iterator[None]:
 
 def _broken(path: Path, reason: str) -> BadInput:
     return BadInput(
-        f"{path.name} is not a whole .parquet file: {reason}",
+        f"{path.name} is not an intact .parquet file: {reason}",
         where=str(path),
-        todo="fetch or write the file again",
+        todo="get or write the file again",
     )
 
 
 def read_parquet(path: Path, data: bytes | None = None) -> pl.DataFrame:
-    """The table in a file; `data` is its content where that was packed."""
+    """Read the table in a file; `data` is its content if it was compressed."""
     with on_disk(path, data) as file:
         try_parquet(path, file)
         with whole_parquet(path):
@@ -74,7 +74,7 @@ def read_parquet(path: Path, data: bytes | None = None) -> pl.DataFrame:
 
 @contextlib.contextmanager
 def on_disk(path: Path, data: bytes | None) -> Iterator[Path]:
-    """The path of a file, or of one with its content, as long as it is needed."""
+    """The path of a file, or of a temporary file with the given content."""
     if data is None:
         yield path
         return
@@ -87,11 +87,11 @@ def on_disk(path: Path, data: bytes | None) -> Iterator[Path]:
 def try_parquet(
     path: Path, file: Path, columns: Sequence[str] | None = None, size: int = 0
 ) -> None:
-    """Raise `BadInput` where a file cannot be read; `path` is what errors call it.
+    """Raise `BadInput` if a file cannot be read; errors name it by `path`.
 
-    It is read as it will be read: with `slices` where there are `columns`, else all at once.
+    The trial reads it in the same way as later: with `slices` if there are `columns`, else whole.
     """
-    if os.name != "posix":  # elsewhere one cannot wait for a pipe: files are read without a trial
+    if os.name != "posix":  # other systems cannot wait for a pipe: read without a trial
         return
     megabytes = file.stat().st_size / 1e6
     seconds = SECONDS + SECONDS_A_MEGABYTE * megabytes
@@ -105,8 +105,8 @@ def try_parquet(
 
 
 def _asked(request: Mapping[str, Any], seconds: float) -> str:
-    """What is wrong with a file, empty if nothing is."""
-    for _ in range(2):  # a process that had just ended for want of requests is started anew
+    """The problem with a file; empty if there is none."""
+    for _ in range(2):  # restart a process that has just ended because it was idle
         try:
             trial = _trial_process()
         except OSError:
@@ -114,16 +114,16 @@ def _asked(request: Mapping[str, Any], seconds: float) -> str:
         try:
             reply = _reply(trial, json.dumps(request) + "\n", PATIENCE * seconds)
         except BaseException:
-            _ended(trial)  # interrupted: a reply that comes later must not be taken for another
+            _ended(trial)  # interrupted: a late reply must not be mistaken for the next one
             raise
         if reply:
             return str(json.loads(reply)["wrong"])
         signalled = -_ended(trial)
-        if signalled in (signal.SIGKILL, signal.SIGXCPU):  # ours, or its own limit
-            return f"Polars takes more than {seconds:.0f} s over it"
+        if signalled in (signal.SIGKILL, signal.SIGXCPU):  # killed by us, or by its own limit
+            return f"Polars takes more than {seconds:.0f} s to read it"
         if signalled > 0:
-            return "Polars breaks down over it"
-    return ""  # where no process can be started, files are read without a trial
+            return "Polars crashes when reading it"
+    return ""  # if no process can be started, files are read without a trial
 
 
 def _reply(trial: subprocess.Popen[str], line: str, seconds: float) -> str:
@@ -151,7 +151,7 @@ def _trial_process() -> subprocess.Popen[str]:
 
 
 def _ended(trial: subprocess.Popen[str]) -> int:
-    """End a process that does not reply; 0 if it had ended of itself."""
+    """End a process that does not reply; returns 0 if it had ended by itself."""
     assert trial.stdin is not None and trial.stdout is not None
     with contextlib.suppress(subprocess.TimeoutExpired):
         trial.wait(timeout=1)
@@ -176,9 +176,9 @@ def schema_of(source: Path | io.BytesIO) -> pl.Schema:
 
 
 def slices(source: Path | io.BytesIO, names: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-    """The rows of those of the named columns that are there.
+    """The rows of the named columns that exist.
 
-    They come `size` at a time where they may hold pictures, which are larger than the memory.
+    If they may contain pictures, they come `size` at a time, because they may not fit into memory.
     """
     schema = schema_of(source)
     there = [name for name in names if name in schema]
@@ -190,14 +190,14 @@ def slices(source: Path | io.BytesIO, names: Sequence[str], size: int) -> Iterat
         table = scan.slice(start, step).collect()
         if table.height != min(step, height - start):
             found = start + table.height
-            raise pl.exceptions.ComputeError(f"it has {found:,} of the {height:,} rows it names")
+            raise pl.exceptions.ComputeError(f"it has {found:,} of the {height:,} declared rows")
         yield table
 
 
 def read_slices(
     path: Path, source: Path | io.BytesIO, names: Sequence[str], size: int
 ) -> Iterator[pl.DataFrame]:
-    """The same with clear errors; `path` is what they call the file."""
+    """Like `slices`, with clear errors that name the file by `path`."""
     parts = slices(source, names, size)
     while True:
         with whole_parquet(path):
@@ -208,7 +208,7 @@ def read_slices(
 
 
 def rows_of(table: pl.DataFrame, path: Path) -> list[dict[str, Any]]:
-    """The rows of a table from Parquet as Python has them."""
+    """The rows of a table from Parquet as Python values."""
     with whole_parquet(path):
         return table.to_dicts()
 
@@ -216,9 +216,9 @@ def rows_of(table: pl.DataFrame, path: Path) -> list[dict[str, Any]]:
 def typed(
     table: pl.DataFrame, columns: Mapping[str, Any], path: Path, *, filled: Collection[str] = ()
 ) -> pl.DataFrame:
-    """Columns of a table that the toolkit wrote, in their types, which another writer may change.
+    """Columns of a table that the toolkit wrote, cast to their types, which may have been changed.
 
-    Those of `filled` have a value in every row, and lists in them in every place.
+    Columns in `filled` must have a value in every row, and in every place of their lists.
     """
     for name, wanted in columns.items():
         found = table.schema[name]
@@ -241,10 +241,10 @@ def _cast(column: pl.Series, wanted: Any, path: Path) -> pl.Series:
         cast = column.cast(wanted) if alike or found == pl.Null else column
     except BROKEN:
         cast = column
-    if cast.dtype == wanted:  # Polars leaves some as they are, and says nothing
+    if cast.dtype == wanted:  # Polars silently leaves some unchanged
         return cast
     raise BadInput(
-        f"the column {column.name!r} of {path.name} holds {found}",
+        f"the column {column.name!r} of {path.name} has type {found}",
         where=str(path),
         allowed=str(wanted),
         todo="write the folder again",
@@ -252,7 +252,7 @@ def _cast(column: pl.Series, wanted: Any, path: Path) -> pl.Series:
 
 
 def _has_holes(column: pl.Series) -> bool:
-    """Whether there are nulls, also within lists."""
+    """Whether there are nulls, including inside lists."""
     while not column.null_count():
         if not isinstance(column.dtype, pl.List):
             return False
@@ -260,9 +260,9 @@ def _has_holes(column: pl.Series) -> bool:
     return True
 
 
-# The process for trials: a request is a line of JSON on stdin, the reply one on stdout. Some
-# damaged files do not make Polars raise but end the process, or fill the memory: they do so here,
-# where little memory may be had. Without requests the process ends by itself.
+# The trial process: a request is a line of JSON on stdin, the reply one on stdout. Some damaged
+# files make Polars kill the process or fill the memory instead of raising; here that does no harm,
+# because memory is limited. Without requests, the process ends by itself.
 
 
 def main() -> None:
@@ -270,7 +270,7 @@ def main() -> None:
     file = io.BytesIO()
     pl.DataFrame({"warm": [1]}).write_parquet(file)
     file.seek(0)
-    pl.read_parquet(file)  # its threads are there before memory is limited
+    pl.read_parquet(file)  # starts its threads before memory is limited
     while select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
         line = sys.stdin.readline()
         if not line:
@@ -279,7 +279,7 @@ def main() -> None:
 
 
 def _trial(request: dict[str, Any]) -> str:
-    """What is wrong with a file, empty if nothing is: it is read just as it will be read."""
+    """The problem with a file, empty if there is none; it is read in the same way as later."""
     path = Path(request["path"])
     try:
         _limit(max(LEAST_MEMORY, TIMES_ITS_SIZE * path.stat().st_size), request["seconds"])
@@ -288,15 +288,15 @@ def _trial(request: dict[str, Any]) -> str:
         else:
             for _ in slices(path, request["columns"], request["size"]):
                 pass
-    except BaseException as error:  # a panic of Polars is not an Exception
+    except BaseException as error:  # a Polars panic is not an Exception
         return str(error).partition("\n")[0] or type(error).__name__
     return ""
 
 
 def _limit(more: int, seconds: float) -> None:
-    """Let this process have `more` bytes than it has now, and so much more processor time.
+    """Limit this process to `more` bytes and `seconds` of processor time beyond its present use.
 
-    Where the system can limit them.
+    Does nothing if the system does not support it.
     """
     try:
         import resource

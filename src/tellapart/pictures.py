@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
 
 MAX_PIXELS = 100_000_000
-"""A picture that would unpack to more than this is refused."""
+"""Pictures with more pixels than this are refused."""
 
 BLOCK = 64
-"""How many pictures inside a table are read at a time."""
+"""How many pictures in a table are read at a time."""
 
 FRAGMENTS = ("#column=", "#crop=", "#bytes=")
 CROP = re.compile(r"crop=(\d+),(\d+),(\d+),(\d+)")
@@ -36,7 +36,7 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image together with the folder that its path is relative to; what models are given."""
+    """An image with the folder that its path is relative to; models get these."""
 
     image: Image
     root: Path
@@ -48,12 +48,12 @@ class Picture:
 
     @property
     def path(self) -> Path:
-        """The file that holds the picture (or the table that does)."""
+        """The file that contains the picture, which may be a table."""
         return Path(os.path.normpath(from_there(split_uri(self.image.uri)[0], self.root)))
 
     @property
     def place(self) -> str:
-        """Where the picture is to be found: its file, or its address elsewhere."""
+        """Where the picture is: its file, or its address elsewhere."""
         uri = split_uri(self.image.uri)[0]
         return uri if "://" in uri else address_of(self.path) or str(self.path)
 
@@ -71,21 +71,21 @@ class Picture:
         return address if address.split("/")[:3] == own.split("/")[:3] else None
 
     def is_there(self) -> bool:
-        """Whether its file is on this machine or at an address; not whether it is whole."""
+        """Whether its file is on this machine or at an address, without checking its content."""
         if self.address is not None:
             return self.path.is_file() or is_there(self.address)
-        # os.path, unlike Path, says no to a name that no disk could hold.
+        # os.path, unlike Path, returns False for names that no file system allows.
         return "://" not in self.place and os.path.isfile(self.path)  # noqa: PTH113
 
     def read(self) -> bytes:
-        """The picture's bytes as they are stored."""
+        """The picture's stored bytes."""
         uri, fragment = split_uri(self.image.uri)
         address = self.address
         if "://" in uri and address is None:
             raise BadImage(
                 f"image {self.id} is not on this machine",
                 where=uri,
-                todo="download the images and name their folder with --images",
+                todo="download the images and give their folder with --images",
             )
         if fragment.startswith("column="):
             return _bytes_in_table(self.path, fragment, self.id)
@@ -99,39 +99,39 @@ class Picture:
             raise BadImage(
                 f"the file of image {self.id} is missing",
                 where=self.place,
-                todo="put the file there, or name the folder that holds it with --images",
+                todo="put the file there, or give its folder with --images",
             ) from None
-        except (OSError, ValueError) as error:  # ValueError: there is a NUL in the name
+        except (OSError, ValueError) as error:  # ValueError: the name contains NUL
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise BadImage(
                 f"the file of image {self.id} cannot be read: {reason}", where=str(self.path)
             ) from None
 
     def stored_sha256(self) -> str:
-        """The hash of the bytes as they are now."""
+        """The hash of the bytes as currently stored."""
         return hashlib.sha256(self.read()).hexdigest()
 
     def open_unchanged(self) -> PILImage:
-        """The pixels, if the bytes have the hash that the image is listed with (if any)."""
+        """The pixels; raises if the bytes do not have the image's recorded hash (if any)."""
         data = self.read()
         if self.image.sha256 and hashlib.sha256(data).hexdigest() != self.image.sha256:
             raise BadImage(
-                f"image {self.id} is not the picture that is listed",
+                f"image {self.id} has changed",
                 where=str(self.path),
                 allowed=f"sha256 {self.image.sha256}",
-                todo="put the picture back that was there",
+                todo="restore the original picture",
             )
         return self._pixels(data)
 
     def open(self) -> PILImage:
-        """The pixels, as RGB, the whole picture decoded (a truncated file is an error)."""
+        """The pixels as RGB, fully decoded (a truncated file is an error)."""
         return self._pixels(self.read())
 
     def open_reduced(self, side: int) -> PILImage:
-        """The whole picture as RGB, where a smaller one than stored will do.
+        """The whole picture as RGB, possibly smaller than stored.
 
         A JPEG is decoded at a fraction of its size, as long as both sides stay above `side`, which
-        takes a fraction of the time.
+        is much faster.
         """
         picture = self._opened(self.read())
         picture.draft("RGB", (side, side))
@@ -153,14 +153,14 @@ class Picture:
         right, bottom = min(x + width, picture.width), min(y + height, picture.height)
         if x >= right or y >= bottom:
             raise BadImage(
-                f"the box of image {self.id} lies outside the picture",
+                f"the box of image {self.id} is outside the picture",
                 where=str(self.path),
                 allowed=f"a box within {picture.width} x {picture.height} pixels",
             )
         return picture.convert("RGB").crop((x, y, right, bottom))
 
     def metadata(self) -> dict[str, Any]:
-        """What a PNG file carries beside its pixels (the world writes its scenes there)."""
+        """The metadata of a PNG file (the built-in world stores its scenes there)."""
         return {str(key): value for key, value in self._opened(self.read()).info.items()}
 
     def _opened(self, data: bytes) -> PILImage:
@@ -181,17 +181,17 @@ class Picture:
     def _broken(self, error: Exception) -> BadImage:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         if "cannot identify" in reason:
-            reason = "not a picture that Pillow knows"
+            reason = "not a picture format that Pillow supports"
         return BadImage(
             f"image {self.id} is broken: {reason}",
             where=str(self.path),
-            allowed="a whole picture file (JPEG, PNG, WebP, GIF, BMP, TIFF)",
-            todo="fetch the file again, or carry on without it with --skip-bad",
+            allowed="an intact picture file (JPEG, PNG, WebP, GIF, BMP, TIFF)",
+            todo="get the file again, or skip it with --skip-bad",
         )
 
 
 def split_uri(uri: str) -> tuple[str, str]:
-    """A path, and what stands behind it: a place in a table or archive, or a box.
+    """A path and its fragment: a place in a table or archive, or a box.
 
     >>> split_uri("train.parquet#column=image&row=3"), split_uri("pair #2.jpg")
     (('train.parquet', 'column=image&row=3'), ('pair #2.jpg', ''))
@@ -206,14 +206,14 @@ def split_uri(uri: str) -> tuple[str, str]:
 
 
 def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
-    """Paths relative to one folder, relative to another; what lies in the other stays as it is."""
+    """Paths relative to one folder, rewritten for another; paths inside the other are unchanged."""
     known: dict[str, str] = {}
-    # What begins with ".." lies outside, even where another picture is to be found that way.
+    # Paths that begin with ".." are outside, even if they happen to lead to another picture.
     inside = {"", ".", *(path.name for path in folder.iterdir())} if folder.is_dir() else set()
     moved = []
     for uri in uris:
         path, fragment = split_uri(uri) if "#" in uri else (uri, "")
-        # A look at the disk for each would take most of the time: few begin with what is inside.
+        # Check the disk only for paths that start with a name inside; checking all would be slow.
         inner = path.partition("/")[0] in inside
         there = inner and os.path.exists(os.path.join(folder, path))  # noqa: PTH110, PTH118
         if there or "://" in uri:
@@ -228,7 +228,7 @@ def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
 
 
 def crop_box(fragment: str) -> Box | None:
-    """The part of the picture that is meant; None for all of it."""
+    """The part of the picture to use; None for all of it."""
     match = CROP.fullmatch(fragment)
     if match is None:
         return None
@@ -237,7 +237,7 @@ def crop_box(fragment: str) -> Box | None:
 
 
 def _bytes_in_file(path: Path, fragment: str) -> bytes:
-    """A part of a file, such as a member of an archive: `bytes=OFFSET,SIZE`."""
+    """Part of a file, such as a member of an archive: `bytes=OFFSET,SIZE`."""
     first, end = _range(fragment)
     with path.open("rb") as file:
         file.seek(first or 0)
@@ -272,7 +272,7 @@ def _bytes_in_table(path: Path, fragment: str, image_id: str) -> bytes:
 
 @lru_cache(maxsize=4)
 def _block(path: Path, column: str, number: int) -> list[Any]:
-    """`BLOCK` rows of a column: a whole column of pictures may be larger than the memory."""
+    """`BLOCK` rows of a column; a whole column of pictures may not fit into memory."""
     import polars as pl
 
     from tellapart.parquet import whole_parquet

@@ -1,8 +1,8 @@
-"""What is asked of a grid: questions with options, of which some are right.
+"""The questions of a grid: each has options, some of which are right.
 
 A chooser (a chat model, a person) answers questions; a scorer's answers follow from the scores
-of the texts behind the options. A question that has no wrong option, or no right one, is not
-asked: there is nothing to tell apart.
+of the texts behind the options. A question without a wrong option, or without a right one, is not
+asked, because there is nothing to tell apart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Ask(StrEnum):
 
     `caption`: which caption fits this image? `image`: which image fits this caption? `judge`:
     is this caption true of this image (FOIL T1)? `noun`, `word`: which noun, which content word
-    of the foil caption is wrong (T2)? `mend`: which word mends it (T3)?
+    of the foil caption is wrong (T2)? `mend`: which word corrects it (T3)?
     """
 
     CAPTION = "caption"
@@ -35,9 +35,10 @@ class Ask(StrEnum):
 class Question:
     """One question about an item.
 
-    `image` and `caption` are what is shown, -1 for what is chosen among. `options` are what can
-    be answered: indices of captions, images or of the slot's words, or candidate words;
-    "yes"/"no" for `judge`. `right` holds the positions in `options` that are right.
+    `image` and `caption` are the indices of what is shown, -1 for the side to choose from.
+    `options` are the possible answers: indices of captions, images or the slot's words, or
+    candidate words; "yes"/"no" for `judge`. `right` has the positions of right answers in
+    `options`.
     """
 
     item: Item
@@ -55,7 +56,7 @@ class Question:
 
 
 def questions(item: Item, asks: frozenset[Ask]) -> Iterator[Question]:
-    """All questions of the given sorts that an item allows, in a fixed order."""
+    """All questions of the given types that an item allows, in a fixed order."""
     images, captions = tuple(range(len(item.images))), tuple(range(len(item.captions)))
     every: list[Question] = []
     if Ask.CAPTION in asks:
@@ -79,7 +80,7 @@ def questions(item: Item, asks: frozenset[Ask]) -> Iterator[Question]:
 
 
 def _foil(item: Item, slot: Slot, ask: Ask) -> Iterator[Question]:
-    """T2 or T3 of the foil caption, once for each image of which it is false."""
+    """T2 or T3 of the foil caption, once for each image that it is false of."""
     for i in range(len(item.images)):
         if (i, slot.caption) in item.true:
             continue

@@ -1,7 +1,7 @@
-"""Names become objects here, and nowhere else: built-ins and plugins through entry points.
+"""Looks up objects by name: built-ins and plugins, both through entry points.
 
 A plugin adds a model, measure, builder or corpus reader by naming one object in its
-`pyproject.toml`; the built-ins of this package are named in its own in the same way:
+`pyproject.toml`; this package registers its built-ins in the same way:
 
     [project.entry-points."tellapart.models"]
     mine = "my_package.my_module:MyModel"
@@ -20,7 +20,7 @@ from tellapart.errors import BadInput, TellapartError, UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """All objects of one sort, by name, imported only when asked for."""
+    """All objects of one type by name, imported only when requested."""
 
     group: str
     noun: str
@@ -30,11 +30,11 @@ class Registry:
         object.__setattr__(self, "plural", self.plural or f"{self.noun}s")
 
     def names(self) -> list[str]:
-        """Every name that is installed, sorted."""
+        """All installed names, sorted."""
         return sorted(_found(self.group))
 
     def get(self, name: str) -> Any:
-        """The object registered under a name; near names are suggested where there is none."""
+        """An object by its name; the error for an unknown name suggests similar ones."""
         points = _found(self.group)
         if name not in points:
             raise UnknownName(
@@ -45,11 +45,11 @@ class Registry:
         except ImportError as error:
             raise TellapartError(
                 f"the {self.noun} {name!r} needs a package that is not installed: {error.name}",
-                todo="install it, or the extra of tellapart that brings it (see the README)",
+                todo="install it, or the extra of tellapart that includes it (see the README)",
             ) from error
 
     def describe(self, name: str) -> str:
-        """The first line of what the object says of itself."""
+        """The first line of the object's docstring or `about`."""
         found = self.get(name)
         doc = (found.__doc__ or "") if callable(found) else getattr(found, "about", "")
         return doc.strip().splitlines()[0] if doc.strip() else ""
@@ -58,7 +58,7 @@ class Registry:
 def read_options(
     owner: str, texts: Iterable[tuple[str, str]], defaults: Mapping[str, Any], where: str
 ) -> dict[str, Any]:
-    """Options of a model or metric, given as text, in the types of their defaults.
+    """Options of a model or metric, converted from text to the types of their defaults.
 
     >>> read_options("oracle", [("error", "0.2")], {"error": 0.0, "seed": 0}, "oracle?error=0.2")
     {'error': 0.2}
@@ -118,4 +118,4 @@ REGISTRIES = (
     analyses,
     makers,
 )
-"""All of them, as `tellapart list` names them."""
+"""All registries, in the order of `tellapart list`."""

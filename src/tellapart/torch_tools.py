@@ -1,4 +1,4 @@
-"""What the adapters of PyTorch models share: device, dtype, fingerprint, rows in float32."""
+"""Shared code of PyTorch adapters: device, dtype, fingerprint, rows in float32."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SCHEMAS = (
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 )
 _declared: list[Any] = []
-"""The declarations; torch takes them back when the object that made them is gone."""
+"""Keeps the declarations alive; torch removes them when their object is deleted."""
 
 
 def torch_library(name: str) -> Any:
-    """A library built on torch, with torchvision mended first where it must be."""
+    """Import a library built on torch, after repairing torchvision if necessary."""
     need("torch", "models")
     mend_torchvision()
     return need(name, "models")
 
 
 def device_of(wanted: str) -> str:
-    """The device to run on; `auto` is a graphics card where there is one."""
+    """The device to run on; `auto` is a GPU if there is one."""
     import torch
 
     if wanted != "auto":
@@ -53,7 +53,7 @@ def device_of(wanted: str) -> str:
 
 
 def dtype_of(name: str) -> torch.dtype:
-    """The dtype that weights are held and towers computed in; similarities are always float32."""
+    """The dtype of weights and towers; similarities are always float32."""
     import torch
 
     if name not in DTYPES:
@@ -63,7 +63,7 @@ def dtype_of(name: str) -> torch.dtype:
 
 
 def fingerprint(module: Any) -> str:
-    """The sha256 over the names, dtypes, shapes and bytes of a module's weights, sorted by name."""
+    """The sha256 of the names, dtypes, shapes and bytes of a module's weights, sorted by name."""
     import torch
 
     digest = hashlib.sha256()
@@ -75,7 +75,7 @@ def fingerprint(module: Any) -> str:
 
 
 def unit_rows(features: torch.Tensor) -> Floats32:
-    """Rows of unit length, normalised in float32 whatever the towers computed in (pitfall 3)."""
+    """Rows of unit length, normalised in float32 whatever the towers' dtype (pitfall 3)."""
     import torch
 
     unit = torch.nn.functional.normalize(features.float(), dim=-1)
@@ -83,7 +83,7 @@ def unit_rows(features: torch.Tensor) -> Floats32:
 
 
 def chunks(length: int, size: int) -> Iterator[range]:
-    """The places 0 to length - 1, `size` at a time.
+    """The indices 0 to length - 1, `size` at a time.
 
     >>> list(chunks(5, 2))
     [range(0, 2), range(2, 4), range(4, 5)]
@@ -93,12 +93,12 @@ def chunks(length: int, size: int) -> Iterator[range]:
 
 
 def mend_torchvision() -> bool:
-    """Make torchvision importable where its compiled operators do not fit the installed torch.
+    """Make torchvision importable if its compiled operators do not match the installed torch.
 
-    A torchvision built for another torch cannot load its operators and stops at import with
-    `operator torchvision::nms does not exist`; all that imports it (open_clip, transformers) stops
-    too, though none of it needs those operators. Declaring the missing names is enough. Returns
-    True where that was needed just now, and warns once.
+    A torchvision built for another torch cannot load its operators and fails at import with
+    `operator torchvision::nms does not exist`; everything that imports it (open_clip, transformers)
+    fails, too, although it does not need those operators. Declaring the missing names is enough.
+    Returns True and warns if that was necessary just now.
     """
     if "torchvision" in sys.modules or importlib.util.find_spec("torchvision") is None:
         return False
@@ -117,9 +117,9 @@ def mend_torchvision() -> bool:
         del sys.modules[name]
     torchvision = importlib.import_module("torchvision")
     warnings.warn(
-        f"torchvision {torchvision.__version__} does not fit the installed torch; its compiled "
-        "operators (detection) will not work, image transforms do. To be rid of this warning, "
-        "install the torchvision that belongs to this torch",
+        f"torchvision {torchvision.__version__} does not match the installed torch; its compiled "
+        "operators (detection) will not work, but image transforms will. To remove this warning, "
+        "install the torchvision version for this torch",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -1,7 +1,6 @@
-"""Types that every part shares: arrays of one dtype each, and how long work says how far it is.
+"""Shared types: arrays of one dtype each, and progress of long work.
 
-The arrays' types are made when they are first asked for, so that who only needs `Progress` does not
-import NumPy.
+The array types are created on first use, so that importing only `Progress` does not import NumPy.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     Ints32 = npt.NDArray[np.int32]
     Bools = npt.NDArray[np.bool_]
     AnyInts = npt.NDArray[np.integer[Any]]
-    """Of columns that are as narrow as their values allow."""
+    """Columns whose integer type is as narrow as their values allow."""
 
 _DTYPES = {
     "Floats": "float64",
@@ -31,11 +30,11 @@ _DTYPES = {
 }
 
 Progress = Callable[[str, int, int], None]
-"""Told again and again how many of how many steps of a phase are done: (phase, done, total)."""
+"""Called repeatedly with the progress of a phase: (phase, steps done, total steps)."""
 
 
 def silent(phase: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
+    """A progress callback that does nothing."""
 
 
 def __getattr__(name: str) -> Any:

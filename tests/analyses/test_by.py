@@ -1,4 +1,4 @@
-"""Accuracy by a fact: easy and hard groups, and where two models part."""
+"""Accuracy by a fact: easy and hard groups, and where two models differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def found(bench):
 def test_the_easiest_and_the_hardest_group_are_found(found):
     ends = found.table("easiest-hardest").filter(pl.col("model") == "one")
     assert ends.filter(pl.col("end") == "easiest")["group"].to_list() == ["animal"]
-    assert "differ beyond chance" in found.sentences[0] and "animal 9" in found.sentences[0]
+    assert (
+        "differ more than chance explains" in found.sentences[0]
+        and "animal 9" in found.sentences[0]
+    )
     animal = found.table("groups").filter(pl.col("group") == "animal", pl.col("model") == "one")
     assert animal["low"][0] < 0.9526 < animal["high"][0], "the logit 3 is a share of 0.9526"
 
@@ -45,13 +48,13 @@ def test_where_two_models_part_is_found_with_its_direction(found):
     parted = {row["group"]: row for row in found.table("differences").iter_rows(named=True)}
     assert parted["vehicle"]["difference"] < -0.3 and parted["vehicle"]["p_holm"] < 0.001
     assert parted["animal"]["difference"] > 0.1 and parted["animal"]["p_holm"] < 0.05
-    assert "part on 3 groups" in found.sentences[-1]
+    assert "differ on 3 groups" in found.sentences[-1]
 
 
 def test_where_nothing_differs_nothing_is_claimed(bench):
     run = answered(bench, lambda item: 0.5, "flat")
     found = ta.analyse("by", run, ta.ByOptions(by="pair", resamples=50))
-    assert "is not shown" in found.sentences[0] and len(found.tables) == 2
+    assert "no difference among the" in found.sentences[0] and len(found.tables) == 2
 
 
 def test_a_group_of_one_item_does_not_win():
@@ -69,9 +72,9 @@ def test_bad_input_is_named(bench):
     with pytest.raises(UnknownName, match="colour"):
         ta.analyse("by", run, ta.ByOptions(by="colour"))
     alone = benchmark_of([foil_item(f"{k}", 0, 6) for k in range(30)])
-    with pytest.raises(BadInput, match="all items are of one group"):
+    with pytest.raises(BadInput, match="all items have the same pair"):
         ta.analyse("by", answered(alone, lambda item: 0.0, "m"), ta.ByOptions(by="pair"))
-    with pytest.raises(BadInput, match="of 2 benchmarks"):
+    with pytest.raises(BadInput, match="belong to 2 benchmarks"):
         ta.analyse("by", [run, answered(alone, lambda item: 0.0, "m")])
     with pytest.raises(BadInput, match="RegressionOptions are not options"):
         ta.analyse("by", run, ta.RegressionOptions())

@@ -62,7 +62,7 @@ def test_studies_without_judgements_say_so(tmp_path):
     bench = save_benchmark(foil_bench(6), tmp_path / "bench")
     ta.create_study(bench, tmp_path / "study", ta.CreateStudyOptions(ask="foil", training=False))
     ta.export_study(tmp_path / "study", tmp_path / "results")
-    with pytest.raises(TellapartError, match="nothing can be said of agreement"):
+    with pytest.raises(TellapartError, match="agreement cannot be computed"):
         ta.analyse("raters", [tmp_path / "results"])
 
 

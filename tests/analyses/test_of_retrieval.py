@@ -1,4 +1,4 @@
-"""Retrieval query by query: ranks, collections of any size, and errors that are none."""
+"""Retrieval query by query: ranks, collections of any size, and errors that people call right."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def test_errors_that_people_take_for_right_are_put_back(tmp_path):
     found = ta.analyse("recall-errors", path, options)
     assert found.table("errors")["number"].to_list() == [3, 1]
     assert found.table("recall")["value"].to_list() == pytest.approx([0.6, 0.7])
-    assert "people take 1 for right answers: 25.0%" in found.sentences[0]
+    assert "people call 1 of them right: 25.0%" in found.sentences[0]
 
 
 def test_a_study_without_judgements_is_an_error(tmp_path):
     path = queries(tmp_path / "q.csv", [1, 2])
-    with pytest.raises(BadInput, match="nobody has judged the errors"):
+    with pytest.raises(BadInput, match="no judgements of the errors"):
         ta.analyse("recall-errors", path)
     other = judged(tmp_path / "j.csv", [(77, "yes", False)])
     with pytest.raises(BadInput, match="none of the 1 errors"):

@@ -8,9 +8,11 @@ import pytest
 
 import tellapart as ta
 from tellapart.analyses.exhibits.exhibit import Exhibit, PaperSources, shown
+from tellapart.analyses.exhibits.page import paper_page
 from tellapart.analyses.exhibits.papers import PAPERS
 from tellapart.benchmark.benchmark import save_benchmark
 from tellapart.errors import BadInput, UnknownName
+from tellapart.papers.table import FigureRow, PaperTable
 from tellapart.score.run import save_run
 from tests.analyses.foils import answered, foil_bench
 
@@ -28,10 +30,10 @@ def test_what_was_given_is_made_with_what_it_departs_in(page):
     made = {one.exhibit.title for one in page.exhibits if one.found is not None}
     assert {
         "What the benchmark consists of",
-        "The place of the foil",
+        "The position of the foil",
         "Foils by supercategory",
     } <= made
-    assert "120 items" in str(page) and "departs:" in str(page)
+    assert "120 items" in str(page) and "differs:" in str(page)
 
 
 def test_what_was_not_given_is_named(tmp_path):
@@ -46,6 +48,16 @@ def test_the_page_is_whole_and_fetches_nothing(page):
     assert text.count("<section>") == len(page.exhibits) + len(page.tables)
     assert "<svg" in text and not re.search(r"(src|href)=\"http|url\(|@import", text)
     assert "model <b>" not in text and "model &lt;b&gt;" in text
+
+
+def test_tables_of_scores_are_tables_with_our_rows_marked(page):
+    rows = (FigureRow("Blind", "published", (55.62,)), FigureRow("Blind", "ours, fair", (50.0,)))
+    text = paper_page("foil", [PaperTable("foil-2", "Which?", ("T1",), rows, ("a <b>",))], [])
+    assert "<h2>foil-2: Which?</h2>" in text and "<li>a &lt;b&gt;</li>" in text
+    assert '<tr><td class="left">Blind</td><td class="left">published</td><td>55.62</td>' in text
+    assert text.count('<tr class="ours">') == 1
+    assert page.tables == () and "There are no tables of scores: none of" in page.page.read_text()
+    assert "tables of scores: none of the runs is on the table's benchmark" in str(page)
 
 
 def test_every_exhibit_asks_for_sources_that_exist():

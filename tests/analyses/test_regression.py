@@ -32,7 +32,7 @@ def test_a_planted_effect_is_found_and_another_is_not_claimed(bench):
     row = effects(found)["caption_length"]
     per_word = row["odds_ratio"] ** (1 / row["per"])
     assert per_word == pytest.approx(2.718281828**-0.25, abs=0.05)
-    assert row["high"] < 1 and "the more caption_length, the harder" in found.sentences[0]
+    assert row["high"] < 1 and "the higher caption_length, the harder" in found.sentences[0]
     other = effects(found)["foil_position"]
     assert other["low"] < 1 < other["high"] and "no effect of foil_position" in found.sentences[1]
     assert "are not shown to differ" in found.sentences[2]
@@ -44,7 +44,9 @@ def test_a_run_that_is_always_right_does_not_silence_the_others(bench):
     options = ta.RegressionOptions(facts=("caption_length",), random=())
     found = ta.analyse("regression", runs, options)
     assert found.table("effects")["model"].to_list() == ["unsure"]
-    assert found.sentences[-1].startswith("sure: every answer is right: nothing can be said")
+    assert found.sentences[-1].startswith(
+        "sure: every answer is right, so there is nothing to explain"
+    )
     with pytest.raises(BadInput, match="every answer is right"):
         ta.analyse("regression", runs[:1], options)
 
@@ -90,8 +92,8 @@ def test_a_fact_in_words_is_held_against_the_commonest(bench):
     [
         (("options",), "options is the same for all items"),
         (("colour",), "colour"),
-        (("similarity",), "similarity needs vectors"),
-        (("item",), "1,000|900 different values"),
+        (("similarity",), "similarity needs word vectors"),
+        (("item",), "categorical with (1,000|900) values"),
     ],
 )
 def test_facts_that_explain_nothing_are_named(bench, facts, told):
@@ -102,7 +104,7 @@ def test_facts_that_explain_nothing_are_named(bench, facts, told):
 
 def test_too_few_answers_are_an_error():
     few = benchmark_of([foil_item(f"{k}", k % 3, 5 + k % 4) for k in range(12)])
-    with pytest.raises(BadInput, match="too few to say anything"):
+    with pytest.raises(BadInput, match="too few answers"):
         ta.analyse("regression", answered(few, lambda item: 0.0, "m"))
 
 

@@ -49,7 +49,7 @@ def test_bivlc_in_small_is_whole_and_goes_on_where_it_was(tmp_path, monkeypatch)
     assert {one.exhibit.title for one in page.exhibits if one.found} >= {
         "What people dropped", "Group by what was edited", "Agreement of annotators",
     }  # fmt: skip
-    assert "Ours are of drawings" in page.page.read_text()
+    assert "Our figures come from drawings" in page.page.read_text()
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "bivlc").rglob("run.json")}
     assert len(before) >= 3
     ta.paper("bivlc", tmp_path / "bivlc.html", small=True, scenes=8, tests=24)

@@ -74,7 +74,7 @@ def test_audit_writes_the_fair_part_and_measure_scores_it_beside_the_whole(
     rows = {row.kind: row for row in scores.rows}
     assert rows["fair part"].n == len(ids)
     assert rows["fair part"].n + rows["the rest"].n == rows["micro"].n == len(leaking)
-    with pytest.raises(BadInput, match="another one is asked for"):
+    with pytest.raises(BadInput, match="cannot be combined with another breakdown"):
         ta.measure(tmp_path / "run", fair_part=file, by="kind")
     file.write_text("nobody\n", "utf-8")
     with pytest.raises(BadInput, match="no run has the item 'nobody'"):

@@ -65,7 +65,9 @@ def test_a_planted_leak_is_named(plant: Plant, name: str) -> None:
     found, verdict = verdict_of(planted(plant))
     assert found.attack is not None and found.attack.overall.low > 0.95
     assert found.attack.carried_by()[0][0] == name
-    assert verdict.startswith("guessable by text alone: ") and f"carried by {name}" in verdict
+    assert (
+        verdict.startswith("guessable by text alone: ") and f"the main cues are {name}" in verdict
+    )
     assert "Attackers that read captions" in str(found).split("\n\n")[1]
     assert str(found).endswith("\n".join(f"verdict: {line}" for line in found.verdict))
 
@@ -136,7 +138,7 @@ def test_whole_grids_are_answered_by_both_attackers_together(tmp_path: Path) -> 
     found = audit(bench(items, tmp_path, GRID), options=AuditOptions(ngrams=False, resamples=50))
     both = "original or edited, by attackers on images and captions"
     assert found.guess(both, "Group").estimate.value == 1.0
-    assert "a whole grid cannot be answered so" in found.verdict[0]
+    assert "this cannot answer a whole grid" in found.verdict[0]
     assert any("by an image and a text detector together" in line for line in found.verdict)
 
 
@@ -170,4 +172,4 @@ def test_captions_of_a_corpus_are_learned_from_and_named(tmp_path: Path) -> None
 def test_too_few_items_teach_nothing_and_it_is_said() -> None:
     found, _ = verdict_of(planted(lambda text, _: text, items=30))
     assert found.attack is None
-    assert any("attackers learn nothing from" in remark for remark in found.remarks)
+    assert any("items are too few for attackers" in remark for remark in found.remarks)

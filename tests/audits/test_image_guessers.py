@@ -106,7 +106,7 @@ def test_brightness_is_found(tmp_path, lighter, value):
 def test_missing_pictures_are_a_remark_and_no_error(tmp_path):
     items = choices(tmp_path, lighter=50)
     found = audit(bench(items, tmp_path / "elsewhere"), options=OPTIONS)
-    assert any("pictures are not here (16 of 16" in remark for remark in found.remarks)
+    assert any("pictures not found (16 of 16" in remark for remark in found.remarks)
     assert not [g for g in found.guesses if g.sees == "image"]
 
 
@@ -122,4 +122,4 @@ def test_items_with_a_missing_or_broken_picture_are_left_out(tmp_path):
 def test_pictures_are_left_alone_when_asked(tmp_path):
     options = AuditOptions(look=False, ngrams=False, resamples=50)
     found = audit(bench(choices(tmp_path, lighter=50), tmp_path), options=options)
-    assert found.remarks == ("cues from pictures: left out, as asked",)
+    assert found.remarks == ("cues from pictures: left out on request",)

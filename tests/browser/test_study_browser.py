@@ -467,7 +467,7 @@ def test_no_address_carries_a_secret_and_no_request_a_referrer(browser, serve):
         ready(page)
         assert page.evaluate("location.hash + document.referrer") == ""
         page.goto(owners)
-        page.get_by_role("button", name="Make links").wait_for()
+        page.get_by_role("button", name="Create links").wait_for()
         assert page.evaluate("location.hash + document.referrer") == ""
         assert len(asked) > 8
         for request in asked:
@@ -490,7 +490,7 @@ def test_people_can_pause_read_the_instructions_again_and_delete_everything(brow
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Menu").click()
         page.get_by_role("button", name="Pause").click()
-        page.get_by_role("button", name="Go on now").click()
+        page.get_by_role("button", name="Continue now").click()
         ready(page)
         page.get_by_role("button", name="Menu").click()
         page.get_by_role("button", name="Delete everything about me").click()
@@ -544,9 +544,9 @@ def test_the_owner_sees_progress_and_people_and_can_exclude_and_invite(browser, 
         until(lambda: "Right answer" in heads.inner_text())
         assert serious(page) == []
         page.get_by_role("button", name="Exclude").click()
-        page.get_by_role("button", name="Take back in").wait_for()
+        page.get_by_role("button", name="Restore").wait_for()
         page.locator("#many").fill("3")
-        page.get_by_role("button", name="Make links").click()
+        page.get_by_role("button", name="Create links").click()
         links = page.get_by_label("Personal links", exact=True).last
         links.wait_for()
         assert len(links.input_value().splitlines()) == 3

@@ -173,7 +173,7 @@ def test_search_in_captions_and_in_changed_words(page: Any, seen: Seen) -> None:
             "red" in word for word in set(first.lower().split()) ^ set(second.lower().split())
         )
     page.get_by_role("searchbox").fill("no such words at all")
-    expect(page.get_by_text("No item is like this")).to_be_visible()
+    expect(page.get_by_text("No items match")).to_be_visible()
 
 
 def test_an_items_heat_map_origin_and_neighbours(page: Any, seen: Seen) -> None:
@@ -209,7 +209,7 @@ def test_stars_and_notes_are_kept_beside_the_runs(page: Any, seen: Seen) -> None
     page.locator(".rows .open").first.click()
     page.get_by_label("Note").fill("odd <b>one</b>")
     page.get_by_label("Note").blur()
-    expect(page.get_by_text("The note is kept.")).to_be_visible()
+    expect(page.get_by_text("The note is saved.")).to_be_visible()
     kept = json.loads((seen.root / "runs" / "view-marks.json").read_text())["marks"]["bivlc"]
     assert kept == {items[0]: {"star": True, "note": "odd <b>one</b>"}, items[1]: {"star": True}}
     page.get_by_role("button", name="Close").click()
@@ -224,7 +224,7 @@ def test_the_filter_becomes_a_subset_a_study_a_table_and_a_figure(page: Any, see
     page.get_by_role("button", name="Use these items").click()
     for what in ("subset", "study"):
         page.get_by_label(f"Name of the {what}").fill(f"wrong-{what}")
-        page.get_by_role("button", name=f"Make the {what}").click()
+        page.get_by_role("button", name=f"Create the {what}").click()
         expect(page.locator(".outcome")).to_contain_text(f"wrong-{what}")
     made = ta.load_benchmark(seen.root / "wrong-subset")
     assert set(made.items.ids) == set(ids_of(seen.viewer.sheet("bison"), np.array(wanted)))
@@ -233,7 +233,7 @@ def test_the_filter_becomes_a_subset_a_study_a_table_and_a_figure(page: Any, see
         page.get_by_role("link", name="CSV table").click()
     assert len(download.value.path().read_text().splitlines()) == len(wanted) + 1
     page.get_by_label("Name of the subset").fill("../outside")
-    page.get_by_role("button", name="Make the subset").click()
+    page.get_by_role("button", name="Create the subset").click()
     expect(page.locator(".outcome.bad")).to_be_visible()
     assert not (seen.root.parent / "outside").exists()
 
@@ -281,13 +281,13 @@ def test_a_run_under_way_is_shown_as_it_grows(page: Any, seen: Seen) -> None:
         page.goto(seen.address())
         expect(page.locator("#live")).to_contain_text("slow-chooser: questions")
         row = page.get_by_role("region", name="Runs on bison").locator("tr", has_text="slow-")
-        expect(row).to_contain_text("under way")
+        expect(row).to_contain_text("running")
         expect(row).to_contain_text("n 16")
     finally:
         model.go.set()
         job.join(60)
     expect(row).to_contain_text(f"n {len(seen.viewer.sheet('bison'))}")
-    expect(row).not_to_contain_text("under way")
+    expect(row).not_to_contain_text("running")
     expect(page.locator("#live")).to_be_hidden()
 
 

@@ -134,6 +134,16 @@ def test_the_line_of_usage_names_arguments_as_the_pages_do():
     assert re.search(r"work \[OPTIONS\] OUT THINGS\.\.\.\s", said)
 
 
+def test_a_flag_given_twice_is_an_error_instead_of_its_last_value():
+    def outcome(*words: str) -> Any:
+        return CliRunner().invoke(command_line(VERB), ["work", "there", "a", *words])
+
+    assert isinstance(outcome("--kinds", "x", "--kinds", "y").exception, BadInput)
+    assert isinstance(outcome("--seed", "1", "--seed", "1").exception, BadInput)
+    repeatable = ("--column", "image=a", "--column", "caption=b", "--from", "c", "--from", "d")
+    assert outcome(*repeatable, "--overwrite", "--overwrite").exit_code == 0
+
+
 def test_the_result_is_printed_as_the_verb_says():
     app = command_line(VERB)
     assert "['A'] TO THERE" in CliRunner().invoke(app, ["work", "there", "a", "--loud"]).stdout

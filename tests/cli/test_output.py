@@ -108,4 +108,4 @@ def test_going_on_is_announced(benchmarks, tmp_path, caplog):
         with pytest.raises(KeyboardInterrupt):
             ta.evaluate([Stops()], bench, out)
     (said,) = caplog.messages
-    assert "going on where an earlier command stopped" in said and "0 of 1 runs are ready" in said
+    assert "resuming an earlier command" in said and "0 of 1 runs are finished" in said

@@ -95,7 +95,7 @@ def test_a_truncated_picture_is_an_error_only_when_it_is_opened(put, jpeg):
         corpus.picture("7").open()
     assert caught.value.what.startswith("image 7 is broken")
     assert "COCO_val2014_000000000007.jpg" in caught.value.where
-    assert "a whole picture file" in caught.value.allowed
+    assert "an intact picture file" in caught.value.allowed
     assert "--skip-bad" in caught.value.todo
 
 
@@ -126,11 +126,11 @@ def test_objects_are_sorted_distinct_names_and_null_where_nobody_said(put, objec
 @pytest.mark.parametrize(
     ("objects", "what"),
     [
-        ([], "objects.json holds a list, not an object"),
+        ([], "objects.json contains a list, not an object"),
         ({"7": 3}, "the objects of image 7 in objects.json are not a list of names"),
         ({"7": [3]}, "the objects of image 7 in objects.json are not a list of names"),
         ({"7": {"things": []}}, "the objects of image 7 in objects.json are not a list of names"),
-        ({"000000000007": ["dog"]}, "objects.json names none of the images of val"),
+        ({"000000000007": ["dog"]}, "objects.json lists none of the images of val"),
         (coco(), 'objects.json has no "categories"; its keys are: info, images, annotations'),
         ({**INSTANCES, "categories": []}, "the category 18 is not among the categories"),
         (
@@ -151,7 +151,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
     [
         (
             [],
-            "val.json holds a list, not an object",
+            "val.json contains a list, not an object",
             "val.json",
             'a JSON object with a list "images"',
         ),
@@ -213,7 +213,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
             coco(images=[*coco()["images"], {"id": 7, "file_name": "a.jpg"}]),
             "the image id '7' occurs twice",
             "images, row 4",
-            "one row an image",
+            "one row per image",
         ),
         (
             with_annotation({"id": 3, "image_id": 7, "caption": "A dog."}),
@@ -225,7 +225,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
             with_annotation({"id": 5, "image_id": 8, "caption": "A dog."}),
             "caption 5 belongs to image 8, which is not in the corpus",
             "annotations, row 4",
-            "captions of images that are listed",
+            "captions of listed images",
         ),
         (
             with_annotation({"id": 5, "image_id": 7, "caption": " \n"}),
@@ -249,7 +249,7 @@ def test_a_bad_objects_file_says_what_is_wrong_with_it(put, fails, objects, what
             with_annotation({"id": 5, "image_id": 7, "caption": "A \ud800 dog."}),
             "caption '5' has a character that is not Unicode: 'A \\ud800 dog.'",
             "annotations, row 4",
-            "text that can be written as UTF-8",
+            "text that UTF-8 can encode",
         ),
     ],
 )

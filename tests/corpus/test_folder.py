@@ -91,13 +91,13 @@ def test_a_folder_without_pictures_is_an_error(tmp_path, put, fails, inside):
     for name in inside:
         put(f"empty/{name}", "x")
     error = fails(tmp_path / "empty")
-    assert error.what == "there is no picture in the folder empty"
+    assert error.what == "the folder empty contains no pictures"
     assert ".jpg .jpeg .png .webp .gif .bmp" in error.allowed
-    assert "the file that has the captions" in error.todo
+    assert "the file with the captions" in error.todo
 
 
 def test_another_folder_of_images_is_refused(folder, tmp_path, fails):
-    assert "leave out --images" in fails(folder, images=tmp_path).todo
+    assert "omit --images" in fails(folder, images=tmp_path).todo
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such file names")

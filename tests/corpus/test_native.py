@@ -44,8 +44,8 @@ def test_objects_can_be_added(saved, put):
 
 def test_a_folder_of_images_beside_it_is_refused(saved, tmp_path, fails):
     error = fails(saved, images=tmp_path)
-    assert "says itself where its pictures are" in error.what
-    assert "leave out --images" in error.todo
+    assert "stores the paths of its pictures" in error.what
+    assert "omit --images" in error.todo
 
 
 def test_a_missing_table_is_named(saved, fails):
@@ -57,7 +57,7 @@ def test_a_missing_table_is_named(saved, fails):
 
 def test_a_table_that_is_not_parquet_is_named(saved, fails):
     (saved / "images.parquet").write_bytes(b"hello")
-    assert "images.parquet is not a whole .parquet file" in fails(saved).what
+    assert "images.parquet is not an intact .parquet file" in fails(saved).what
 
 
 def test_a_column_that_is_gone_is_named(saved, fails):
@@ -93,11 +93,11 @@ def test_a_card_with_values_of_other_types_is_refused(saved, fails, change, what
 @pytest.mark.parametrize(
     ("name", "change", "what"),
     [
-        ("captions", {"text": pl.lit(3)}, "the column 'text' of captions.parquet holds Int32"),
+        ("captions", {"text": pl.lit(3)}, "the column 'text' of captions.parquet has type Int32"),
         ("captions", {"text": pl.lit(None)}, "captions.parquet has a row without 'text'"),
         ("captions", {"image": pl.lit("z")}, "caption 1 belongs to image z, which is not listed"),
         ("images", {"id": pl.lit("a")}, "the image id 'a' occurs twice"),
-        ("images", {"objects": pl.lit(7)}, "the column 'objects' of images.parquet holds Int32"),
+        ("images", {"objects": pl.lit(7)}, "the column 'objects' of images.parquet has type Int32"),
     ],
 )
 def test_a_table_that_was_changed_is_refused(saved, fails, name, change, what):

@@ -65,7 +65,7 @@ def test_all_four_benchmarks_work_on_cut_outs(cut_outs, tmp_path):
 
 
 def test_a_folder_without_cut_outs_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="holds 0 cut-outs"):
+    with pytest.raises(BadInput, match="has 0 cut-outs with a usable name"):
         ta.world(tmp_path / "w", scenes=3, sprites=tmp_path)
     with pytest.raises(BadInput, match="there is no folder"):
         ta.world(tmp_path / "w", scenes=3, sprites=tmp_path / "nowhere")

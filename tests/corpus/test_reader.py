@@ -51,7 +51,7 @@ def test_exactly_one_built_in_reader_fits_each_form(put, name, content, reader):
 )
 def test_a_file_that_no_reader_fits_is_an_error_that_lists_the_forms(put, fails, name, content):
     error = fails(put(name, content))
-    assert f"{name} does not look like any form of corpus" in error.what
+    assert f"{name} does not look like any supported corpus format" in error.what
     assert name in error.where
     assert all(f"{reader} = " in error.allowed for reader in ORDER)
     assert "format=" in error.todo and "--format" not in error.todo
@@ -167,7 +167,7 @@ def test_skip_bad_carries_on_in_every_form_and_lists_what_it_left_out(put, jpeg)
         with pytest.raises(BadInput) as caught:
             read_corpus(path)
         assert caught.value.what == what
-        assert "carry on without the bad rows with --skip-bad" in caught.value.todo
+        assert "skip the bad rows with --skip-bad" in caught.value.todo
         corpus = read_corpus(path, ReadOptions(skip_bad=True))
         assert corpus.captions["text"].to_list() == ["A dog."]
         assert corpus.skipped == (what,)

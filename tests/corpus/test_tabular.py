@@ -222,7 +222,7 @@ def test_a_column_that_is_not_there_is_named_with_those_near_it(put, fails, kind
         ),
         (
             [{"image": "c.jpg", "caption": "A dog.", "image_id": "b.jpg"}],
-            "image b.jpg is another picture in row 2 of m.jsonl than before",
+            "image b.jpg is a different picture in row 2 of m.jsonl than before",
         ),
         (
             [{"image": "b.jpg", "caption": "A dog.", "id": "m:1"}],
@@ -273,10 +273,10 @@ def test_a_caption_that_a_csv_leaves_out_is_missing(put, fails):
         ("m.jsonl", "hello\n", "line 1 of m.jsonl is not JSON"),
         ("m.jsonl", "[1]\n", "line 1 of m.jsonl is not an object"),
         ("m.csv", "image,caption\na.jpg,A dog.,and more\n", "m.csv is not a whole .csv file"),
-        ("m.parquet", b"hello", "m.parquet is not a whole .parquet file"),
-        ("m.parquet", b"", "m.parquet is not a whole .parquet file"),
-        ("m.parquet", parquet(ROWS)[:-20], "m.parquet is not a whole .parquet file"),
-        ("m.parquet.gz", b"hello", "m.parquet.gz is not a whole .parquet file"),
+        ("m.parquet", b"hello", "m.parquet is not an intact .parquet file"),
+        ("m.parquet", b"", "m.parquet is not an intact .parquet file"),
+        ("m.parquet", parquet(ROWS)[:-20], "m.parquet is not an intact .parquet file"),
+        ("m.parquet.gz", b"hello", "m.parquet.gz is not an intact .parquet file"),
         ("m.csv", "image,caption\n", "m has no captions"),
         ("m.parquet", parquet(pl.DataFrame(ROWS).head(0)), "m has no captions"),
     ],
@@ -290,7 +290,7 @@ def test_a_file_that_is_not_such_a_table_says_so(put, fails, name, data, what):
 def test_a_parquet_file_with_damage_inside_says_so(put, fails):
     data = bytearray(parquet({"image": [f"{n}.jpg" for n in range(500)], "caption": ["x"] * 500}))
     data[4:200] = bytes(196)
-    assert "m.parquet is not a whole .parquet file" in fails(put("m.parquet", bytes(data))).what
+    assert "m.parquet is not an intact .parquet file" in fails(put("m.parquet", bytes(data))).what
 
 
 def test_gzip_of_a_gzip_is_not_text(put, fails):

@@ -133,7 +133,7 @@ def test_the_world_is_as_large_as_promised():
     assert set(EDITS) == set(KINDS)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     relation=st.sampled_from(sorted(RELATIONS)),
     a=st.tuples(st.floats(0.06, 0.4), st.floats(0.06, 0.4)),
@@ -162,7 +162,7 @@ mentions = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     named=st.lists(mentions, min_size=1, max_size=3, unique_by=lambda m: m.category),
     relation=st.none() | st.sampled_from(sorted(RELATIONS)),

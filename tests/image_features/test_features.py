@@ -163,10 +163,10 @@ def test_files_that_are_not_whole_or_lack_images_are_said(corpus, tmp_path):
     rows = made_regions(corpus)
     (tmp_path / "files").mkdir()
     path = write_form("tsv", dict(list(rows.items())[:9]), tmp_path / "files")
-    with pytest.raises(BadInput, match="no features of 2 images"):
+    with pytest.raises(BadInput, match="no features for 2 images"):
         import_regions(corpus, path, tmp_path / "out")
     path.write_text(path.read_text()[:-30])
-    with pytest.raises(BadInput, match=r"row 9 of regions.tsv is not whole"):
+    with pytest.raises(BadInput, match=r"row 9 of regions.tsv is damaged"):
         import_regions(corpus, path, tmp_path / "out")
     path.write_text("1\t2\n")
     with pytest.raises(BadInput, match="2 columns"):
@@ -183,19 +183,19 @@ def test_a_broken_store_a_broken_picture_and_bad_options_are_said(corpus, store,
     for file in store.folder.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
     (copy / "regions.f16").write_bytes(b"12")
-    with pytest.raises(BadInput, match=r"regions.f16 is not whole"):
+    with pytest.raises(BadInput, match=r"regions.f16 is incomplete"):
         load_store(copy)
     (copy / "features.json").write_text('{"schema": "other"}')
     with pytest.raises(BadInput, match="not the card of features"):
         load_store(copy)
-    with pytest.raises(BadInput, match="has no 9 x 9 cells"):
+    with pytest.raises(BadInput, match="cannot be divided into 9 x 9 cells"):
         features(corpus, tmp_path / "nine", FeatureOptions(backbone="pixels", cells=9))
     with pytest.raises(TellapartError, match="no backbone called 'pixel'"):
         backbone_of("pixel")
     with pytest.raises(BadInput, match="does not name a backbone"):
         backbone_of("pixels:8")
     two = extract(corpus, tmp_path / "two", Pixels(), FeaturePlan(2))
-    with pytest.raises(BadInput, match="not of the same kind"):
+    with pytest.raises(BadInput, match="differ in kind"):
         check_spaces([store, two])
 
     spoiled = tmp_path / "spoiled"
@@ -257,5 +257,5 @@ def test_models_of_timm_and_transformers_give_maps(corpus, tmp_path):
         transformers.ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(tmp_path)
         whole, maps = backbone_of(f"hf:{tmp_path}").describe(seen)
         assert whole.shape == (2, 16) and maps.shape == (2, 4, 4, 16)
-    with pytest.raises(TellapartError, match="no model 'no_such_thing'"):
+    with pytest.raises(TellapartError, match="cannot load the model 'no_such_thing'"):
         backbone_of("timm:no_such_thing")

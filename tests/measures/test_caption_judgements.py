@@ -74,7 +74,7 @@ def test_each_rating_is_a_row_and_own_captions_are_left_out(flickr):
     by_image = rank_correlations(*rows, np.random.default_rng(0)).tau_c
     assert (row.tau_c.low, row.tau_c.high) == pytest.approx((by_image.low, by_image.high))
     own = sum(len(set(own)) > 0 for own in texts.values())
-    assert f"{own} captions are among their own image's references and left out" in found.remarks
+    assert f"left out: {own} captions that are references of their own image" in found.remarks
 
 
 def test_a_table_of_texts_says_the_same(flickr, tmp_path):
@@ -97,7 +97,7 @@ def test_the_command_prints_correlations_and_which_cider_it_is(flickr):
     done = CliRunner().invoke(app, [*words, "--metrics", "BLEU-4,CIDEr-D,CIDEr"])
     assert done.exit_code == 0 and "Kendall tau-c" in done.output
     assert "CIDEr-D is what papers and the COCO scripts call CIDEr" in done.output
-    assert "do not put it beside published figures" in done.output
+    assert "do not compare it with published figures" in done.output
     plain = CliRunner().invoke(app, [*words, "--latex"])
     assert r"$\tau_c$" in plain.output and "CIDEr &" not in plain.output, "not in the default table"
 

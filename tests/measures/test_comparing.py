@@ -194,7 +194,7 @@ def test_other_runs_do_not_change_a_pair_where_coverage_differs():
     assert (again.low, again.high, again.p) == (alone.low, alone.high, alone.p)
     nothing = named(run_of(benchmark, {"89": RIGHT}), "nothing")
     found = compare([a, part, nothing], resamples=50, permutations=50)
-    assert "part and nothing share no unit of accuracy that counts" in found.remarks
+    assert "part and nothing have no unit of accuracy in common that counts" in found.remarks
     assert len(found.pairs) == 2
 
 
@@ -220,7 +220,7 @@ def test_a_scorer_and_a_chooser_are_compared_question_by_question():
     found = compare([scorer, chooser], resamples=50, permutations=50)
     pair = found.only(measure="accuracy").pairs[0]
     assert (pair.n, pair.level) == (8, 8)
-    assert any("chance is not the same" in remark for remark in found.remarks)
+    assert any(" is not the same for all models" in remark for remark in found.remarks)
 
 
 def test_auc_is_compared_by_its_own_test(benchmarks, tmp_path):
@@ -315,7 +315,7 @@ def test_what_is_not_told_from_noise_says_how_many_units_would_be_needed():
     ]
     pair = one(runs)
     assert pair.mark == "~" and pair.needed_units > 200
-    assert f"takes about {pair.needed_units:,} units" in str(compare(runs))
+    assert f"needs about {pair.needed_units:,} units" in str(compare(runs))
     assert pair.detectable == pytest.approx(
         abs(pair.difference) * (pair.needed_units / 200) ** 0.5, rel=0.01
     )

@@ -135,7 +135,7 @@ def test_a_table_of_your_own_is_joined_by_item(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("id,hard\ntest:0,no\n", "which items"),
+        ("id,hard\ntest:0,no\n", "no column item"),
         ("item,hard\nother,no\n", "no row of the table names an item"),
         ("item,hard\ntest:0,no\ntest:0,yes\n", "more than once"),
     ],
@@ -150,7 +150,7 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path, text, problem):
 def test_columns_that_do_not_exist_or_are_empty_are_named():
     with pytest.raises(UnknownName, match="column to group by called 'colour'"):
         ta.measure(kinds_run(), by="colour")
-    with pytest.raises(BadInput, match="no item of these runs has a value in the column target"):
+    with pytest.raises(BadInput, match="no item of these runs has a value in column target"):
         ta.measure(kinds_run(), by="target")
 
 

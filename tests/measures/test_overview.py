@@ -118,7 +118,7 @@ def test_what_can_be_guessed_from_captions_is_a_line_too(tmp_path):
     (line,) = [one for one in told.output.splitlines() if one.startswith("- best cue")]
     assert "100.00" in line
     page = ta.report(run, tmp_path / "p.html", ta.ReportOptions(gallery=0)).read_text("utf-8")
-    assert "lies below best cue" in page and "lies above" not in page
+    assert "is below best cue" in page and "is above these" not in page
 
 
 def test_the_card_goes_before_a_cue():
@@ -150,7 +150,7 @@ def test_the_closing_table_of_the_demo_has_contestants_as_columns_and_lines_in_o
     assert heads.split() == ["benchmark", "measure", "good", "bad", "chance", "without", "looking"]
     assert row.endswith("75.0  25.0 ~50.0 (20 tie)    50.0       blind 97.5")
     assert legend.startswith("without looking: the best of constant, blind, chance?seed=1")
-    assert ties.startswith("~ behind a score")
+    assert ties.startswith("~: the score with ties halved")
     nothing = [r for r in runs if not r.model.startswith("blind")]
     text = side_by_side(ta.measure(nothing), ta.measure(nothing, ties="half"))
     assert text.splitlines()[1].endswith("50.0                -"), "21 of 40 is within chance"

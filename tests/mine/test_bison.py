@@ -264,14 +264,17 @@ def test_without_a_parser_the_statistics_say_so(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([("a.jpg", "A dog."), ("a.jpg", "A cat.")], "captions of one image"),
+        ([("a.jpg", "A dog."), ("a.jpg", "A cat.")], "captions of only one image"),
         ([(f"{k}.jpg", "A dog on the grass.") for k in range(10_000)], "same captions"),
-        ([("a.jpg", "!!!"), ("b.jpg", "...")], "no words that the vectors know"),
-        ([("a.jpg", "A big dog."), ("b.jpg", "The big dog.")], "no caption tells the images apart"),
+        ([("a.jpg", "!!!"), ("b.jpg", "...")], "have no words with vectors"),
+        (
+            [("a.jpg", "A big dog."), ("b.jpg", "The big dog.")],
+            "no caption tells the images of any of the 2 pairs apart",
+        ),
     ],
 )
 def test_a_corpus_without_pairs_ends_in_a_clear_reason(tmp_path, rows, reason):
-    with pytest.raises(BadInput, match=f"no item came out for bison: .*{reason}"):
+    with pytest.raises(BadInput, match=f"bison has no items: .*{reason}"):
         ta.build("bison", corpus_file(tmp_path, rows), tmp_path / "b")
     assert not (tmp_path / "b").exists()
 
@@ -304,7 +307,7 @@ def test_copies_of_one_picture_are_no_pair(world, tmp_path):
     from dataclasses import replace
 
     copied = world.images.with_columns(sha256=pl.lit("same"))
-    with pytest.raises(BadInput, match="no item came out"):
+    with pytest.raises(BadInput, match="bison has no items"):
         ta.build("bison", replace(world, images=copied), tmp_path / "b")
 
 

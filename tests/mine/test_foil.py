@@ -119,10 +119,10 @@ def test_any_table_of_words_will_do(tmp_path):
         ("word,category\na,x\n", "no column called 'supercategory'"),
         ("word,category,supercategory\na,x,s\na,y,s\n", "'a' occurs twice"),
         ("word,category,supercategory\na b,x,s\n", "more than one word"),
-        ("word,category,supercategory\na,,s\nb,y,s\n", "no text in the column 'category'"),
+        ("word,category,supercategory\na,,s\nb,y,s\n", "the column 'category' is empty"),
         ("word,category,supercategory\na,x,s\nb,y,t\n", "no two words"),
         ("word,category,supercategory\na,x,s\nb,x,s\n", "no two words"),
-        ("word,category,supercategory,long\na,x,s,red b\nc,y,s,\n", "does not hold the word"),
+        ("word,category,supercategory,long\na,x,s,red b\nc,y,s,\n", "does not contain the word"),
     ],
 )
 def test_a_bad_table_says_what_is_wrong(tmp_path, text, message):
@@ -162,7 +162,7 @@ def test_a_list_of_pairs_takes_the_place_of_the_split(tmp_path):
     assert pairs_for(table, str(file), "test", 0).used == {("dog", "cat"), ("cow", "dog")}
     assert pairs_for(table, str(file), "train", 0).used == {("cat", "dog"), ("cow", "dog")}
     bad = table_file(tmp_path, "target,foil\ndog,bus\n", "bad.csv")
-    with pytest.raises(BadInput, match="dog::bus is no pair"):
+    with pytest.raises(BadInput, match="dog::bus is not a pair"):
         read_pairs(bad, table.pairs())
     worse = table_file(tmp_path, "target,foil,split\ndog,cat,dev\n", "worse.csv")
     with pytest.raises(BadInput, match="split 'dev'"):
@@ -354,9 +354,9 @@ def test_objects_under_other_names_are_an_error():
     ("own", "message"),
     [
         ({"mentions": 0}, "mentions: 0"),
-        ({"absence": "guess"}, "no way to tell what is absent called 'guess'"),
-        ({"per": "word"}, "no thing to keep a foil for called 'word'"),
-        ({"plain": True, "absence": "captions"}, "does not look at captions"),
+        ({"absence": "guess"}, "no evidence of absence called 'guess'"),
+        ({"per": "word"}, "no unit to keep a foil for called 'word'"),
+        ({"plain": True, "absence": "captions"}, "does not use captions"),
         ({"hardest": "no-such-model"}, "no model called 'no-such-model'"),
         ({"parser": "no_such_pipeline"}, "'no_such_pipeline' is not installed"),
         ({"split": "no-such-file.csv"}, "no file no-such-file.csv"),
@@ -491,7 +491,7 @@ def test_models_are_asked_only_for_what_is_kept(world, tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["storybook", "blind", "chance-chooser"])
 def test_a_model_that_gives_no_probability_is_refused(world, tmp_path, model):
     options = FoilOptions(unfiltered=True, hardest=model)
-    with pytest.raises(BadInput, match="cannot say how probable a caption is"):
+    with pytest.raises(BadInput, match="does not score how probable a caption is"):
         build(world, tmp_path / "f", options)
 
 

@@ -43,7 +43,7 @@ def test_one_command_builds_all_seven_kinds_through_simulated_people(world, tmp_
 def test_a_scorer_in_the_place_of_people_is_not_called_verified(world, tmp_path):
     options = BivlcOptions(maker="world:?error=0.5", candidates=2, auto="oracle", margin=0.5)
     bench = ta.build("bivlc", world, tmp_path / "out", options)
-    assert bench.card.verified == "" and "nobody looked" in bench.card.made["chosen_by"]
+    assert bench.card.verified == "" and "not checked by people" in bench.card.made["chosen_by"]
     oracle = ta.evaluate("oracle", bench, tmp_path / "runs")
     assert ta.measure(oracle).value(measure="Group") == 1.0
 
@@ -181,15 +181,15 @@ def test_photographs_become_pairs_and_those_that_may_not_be_shared_are_not(coco)
 
 def test_photographs_without_boxes_are_asked_for_them(coco):
     options = BivlcOptions(maker="photo:", images=coco)
-    with pytest.raises(BadInput, match="where are the boxes"):
+    with pytest.raises(BadInput, match="the objects' boxes are missing"):
         ta.build("bivlc", coco / "captions.json", coco / "out", options)
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (BivlcOptions(auto="oracle"), "nothing to choose among"),
-        (BivlcOptions(maker="world:", auto="oracle", people=2), "both choose"),
+        (BivlcOptions(auto="oracle"), "need a maker"),
+        (BivlcOptions(maker="world:", auto="oracle", people=2), "exclude each other"),
         (BivlcOptions(maker="world:", candidates=0), "candidates: 0"),
     ],
 )

@@ -242,7 +242,7 @@ def test_pitfall_9_two_who_wrote_the_same_do_not_make_two_items(corpus, built):
 def test_pitfall_19_the_card_says_how_they_were_made_and_that_nobody_looked(built):
     assert built.card.verified == ""
     told = built.card.made
-    assert told["negatives_by"] == "rules" and "not seen by people" in told["false_of_the_image"]
+    assert told["negatives_by"] == "rules" and "not checked by people" in told["false_of_the_image"]
     assert told["word_lists_from"].startswith("small: ")
     assert set(told["refused"]) <= set(KINDS)
 
@@ -271,7 +271,7 @@ def test_word_lists_can_come_from_another_corpus(corpus, tmp_path):
     save_corpus(corpus, tmp_path / "large")
     of_first = corpus.captions.filter(corpus.captions["image"] == "i0")
     tiny = Corpus("tiny", corpus.root, corpus.images.head(1), of_first)
-    with pytest.raises(BadInput, match="no item came out"):
+    with pytest.raises(BadInput, match="negatives has no items"):
         made(tiny, tmp_path / "none")
     found = made(tiny, tmp_path / "some", own={"lists_from": tmp_path / "large"})
     assert found.card.made["word_lists_from"].startswith("small")
@@ -281,7 +281,7 @@ def test_word_lists_can_come_from_another_corpus(corpus, tmp_path):
 def test_options_that_make_no_sense_are_named():
     with pytest.raises(UnknownName, match="no kind of near miss called 'swap-objects'"):
         NegativesOptions(kinds=("swap-objects",))
-    with pytest.raises(BadInput, match="nothing makes negatives by 'magic'"):
+    with pytest.raises(BadInput, match="negatives cannot be made by 'magic'"):
         NegativesOptions(by="magic")
     with pytest.raises(BadInput, match="details: 'none'"):
         NegativesOptions(details="none")

@@ -207,7 +207,7 @@ def test_a_word_in_another_form_of_itself_is_a_paraphrase(corpus, tmp_path):
 
 def test_attempts_are_bounded_and_every_reply_is_kept(corpus, tmp_path):
     writer = Scripted(lambda caption, tried: f"NEW: {caption}")
-    with pytest.raises(BadInput, match="no item came out"):
+    with pytest.raises(BadInput, match="has no items"):
         made(corpus, tmp_path / "none", writer, attempts=2)
     assert len(writer.talks) == 8
     good = Scripted(
@@ -386,12 +386,12 @@ def test_nonsense_truncation_and_failures_are_counted_and_the_rest_is_kept(corpu
 def test_a_server_that_is_gone_stops_the_job(corpus, tmp_path, serve, monkeypatch):
     first = serve(lambda number, body: good(body) if number < 1 else (503, {}))
     monkeypatch.setattr(llm, "PATIENCE", 2)
-    with pytest.raises(TellapartError, match="gives no answers: status 503") as caught:
+    with pytest.raises(TellapartError, match="does not answer: status 503") as caught:
         made(corpus, tmp_path / "out", by=by(first, "&concurrency=1"), at_once=1)
-    assert "what it wrote so far is kept" in str(caught.value)
+    assert "its replies so far are kept" in str(caught.value)
     first.stop()
     monkeypatch.setattr(llm, "PATIENCE", 99)
-    with pytest.raises(TellapartError, match="gives no answers: Connect"):
+    with pytest.raises(TellapartError, match="does not answer: Connect"):
         made(corpus, tmp_path / "out", by=by(first), cache=tmp_path / "empty")
     assert not (tmp_path / "out").exists()
 

@@ -43,7 +43,7 @@ small = st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=
 
 
 @given(small, st.integers(1, 6), st.integers(1, 5), st.integers(1, 4))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_exact_search_is_the_obvious_one_ties_included(rows, k, images, texts):
     vectors = np.array(rows, np.float32)
     exclude = (np.arange(len(rows)) % images, np.arange(len(rows)) // texts)

@@ -72,13 +72,13 @@ def test_what_is_far_or_guessable_or_missing_comes_with_what_to_do(benchmarks, t
     part = replace(bench, items=bench.items.where(pl.Series(range(len(bench.items))) > 0))
     assert "not measured yet" in lines(part), "one of its sets has lost a turn"
     said = lines(benchmarks["bison"])
-    assert "not guessable from the text alone: one caption" in said and "not measured" not in said
+    assert "not guessable from the text alone: all images" in said and "not measured" not in said
     assert "verified: by nobody" in fair and "study create" in fair
     few, many = ({"captions_known": n} for n in (21_000, 110_000))
     assert "--captions-from" in lines(bench, text_alone=alone, fair=few)
     assert "--captions-from" not in lines(bench, text_alone=alone, fair=many)
     moved = replace(bench, root=tmp_path)
-    assert f"{len(bench.images)} of {len(bench.images)} are not there" in lines(moved)
+    assert f"{len(bench.images)} of {len(bench.images)} are missing" in lines(moved)
 
 
 def test_the_study_that_a_verdict_names_can_be_made(benchmarks, tmp_path):

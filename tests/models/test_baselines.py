@@ -90,7 +90,7 @@ def test_an_oracle_says_so_where_a_picture_carries_no_truth(tmp_path, benchmarks
     bison = ta.build("bison", tmp_path / "p", tmp_path / "bison")
     with pytest.raises(BadInput, match="not a picture of the built-in world"):
         ta.evaluate("oracle", bison, tmp_path / "runs")
-    with pytest.warns(MostlyFailed, match="more than half has no answer"):
+    with pytest.warns(MostlyFailed, match="more than half of the questions have no answer"):
         (run,) = ta.evaluate("oracle", bison, tmp_path / "r2", ta.EvaluateOptions(skip_bad=True))
     assert len(run.failures) == 2 * len(bison.items)
     assert measure(run).rows[0].failed == len(bison.items)
@@ -127,7 +127,7 @@ def test_who_answers_by_content_is_consistent(benchmarks, tmp_path):
         ("oracle?eror=0.1", UnknownName, "no option of oracle called 'eror'"),
         ("oracle?error=many", BadInput, "error=many is not a number"),
         ("oracle?error=2", BadInput, "error=2.0 is not a rate"),
-        ("oracle:x", BadInput, "takes nothing behind a colon"),
+        ("oracle:x", BadInput, "takes nothing after the colon"),
         ("oracle?seed=1&seed=2", BadInput, "given twice"),
     ],
 )

@@ -159,7 +159,7 @@ def test_what_makes_no_sense_is_refused(world, trained, tmp_path, change, messag
 
 
 def test_a_model_that_does_not_write_is_refused(world, tmp_path):
-    with pytest.raises(BadInput, match="chance writes no captions"):
+    with pytest.raises(BadInput, match="chance does not write captions"):
         ta.caption("chance", world, tmp_path / "c.json")
 
 
@@ -199,7 +199,7 @@ def test_a_second_stage_that_was_killed_ends_in_the_same_bytes(world, features, 
 
 def test_a_system_that_does_not_write_cannot_be_trained_to(world, features, tmp_path):
     how = ta.TrainOptions(recipe="default", task="self-critical", features=(features,))
-    with pytest.raises(BadInput, match="writes no captions"):
+    with pytest.raises(BadInput, match="does not write captions"):
         ta.train("convnet-bow", world, tmp_path / "x", options=how)
 
 

@@ -306,7 +306,7 @@ def test_a_server_that_is_down_shows_in_the_card_and_the_exit_code(serve, benchm
     server.stop()
     code, printed, card = evaluated(server, benchmarks, tmp_path)
     assert code == 3 and "12 of 12 questions failed: ConnectError" in printed
-    assert "more than half has no answer" in printed and "13 requests" in printed
+    assert "more than half of the questions have no answer" in printed and "13 requests" in printed
     assert card["tally"]["failed"] == card["tally"]["asked"] == 12
     ((reason, times),) = card["tally"]["reasons"].items()
     assert reason.startswith("ConnectError") and times == 12, "attempts do not divide the reason"
@@ -440,7 +440,7 @@ def test_the_key_may_be_openais_or_none(serve, seen, monkeypatch):
         ("chat:gpt-4o", "does not name a model and a server"),
         ("chat:@http://host/v1", "does not name a model and a server"),
         ("chat:m@ftp://host", "does not name a model and a server"),
-        ("chat:m@https://me:secret@host/v1", "holds a password"),
+        ("chat:m@https://me:secret@host/v1", "contains a password"),
         ("chat:m@https://host/v1?concurrency=0", "concurrency=0 is too low"),
     ],
 )

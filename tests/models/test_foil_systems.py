@@ -26,8 +26,8 @@ from tellapart.models.zoo.system import ImageInputs, TextInputs  # noqa: E402
 from tellapart.questions import Ask  # noqa: E402
 from tellapart.score.engine import Settings, run_model  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
+from tellapart.training.foil_classification import JudgingTask  # noqa: E402
 from tellapart.training.items_data import gather_items  # noqa: E402
-from tellapart.training.judging import JudgingTask  # noqa: E402
 from tellapart.verbs.build.foil import FoilOptions  # noqa: E402
 from tellapart.verbs.build.foil import foil as build  # noqa: E402
 from tellapart.verbs.runs.evaluate import evaluate  # noqa: E402
@@ -109,17 +109,17 @@ def test_pairs_and_images_of_a_test_are_not_trained_on(drawn, tmp_path):
     _, training, _, given = drawn
     small = captioned(tmp_path)
     data = gather_items([foils(small)], [features(small, tmp_path / "features")])
-    with pytest.raises(BadInput, match=r"pairs of target and foil to be trained on are pairs of"):
+    with pytest.raises(BadInput, match=r"target-foil pairs of the training data are also in"):
         JudgingTask.refuse(data, foils(captioned(tmp_path, 4, "other")))
     noted = next(iter(training))
     odd = replace(noted, slot=replace(noted.slot, foil="Written Otherwise"))
     assert word_pair(odd) == word_pair(noted) == (noted.slot.target, noted.origin.notes["foil"])
-    with pytest.raises(BadInput, match="images to be trained on are images of train"):
+    with pytest.raises(BadInput, match="training images are also in train"):
         train("blind-lstm", training, tmp_path / "out", never=[training], options=given)
     corpus = world(tmp_path / "world", scenes=4)
     with pytest.raises(BadInput, match="learns from items"):
         train("blind-lstm", corpus, tmp_path / "out", options=given)
-    with pytest.raises(BadInput, match="does not say whether a caption is right"):
+    with pytest.raises(BadInput, match="does not classify captions"):
         train("ffnn", training, tmp_path / "o", options=replace(given, changes=(), task="judging"))
 
 

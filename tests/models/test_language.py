@@ -173,11 +173,11 @@ def test_pictures_that_do_not_exist_do_not_stop_a_model_that_reads(causal, tmp_p
 
 
 def test_mistakes_are_explained(causal, tmp_path):
-    with pytest.raises(BadInput, match="means nothing without head=classifier"):
+    with pytest.raises(BadInput, match="has no effect without head=classifier"):
         load(f"hf:{causal}?head=lm&label=x")
     with pytest.raises(BadInput, match="cannot score"):
         load(f"hf:{causal}")
-    with pytest.raises(BadInput, match="no such file"):
+    with pytest.raises(BadInput, match="the file does not exist"):
         load(f"hf:{tmp_path}/none.gguf?head=lm")
     with pytest.raises(TellapartError, match="no weights for"):
         load(f"hf:{causal}?head=classifier")

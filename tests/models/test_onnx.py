@@ -127,7 +127,7 @@ def test_pitfall_12_the_preprocessing_is_part_of_the_fingerprint(folder, seen):
     ("change", "message"),
     [
         ({"format": "other"}, "of another format"),
-        ({"image": {"colour": "red"}}, "fields that mean nothing: colour"),
+        ({"image": {"colour": "red"}}, "unknown fields: colour"),
         ({"image": {"filter": "sinc"}}, "'sinc' is not a filter"),
         ({"image": {"file": "gone.onnx"}}, "names gone.onnx, which does not exist"),
         ({"text": {"tokenizer": {"kind": "letters"}}}, "'letters' is not a kind of tokenizer"),
@@ -141,5 +141,5 @@ def test_mistakes_in_the_description_are_explained(folder, change, message):
 
 
 def test_a_folder_without_a_description_is_explained(tmp_path):
-    with pytest.raises(BadInput, match=r"holds no model\.json"):
+    with pytest.raises(BadInput, match=r"has no model\.json"):
         load(f"onnx:{tmp_path}")

@@ -103,7 +103,7 @@ def test_pitfall_1_the_wrong_activation_would_show(open_clip, tagged, seen):
 
 
 def test_pitfall_1_a_bare_checkpoint_must_state_its_activation(open_clip, checkpoint, seen):
-    with pytest.raises(BadInput, match="does not say with which activation") as caught:
+    with pytest.raises(BadInput, match="does not say which activation") as caught:
         load(f"open_clip:tiny/{checkpoint}")
     assert "activation=quickgelu" in caught.value.allowed
     made = {a: load(f"open_clip:tiny/{checkpoint}?activation={a}") for a in ("gelu", "quickgelu")}
@@ -250,13 +250,13 @@ def test_the_order_and_company_of_texts_do_not_matter(tagged, seen):
     ("text", "error", "message"),
     [
         ("open_clip:tinny/openai", UnknownName, "no architecture of open_clip called 'tinny'"),
-        ("open_clip:ViT-B-32", BadInput, "architecture without weights"),
+        ("open_clip:ViT-B-32", BadInput, "an architecture but no weights"),
         ("open_clip:ViT-B-32/opena", BadInput, "neither a tag of ViT-B-32 nor a file"),
         ("open_clip:ViT-B-32/openai?activation=gelu", BadInput, "were trained with quickgelu"),
         ("open_clip:ViT-B-32/openai?activation=relu", BadInput, "is not an activation"),
         ("open_clip:ViT-B-32/openai?dtype=float8", BadInput, "dtype=float8 is not a dtype"),
         ("open_clip:ViT-B-32/openai?device=tpu9", BadInput, "device=tpu9 cannot be used"),
-        ("open_clip:./nowhere", BadInput, "does not hold a model of open_clip"),
+        ("open_clip:./nowhere", BadInput, "the folder has no open_clip model"),
     ],
 )
 def test_mistakes_are_explained(open_clip, text, error, message):
@@ -273,7 +273,7 @@ def test_published_fine_tunes_are_found_by_name_with_their_activation(
     open_clip, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TELLAPART_HOME", str(tmp_path))
-    with pytest.raises(BadInput, match="the file of negclip is not there"):
+    with pytest.raises(BadInput, match="the file of negclip does not exist"):
         load("open_clip:negclip")
     (tmp_path / "checkpoints").mkdir()
     for name, file in PUBLISHED.items():
@@ -281,5 +281,5 @@ def test_published_fine_tunes_are_found_by_name_with_their_activation(
         found = source_of(open_clip, name)
         assert (found.model, found.activation) == ("ViT-B-32", "quickgelu")
         assert found == source_of(open_clip, f"{name}/{tmp_path / 'checkpoints' / file}")
-    with pytest.raises(BadInput, match="activation=gelu does not fit"):
+    with pytest.raises(BadInput, match="activation=gelu is wrong"):
         load("open_clip:gnm?activation=gelu")

@@ -85,7 +85,7 @@ def test_local_files_do_not_hide_installed_packages(folder):
     ("text", "message"),
     [
         ("python:my_own_models", "does not name an object"),
-        ("python:no_such_module:x", "there is no module 'no_such_module'"),
+        ("python:no_such_module:x", "the module 'no_such_module' does not exist"),
         ("python:my_broken_models:x", "needs 'no_such_package_here', which is not installed"),
         ("python:my_own_models:longest", "has no 'longest'"),
         ("python:my_own_models:number", "is not a model but int"),

@@ -60,7 +60,7 @@ def test_the_caption_itself_is_left_out_and_random_ones_kept():
     assert held.left("b", "x", Draw()) == ["x", "y"]  # somebody else wrote the same
     with pytest.raises(BadImage, match="no captions in mine"):
         held.left("d", "x", Draw())
-    with pytest.raises(BadImage, match="no caption in mine beside"):
+    with pytest.raises(BadImage, match="no caption in mine other than"):
         held.left("c", "only", Draw())
 
 

@@ -210,7 +210,7 @@ def test_the_question_is_part_of_the_name_and_comes_back(blip, seen):
 
 
 def test_mistakes_are_explained(blip):
-    with pytest.raises(BadInput, match="has no place for the caption"):
+    with pytest.raises(BadInput, match="has no placeholder for the caption"):
         load(f"vqascore:{blip}?question=is it true?")
     with pytest.raises(BadInput, match="cannot spell the answer"):
         load(f"vqascore:{blip}?answer=√")

@@ -213,7 +213,7 @@ def test_questions_that_are_not_yes_or_no_are_left_out_and_counted(desk):
     file, rows, _ = MADE["naturalbench"]
     path, out = write(desk, file, rows), desk.folder / "nb"
     result = CliRunner().invoke(app, ["get", "naturalbench", str(out), "--from", str(path)])
-    assert result.exit_code == 0 and "1 rows of other sorts: left out" in result.stderr
+    assert result.exit_code == 0 and "1 rows of other types: left out" in result.stderr
     assert ta.load_benchmark(out).card.made["rows_of_other_sorts"] == 1
 
 

@@ -31,8 +31,8 @@ def test_several_files_after_one_from(run, desk):
     assert result.exit_code == 0, result.output
     card = json.loads(result.stdout)
     assert card["counts"]["items"] == 2 and card["made"]["options"]["seed"] == 3
-    assert "1 items ask the same as an earlier one: kept and flagged" in result.stderr
-    assert "1 of 1 pictures were not found: name their folder with --images DIR" in result.stderr
+    assert "1 items duplicate an earlier one: kept and flagged" in result.stderr
+    assert "1 of 1 pictures were not found: give their folder with --images DIR" in result.stderr
 
 
 def test_pictures_that_are_not_in_the_folder_named_are_counted(run, desk):

@@ -153,14 +153,14 @@ def test_a_folder_stands_for_the_files_in_it(desk):
     assert len(desk.get("sugarcrepe", desk.folder / "data").items) == 2
     (desk.folder / "empty").mkdir()
     message = desk.error("sugarcrepe", desk.folder / "empty")
-    assert message.startswith("empty holds no file of sugarcrepe") and ".json" in message
+    assert message.startswith("empty contains no files of sugarcrepe") and ".json" in message
 
 
 def test_no_files_and_no_address_says_where_they_are(desk):
     assert desk.error("bison") == (
-        "which files is bison to be read from?\n"
+        "no files were given for bison\n"
         "  allowed: .json, each also with .gz\n"
-        "  to do:   name them with --from; they are at "
+        "  to do:   give them with --from; they are at "
         "https://github.com/facebookresearch/binary-image-selection"
     )
 
@@ -177,7 +177,7 @@ def test_bad_rows_stop_the_import_or_are_left_out_and_listed(desk):
         "add_att.json is empty)\n"
         '  where:   add_att.json, key "1"\n'
         "  allowed: its keys are: filename\n"
-        "  to do:   carry on without the bad rows with --skip-bad (skip_bad=True)"
+        "  to do:   skip the bad rows with --skip-bad (skip_bad=True)"
     )
     benchmark = desk.get("sugarcrepe", file, skip_bad=True)
     assert len(benchmark.items) == 1 and len(benchmark.card.skipped) == 2
@@ -233,7 +233,7 @@ def test_an_imported_benchmark_can_be_run(desk, tmp_path):
 def test_half_a_surrogate_pair_is_a_bad_row(desk, row, key):
     file = desk.write("add_att.json", {"0": row, "1": crepe(2)})
     error = desk.error("sugarcrepe", file)
-    assert f'"{key}" of row "0" of add_att.json is no Unicode text' in error
+    assert f'"{key}" of row "0" of add_att.json is not Unicode text' in error
     benchmark = desk.get("sugarcrepe", file, skip_bad=True)
     assert len(benchmark.items) == 1 and len(benchmark.card.skipped) == 1
 
@@ -254,7 +254,7 @@ def test_what_was_skipped_can_be_written_whatever_it_quotes(desk):
 def test_a_picture_in_a_table_whose_path_is_no_unicode_is_a_bad_row(desk):
     row = {"image": "\ud800/a.jpg", "caption": "A dog.", "negative_caption": "A cat."}
     error = desk.error("pairs", desk.write("a.jsonl", json.dumps(row) + "\n"))
-    assert error.startswith('"image" of row 1 of a.jsonl is no Unicode text')
+    assert error.startswith('"image" of row 1 of a.jsonl is not Unicode text')
 
 
 def test_a_path_that_no_disk_can_hold_is_a_missing_picture(desk):

@@ -62,7 +62,7 @@ def test_bison_errors_name_row_and_key(desk, row, message):
 
 
 def test_bison_files_that_are_something_else(desk):
-    assert first_line(desk.error("bison", desk.write("b.json", []))) == "b.json holds a list"
+    assert first_line(desk.error("bison", desk.write("b.json", []))) == "b.json contains a list"
     no_data = first_line(desk.error("bison", desk.write("c.json", {"a": 1})))
     assert no_data == '"data" in c.json is null'
     twice = desk.error("bison", desk.write("d.json", {"data": [bison(), bison(true=11)]}))
@@ -97,13 +97,13 @@ def test_mcic(desk):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (mcic(5), '"reference" of line 1 of mc.txt is 5, there is no such answer'),
+        (mcic(5), '"reference" of line 1 of mc.txt is 5, but there is no such answer'),
         (mcic("x"), "\"reference\" of line 1 of mc.txt is the text 'x'"),
         (mcic("-"), 'line 1 of mc.txt has no "reference"'),
         (mcic(answer_3=" "), '"answer_3" of line 1 of mc.txt is empty'),
         (mcic(answer_1="-"), 'line 1 of mc.txt has no "answer_1"'),
         (mcic(answer_1="caption = 0"), "two captions of mcic:5_0 are the same: 'caption = 0'"),
-        ("hello", "line 1 of mc.txt has a part without a =: 'hello'"),
+        ("hello", "line 1 of mc.txt has a part without =: 'hello'"),
         (mcic() + "\n" + mcic(), "the id 'mcic:5_0' occurs twice"),
     ],
 )
@@ -133,7 +133,7 @@ def test_sugarcrepe_kinds_come_from_the_names_of_the_files(desk):
     assert benchmark.items[0].captions == ("A dog. ", "A red dog.")
     error = desk.error("sugarcrepe", desk.write("mine.json", {"0": row}))
     assert first_line(error) == (
-        "the name of mine.json does not say which kind of near miss it holds"
+        "the name of mine.json does not say which kind of near miss it contains"
     )
     assert "add_att.json" in error
     error = desk.error("sugarcrepe", desk.write("add_att.json", {"0": 3}))
@@ -224,7 +224,7 @@ def test_a_table_without_a_column_says_which_are_there(desk):
 
 
 def test_a_broken_parquet_file_is_one_clear_error(desk):
-    assert "is not a whole .parquet file" in desk.error("bivlc", desk.write("b.parquet", "PAR1"))
+    assert "is not an intact .parquet file" in desk.error("bivlc", desk.write("b.parquet", "PAR1"))
 
 
 # Winoground
@@ -283,7 +283,7 @@ def test_a_box_outside_its_picture_is_an_error_of_that_image(desk):
     desk.picture("7.jpg")
     benchmark = desk.get("aro", desk.write("r.json", [aro(bbox_x=50)]))
     (problem,) = validate(benchmark).problems
-    assert problem.what == "the box of image 7.jpg#crop=50,1,4,3 lies outside the picture"
+    assert problem.what == "the box of image 7.jpg#crop=50,1,4,3 is outside the picture"
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,9 @@ def test_nouns_of_foil_captions_are_those_that_spacy_finds(desk, monkeypatch):
 
     monkeypatch.setattr("tellapart.benchmark.published.foil.find_pipeline", missing)
     found, by = nouns()
-    assert found == ["cat"] and "T2-nouns is asked of few" in by, "the card says what is missing"
+    assert found == ["cat"] and "T2-nouns is asked for few items" in by, (
+        "the card says what is missing"
+    )
 
 
 def test_foil_from_valse_keeps_the_votes(desk):

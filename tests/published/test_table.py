@@ -59,13 +59,13 @@ def test_a_box_of_a_picture_inside_a_table_is_refused(desk):
            "h": 2}  # fmt: skip
     layout = desk.write("mine.yaml", 'images: pic\ncaptions: ["yes", "no"]\nbox: [x, "y", w, h]')
     error = desk.error("table", write(desk, "t.parquet", [row]), layout=layout)
-    assert error.startswith('"pic" of row 1 of t.parquet is bytes, of which no box is cut')
+    assert error.startswith('"pic" of row 1 of t.parquet is bytes, which cannot be cropped')
 
 
 def test_a_folder_that_datasets_saved_to_disk_says_what_to_do(desk):
     desk.write("saved/train/data-00000-of-00001.arrow", "x")
     error = desk.error("table", desk.folder / "saved", **COLUMNS)
-    assert error.startswith("saved holds no file of table") and "to_parquet" in error
+    assert error.startswith("saved contains no files of table") and "to_parquet" in error
 
 
 def test_lists_of_pictures_in_parquet_are_images_of_one_item(desk):
@@ -145,12 +145,15 @@ def test_a_column_a_cell_says_what_is_true(desk):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"images_columns": ("pic",)}, "which columns hold the captions?"),
+        ({"images_columns": ("pic",)}, "no columns are given for the captions"),
         ({**COLUMNS, "captions_columns": ("yes", "nope")}, 'row 1 of t.csv has no "nope"'),
         ({**COLUMNS, "true": "sort"}, "\"sort\" of row 1 of t.csv is the text 'Replace Object'"),
         ({**COLUMNS, "true": "0:5"}, "row 1 of t.csv has no cell 0:5"),
         ({**COLUMNS, "true": "diagonal"}, "row 1 of t.csv has 1 images and 2 captions"),
-        ({**COLUMNS, "true": "yes,no;sort,pic"}, "row 1 of t.csv has 1 images and 2 captions, --"),
+        (
+            {**COLUMNS, "true": "yes,no;sort,pic"},
+            "row 1 of t.csv has 1 images and 2 captions, but --",
+        ),
         ({**COLUMNS, "true": "yes,no"}, "\"yes\" of row 1 of t.csv is the text 'A dog.'"),
     ],
 )
@@ -165,7 +168,7 @@ def test_what_cannot_be_meant_is_one_clear_error(desk, options, message):
         ("images: {a: b}\ncaptions: c", '"images" of a layout is an object'),
         ("images: [pic\n", "mine.yaml is not YAML"),
         ("- a", "a layout is a list"),
-        ("images: pic", "which columns hold the captions?"),
+        ("images: pic", "no columns are given for the captions"),
         ("images: pic\ncaptions: c\nbox: [x, y]", "a box of 2 columns"),
         ("images: pic\ncaptions: c\ntogether: 0", "together: 0"),
         ("images: pic\ncaptions: c\nrows: data", 't.json has no "data"'),

@@ -34,7 +34,7 @@ def test_the_page_names_no_other_address(page):
 
 def test_the_page_says_all_it_must(made, page):
     for words in (
-        f"3 models were tested on 4 benchmarks with {made.items} items in all.",
+        f"3 models were tested on 4 benchmarks with {made.items} items in total.",
         "Hu, Misra &amp; van der Maaten 2019",
         "Shekhar et al. 2017",
         "Ding et al. 2016",
@@ -119,7 +119,7 @@ def test_partial_runs_and_failures_are_listed(made, tmp_path):
 
     gone = tuple(Failure(f"item-{k}", "0,0", "it broke") for k in range(60))
     text = report(replace(run, failures=gone), tmp_path / "p.html").read_text("utf-8")
-    assert "60 in all, the first 50 are listed" in text
+    assert "60 in total, the first 50 are listed" in text
     assert text.count("it broke") == 50
 
 
@@ -136,7 +136,7 @@ def test_bad_input_is_named(made, tmp_path):
         report(made.runs, tmp_path / "p.html", ReportOptions(ties="maybe"))
     with pytest.raises(BadInput, match="gallery of -1"):
         report(made.runs, tmp_path / "p.html", ReportOptions(gallery=-1))
-    with pytest.raises(BadInput, match="no run to report on"):
+    with pytest.raises(BadInput, match="no runs to report on"):
         report([], tmp_path / "p.html")
     assert not (tmp_path / "p.html").exists()
 
@@ -217,9 +217,9 @@ def test_lines_stand_apart_and_are_never_the_highest(made, tmp_path):
     assert card.model not in text  # the good answers belong to lines here
     assert text.count("never looks, ties halved") == 2
     summary = text.split('class="findings"')[1].split('id="results"')[0]
-    assert "2 models were tested" in text and "The highest accuracy is that of" in summary
+    assert "2 models were tested" in text and "has the highest accuracy" in summary
     for line in ("constant", "chance?seed=7"):
-        assert f'that of <b class="model">{line}' not in summary
+        assert f'<b class="model">{line}</b> has the highest' not in summary
     pairs = text.split("Are the differences real?")[1].split("</table>")[0]
     assert "constant" not in pairs and "chance" not in pairs
 
@@ -237,7 +237,7 @@ def test_the_page_and_compare_give_a_pair_the_same_name_and_p(made, tmp_path):
 def test_a_report_of_lines_alone_says_so(made, tmp_path):
     (run,) = ta.evaluate("chance", made.on("bison")[0].benchmark, tmp_path / "runs")
     text = report(run, tmp_path / "p.html", ReportOptions(gallery=2)).read_text("utf-8")
-    assert "No model was run that looks" in text and "highest accuracy" not in text
+    assert "No model that looks was run" in text and "highest accuracy" not in text
 
 
 def test_a_trained_system_brings_its_curves(tmp_path, benchmarks, monkeypatch):

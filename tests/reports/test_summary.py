@@ -34,10 +34,13 @@ def test_one_model_above_chance_and_text_only(results_of, an_estimate):
     opening, (text,) = said(
         results_of({"m": an_estimate(0.8, 0.7, 0.9)}, an_estimate(0.6, 0.55, 0.65))
     )
-    assert opening == "One model, m, was tested on 1 benchmark with 4 items in all."
+    assert opening == "One model, m, was tested on 1 benchmark with 4 items in total."
     assert "m scores 80.0% (95% interval 70.0 to 90.0) on accuracy." in text
-    assert "Without looking: chance 50.0%, blind 60.0%; the whole interval of m lies above." in text
-    assert "next comes" not in text
+    assert (
+        "Without looking: chance 50.0%, blind 60.0%; the whole interval of m is above these."
+        in text
+    )
+    assert "next is" not in text
 
 
 def test_a_model_whose_interval_holds_chance_is_not_shown_to_be_above(results_of, an_estimate):
@@ -49,13 +52,13 @@ def test_a_model_below_what_the_text_alone_gives_is_not_called_above(results_of,
     line = ReferenceLine(TEXT_ALONE, "b", "accuracy", 0.82, 0.80, 0.84, "attacker")
     _, (text,) = said(results_of({"m": an_estimate(0.76, 0.74, 0.78)}), lines=[line])
     assert "text alone 82.0%" in text
-    assert "the whole interval of m lies below text alone" in text
-    assert "lies above" not in text
+    assert "the whole interval of m is below text alone" in text
+    assert "is above these" not in text
 
 
 def test_a_model_below_chance_is_called_so_with_its_ties(results_of, an_estimate):
     _, (text,) = said(results_of({"m": an_estimate(0.2, 0.1, 0.3, ties=60)}))
-    assert "the whole interval of m lies below chance (60 ties counted as wrong)" in text
+    assert "the whole interval of m is below chance (60 ties counted as wrong)" in text
     assert "Many ties, which count as wrong here: m (60 of 100)." in text
 
 
@@ -76,18 +79,18 @@ def test_a_difference_is_told_by_its_test_and_the_ties_it_rests_on(
     models = {"b": an_estimate(0.75, 0.65, 0.85), "a": an_estimate(0.8, 0.7, 0.9)}
     results = replace(results_of(models), pairs=(pair("b", "a", -0.05, p, ties_behind=ties),))
     _, (text,) = said(results)
-    assert "The highest accuracy is that of a, 80.0%" in text
-    assert f"next comes b with 75.0%. {verdict}" in text
+    assert "a has the highest accuracy, 80.0%" in text
+    assert f"next is b with 75.0%. {verdict}" in text
 
 
 def test_models_that_share_no_item_are_not_compared(results_of, an_estimate):
     models = {"a": an_estimate(0.8, 0.75, 0.85), "b": an_estimate(0.6, 0.55, 0.65)}
     _, (text,) = said(results_of(models, covered={"b": 2}))
     assert "cannot be compared" in text
-    assert "Run on a part of the items only: b (2 of 4)." in text
+    assert "Run on only part of the items: b (2 of 4)." in text
     results = replace(results_of(models, covered={"b": 2}), pairs=(pair("a", "b", 0.2, 0.001),))
     _, (text,) = said(results)
-    assert "on the items that both were given is real" in text
+    assert "on the items given to both is real" in text
 
 
 def test_equal_models_share_the_first_place(results_of, an_estimate):
@@ -95,21 +98,21 @@ def test_equal_models_share_the_first_place(results_of, an_estimate):
     _, (two,) = said(results_of({"a": same, "b": same}))
     assert "a and b all score 80.0% on accuracy." in two
     _, (three,) = said(results_of({"a": same, "c": an_estimate(0.1, 0.05, 0.2), "b": same}))
-    assert "a and b share the highest accuracy, 80.0%; next comes c" in three
+    assert "a and b share the highest accuracy, 80.0%; next is c" in three
     assert "real" not in three
 
 
 def test_missing_answers_are_counted(results_of, an_estimate):
     _, (text,) = said(results_of({"a": an_estimate(0.8, 0.75, 0.85, failed=3)}))
-    assert "Answers that are missing count as wrong: a (3)." in text
+    assert "Missing answers count as wrong: a (3)." in text
 
 
 def test_too_few_groups_are_named(results_of, an_estimate):
     _, (text,) = said(results_of({"a": an_estimate(0.8, 0.75, 0.85, clusters=3)}))
-    assert "Too few groups: all of this stands on 3 groups" in text
+    assert "Too few groups: these numbers rest on only 3 groups" in text
 
 
 def test_lines_alone_are_no_comparison(results_of):
     opening, (text,) = said(results_of({}))
-    assert "No model was run that looks" in opening
+    assert "No model that looks was run" in opening
     assert "50.0%" in text and "highest" not in text

@@ -160,10 +160,10 @@ class Broken(Dual):
     ("how", "message"),
     [
         ("raises", "broken failed on batch 1 of the texts: ValueError: no such token"),
-        ("list", "not numbers"),
-        ("few", r"failed on batch 1 of the texts: it gave an array of shape \(\d+, 8\)"),
+        ("list", "did not return numbers"),
+        ("few", r"failed on batch 1 of the texts: it returned an array of shape \(\d+, 8\)"),
         ("flat", r"shape \(\d+,\)"),
-        ("narrow", "gives images 8 numbers and texts 3"),
+        ("narrow", "embeds images in 8 dimensions and texts in 3"),
     ],
 )
 def test_a_model_that_goes_wrong_is_named_with_its_batch(how, message, benchmarks, tmp_path):
@@ -298,7 +298,7 @@ def test_pitfall_3_margins_below_a_step_of_half_precision_are_counted(benchmarks
         best = max(scores[j] for j in right)
         other = max(s for j, s in enumerate(scores) if j not in right)
         close += abs(best - other) < 2**-10 * max(best, other)
-    with pytest.warns(Imprecise, match=f"{close} of them are decided by less than a step"):
+    with pytest.warns(Imprecise, match=f"{close} answers are decided by less than a step"):
         (run,) = ta.evaluate([Near("near", dtype="float16")], bench, tmp_path / "half")
     assert run.card.notes["below_precision"] == close > 0
     (run,) = ta.evaluate([Near("near", dtype="float32")], bench, tmp_path / "single")
@@ -311,7 +311,7 @@ def test_pitfall_3_margins_below_a_step_of_half_precision_are_counted(benchmarks
 def test_float32_is_advised_only_to_what_is_coarser(dtype, advised, benchmarks, tmp_path):
     (run,) = ta.evaluate([Dual()], benchmarks["bison"], tmp_path)
     card = replace(run.card, dtype=dtype, notes={"below_precision": 3})
-    with pytest.warns(Imprecise, match=f"3 of them .* a step of {dtype}") as caught:
+    with pytest.warns(Imprecise, match=f"3 answers .* a step of {dtype}") as caught:
         _warn(replace(run, card=card))
     assert ("compute in float32" in str(caught[0].message)) == advised
 

@@ -71,7 +71,7 @@ def values(run) -> dict[str, float]:
 def test_scores_by_place_on_a_shuffled_benchmark_are_refused_until_it_is_said_whose(
     files, tmp_path, table
 ):
-    with pytest.raises(BadInput, match="were shuffled when it was imported: place 0") as caught:
+    with pytest.raises(BadInput, match="were shuffled on import: position 0") as caught:
         ta.import_scores(
             files / "shuffled", files / table, name="x", out=tmp_path / "x", skip_bad=True
         )
@@ -200,7 +200,7 @@ def test_a_trial_that_is_missing_or_there_twice_is_named(files, tmp_path):
     with pytest.raises(BadInput, match="has no row for image@1 trial 1"):
         ta.import_scores(bench, tmp_path / "t.json", name="x", out=tmp_path / "x")
     (tmp_path / "t.json").write_text(json.dumps([*trials(bench), trials(bench)[0]]))
-    with pytest.raises(BadInput, match=r"caption@0 trial 0 of item .* is there twice"):
+    with pytest.raises(BadInput, match=r"caption@0 trial 0 of item .* occurs twice"):
         ta.import_scores(bench, tmp_path / "t.json", name="x", out=tmp_path / "x")
     (tmp_path / "t.json").write_text(json.dumps([{**trials(bench)[0], "order": [0, 0]}]))
     with pytest.raises(BadInput, match=r"the order of caption@0 .* is \[0, 0\]"):
@@ -221,7 +221,7 @@ def test_rows_that_were_left_out_are_listed_counted_and_in_the_run(files, tmp_pa
     assert result.exit_code == 0, result.output
     assert "skipped: there is no item 'winoground:99'" in result.stderr
     assert "row 13)" in result.stderr
-    assert "5 of 64 rows were left out" in result.stderr
+    assert "5 of 64 rows were skipped" in result.stderr
     assert "1 answers to items in the table are missing" in result.stderr
     assert "1 items of winoground are not in the table" in result.stderr
     notes = json.loads((tmp_path / "x" / "run.json").read_text())["notes"]

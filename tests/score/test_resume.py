@@ -252,7 +252,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(benchmarks, tmp_path):
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 130
-    assert "give the same command again" in said and "Traceback" not in said
+    assert "run the same command again" in said and "Traceback" not in said
     assert not list(tmp_path.glob("runs/*"))
 
 

@@ -116,7 +116,7 @@ def test_a_run_of_another_version_of_the_benchmark_is_refused(world, tmp_path):
     ta.build("bison", world, tmp_path / "bison", options)
     with pytest.raises(BadInput, match="belongs to another version of bison") as caught:
         measure(run.folder)
-    assert "evaluate the model again" in caught.value.todo
+    assert "evaluate the model on this version" in caught.value.todo
 
 
 def test_a_run_is_not_overwritten_unasked(benchmarks, tmp_path):
@@ -227,7 +227,7 @@ def spoiled(rows: pl.DataFrame, how: str) -> pl.DataFrame:
     [
         ("missing row", "has no row for 0,0", "0,0, 0,1, 1,0, 1,1"),
         ("unknown item", "there is no item 'bivlc-nobody' in bivlc", "such as bivlc-"),
-        ("doubled", "0,0 of item .* is there twice", "once"),
+        ("doubled", "0,0 of item .* occurs twice", "once"),
         ("no such caption", "has no caption '7'", "0 to 1"),
         ("not a number", "a score of item .* is 'high'", "a finite number"),
         ("no column", "there is no column called 'score'", "scores"),

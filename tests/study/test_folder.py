@@ -79,9 +79,9 @@ def test_bad_pairs_are_named(tmp_path, change, said):
 
 def test_a_question_that_fits_no_item_is_refused_and_nothing_is_left(tmp_path):
     options = StudySetup((Stage("ask", "best-of-five"),))
-    with pytest.raises(BadInput, match="no item of hand-made can be asked best-of-five"):
+    with pytest.raises(BadInput, match="no item of hand-made fits the question best-of-five"):
         write_study(pairs_of(3), tmp_path / "s", options)
-    with pytest.raises(BadInput, match="wants gold items"):
+    with pytest.raises(BadInput, match="needs gold items"):
         write_study(pairs_of(3), tmp_path / "s", StudySetup((Stage("a", "which-image", gold=0.1),)))
     assert not list(tmp_path.iterdir())
 
@@ -123,7 +123,7 @@ def test_training_examples_can_be_edited_and_mistakes_are_named(tmp_path):
         ({"right": ["7"]}, "0, 1, both, neither"),
         ({"stage": "asks"}, "no stage 'asks'"),
         ({"images": []}, "2 images"),
-        ({"captions": []}, "no example for which-image"),
+        ({"captions": []}, "not an example for which-image"),
         ({"explanation": 3}, "explanation = 3"),
     ):
         path.write_text(json.dumps([{**entries[0], **change}]))

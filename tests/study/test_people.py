@@ -41,7 +41,7 @@ def test_the_same_answer_again_changes_nothing_and_another_is_refused(make_study
     number = one.work()["task"]["number"]
     once, again = one.answer(number, "1"), one.answer(number, "1")
     assert once["task"] == again["task"] and len(rows(study, t.judgement)) == 1
-    with pytest.raises(Conflict, match="answered before"):
+    with pytest.raises(Conflict, match="already been answered"):
         one.answer(number, "2")
     with pytest.raises(NotThere):
         one.answer(999, "1")
@@ -76,7 +76,7 @@ def test_a_corrected_pick_takes_its_task_back_until_someone_works_on_it(make_stu
     assert not [row for row in rows(study, t.task) if row.parent_id]
     one.answer(number, "3", revise=True)
     assert other.work()["state"] == "work"
-    with pytest.raises(Conflict, match="can no longer be corrected"):
+    with pytest.raises(Conflict, match="can no longer be revised"):
         one.answer(number, "1", revise=True)
     check_books(study)
 

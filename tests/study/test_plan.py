@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.study.conftest import pairs_of
 from typer.testing import CliRunner
@@ -33,7 +33,6 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=6
 PLAN = StudyPlan("abc", "mine", (Stage("ask", "which-image"),))
 
 
-@settings(deadline=None)
 @given(TEXT, TEXT, st.integers(0, 99), st.sampled_from(["majority", "all", "first"]))
 def test_any_text_survives_the_file(tmp_path_factory, consent, instructions, seed, keep):
     stage = Stage("ask", "which-image", keep=keep, instructions=instructions, checks=0.1)
@@ -79,7 +78,10 @@ def test_two_stages_of_one_name_and_a_stage_that_cannot_follow_are_refused(tmp_p
     twice = (Stage("ask", "which-image"), Stage("ask", "which-image"))
     for stages, said in (
         (twice, "two stages are called 'ask'"),
-        ((Stage("a", "which-image"), Stage("b", "rate-detail")), "cannot be asked of what"),
+        (
+            (Stage("a", "which-image"), Stage("b", "rate-detail")),
+            "cannot be asked about the choice",
+        ),
         ((), "needs a stage"),
     ):
         write_plan(StudyPlan("abc", "mine", stages), path)
@@ -177,19 +179,25 @@ def test_prolific_gets_a_code(bench, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "what shall people be asked"),
+        ((), "no question was given"),
         (("--as", "bizon"), "no recipe called 'bizon'"),
         (("--ask", "which"), "no question called 'which'"),
         (("--as", "bison", "--judgements", "1,2,3"), "has 3 values"),
         (("--ask", "which-image", "--judgements", "many"), "--judgements many"),
         (("--ask", "which-image", "--checks", "0.9"), "checks = 0.9"),
-        (("--ask", "which-image", "--gold", "0.1"), "wants gold items"),
-        (("--ask", "which-image", "--then", "rate-detail"), "cannot be asked of what"),
-        (("--ask", "which-image", "--prolific", STUDY_ID), "how many people of Prolific"),
-        (("--ask", "which-image", "--prolific", "x", "--places", "9"), "no id of a study"),
-        (("--ask", "which-image", "--places", "9"), "are for people of Prolific"),
+        (("--ask", "which-image", "--gold", "0.1"), "needs gold items"),
+        (("--ask", "which-image", "--then", "rate-detail"), "cannot be asked about the choice"),
+        (
+            ("--ask", "which-image", "--prolific", STUDY_ID),
+            "the number of Prolific participants is missing",
+        ),
+        (
+            ("--ask", "which-image", "--prolific", "x", "--places", "9"),
+            "is not the id of a Prolific study",
+        ),
+        (("--ask", "which-image", "--places", "9"), "are only for studies on Prolific"),
         (("--ask", "which-image", "--places", "-1"), "places = -1"),
-        (("--ask", "best-of-five"), "no item of hand-made can be asked best-of-five"),
+        (("--ask", "best-of-five"), "no item of hand-made fits the question best-of-five"),
     ],
 )
 def test_mistakes_are_named_and_nothing_is_left(bench, tmp_path, words, said):

@@ -49,7 +49,7 @@ def test_only_the_right_study_brings_people(make_study):
     study = make_study(2, ASK, **PROLIFIC)
     enter(study, visitor(1))
     for other in ("64a1b2c3d4e5f60718293a4c", STUDY.upper(), STUDY[:-1]):
-        with pytest.raises(NotAllowed, match="does not take people from there"):
+        with pytest.raises(NotAllowed, match="does not accept participants from there"):
             do(study, people.join_from_prolific, replace(visitor(2), study=other))
     with pytest.raises(BadInput):
         do(study, people.join_from_prolific, replace(visitor(2), person="a' OR 1=1"))
@@ -140,13 +140,13 @@ def test_only_those_on_the_list_come_in(make_study):
     study = make_study(3, ASK, **{**PROLIFIC, "participants": (f"{1:024x}",)})
     assert f"{1:024x}" not in (study.folder / PARTICIPANTS_FILE).read_text()
     enter(study, visitor(1))
-    with pytest.raises(NotAllowed, match="not among those who were asked"):
+    with pytest.raises(NotAllowed, match="not on the list of participants"):
         enter(study, visitor(2))
     write_participants(study.folder, study.keys, [f"{2:024x}"])  # while it is served
     enter(study, visitor(2))
     enter(study, visitor(1))  # who is in stays in
     (study.folder / PARTICIPANTS_FILE).write_text("{}")
-    with pytest.raises(BadInput, match="not as it was written"):
+    with pytest.raises(BadInput, match="is damaged"):
         enter(study, visitor(3))
 
 
@@ -215,7 +215,7 @@ def test_made_up_people_are_voided_with_the_list_that_prolific_exports(filled):
         {"Submission id": ["a" * 24], "Participant id": [f"{1:024x}"], "Status": ["APPROVED"]}
     ).write_csv(export)
     said = study_command("participants", folder, export)
-    assert "1 people of Prolific may take part; 1 here are not on the list" in said
+    assert "1 Prolific participants may take part; 1 who joined are not on the list" in said
     found = json.loads(study_command("participants", folder, export, "--exclude-others", "--json"))
     listed = json.loads(study_command("people", folder, "--json"))
     states = {row["code"]: row["state"] for row in listed}
@@ -228,8 +228,8 @@ def test_made_up_people_are_voided_with_the_list_that_prolific_exports(filled):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("ids.txt", "abcdefgh\n\nno id\n", "'no id' is no participant's id"),
-        ("ids.txt", "\n\n", "names nobody"),
+        ("ids.txt", "abcdefgh\n\nno id\n", "'no id' is not a participant id"),
+        ("ids.txt", "\n\n", "lists nobody"),
         ("ids.csv", "id\nabcdefgh\n", "Participant id"),
     ],
 )

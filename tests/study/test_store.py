@@ -253,7 +253,7 @@ def test_a_postgresql_that_went_away_and_came_back_is_used_again(postgres):
 
 
 def test_a_database_that_nobody_knows_is_refused():
-    with pytest.raises(BadInput, match="no database that studies know"):
+    with pytest.raises(BadInput, match="is not a supported database"):
         open_database("mysql://x/y")
 
 

@@ -151,7 +151,7 @@ def test_several_processes_say_the_same_as_one(monkeypatch):
 
 def test_a_process_that_ends_is_an_error_and_no_hang():
     worker = ParseWorker("there_is_no_such_pipeline")
-    with pytest.raises(TellapartError, match="a process that parses stopped"):
+    with pytest.raises(TellapartError, match="a parsing process stopped"):
         worker.parse(["A dog."])
     worker.close()
 

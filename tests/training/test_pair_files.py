@@ -76,7 +76,7 @@ def test_datasets_reads_the_pictures_and_both_splits(written, tmp_path):
 
 
 def test_what_is_no_form_or_no_shard_is_said(bench, written, tmp_path):
-    with pytest.raises(UnknownName, match="form of training pairs"):
+    with pytest.raises(UnknownName, match="format of training pairs"):
         export(bench, tmp_path / "out", purpose="training", form=("tsv",))
     with pytest.raises(UnknownName, match="purpose"):
         export(bench, tmp_path / "out", purpose="test")

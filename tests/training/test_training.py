@@ -94,7 +94,7 @@ def test_images_of_a_test_set_are_refused_by_content_and_by_id(tmp_path):
     compute(drawn, tmp_path / "features", FeatureOptions(backbone="pixels"))
     bench = build("bison", drawn, tmp_path / "bison", BuildOptions(verifier="oracle"))
     given = TrainOptions(features=(tmp_path / "features",), changes=QUICK, recipe="default")
-    with pytest.raises(BadInput, match=r"images to be trained on are images of bison"):
+    with pytest.raises(BadInput, match=r"training images are also in bison"):
         train("convnet-bow", drawn, tmp_path / "out", never=[bench], options=given)
     # Another picture under the same id is no reason to refuse, one under another id is.
     other = world(tmp_path / "other", scenes=12, seed=2)
@@ -129,12 +129,12 @@ def test_the_vocabulary_is_of_training_captions_alone(small, tmp_path):
 
 def test_features_of_another_corpus_are_refused(small, tmp_path):
     other = captioned(tmp_path, 24, "other")
-    with pytest.raises(BadInput, match="no features of 24 of its 24 images, such as other-0"):
+    with pytest.raises(BadInput, match="no features for 24 of its 24 images, such as other-0"):
         train("convnet-bow", other, tmp_path / "out", options=options(small))
     hashed = small.corpus.images.with_columns(sha256=small.corpus.images["id"])
     with pytest.raises(BadInput, match="features of other pictures for 24"):
         gather([replace(small.corpus, images=hashed)], [small.store])
-    with pytest.raises(BadInput, match="1 corpora are given, and 2 stores"):
+    with pytest.raises(BadInput, match="1 corpora and 2 stores"):
         gather([small.corpus], [small.store, small.store])
     assert not (tmp_path / "out").exists()
 
@@ -151,7 +151,7 @@ def test_features_of_another_corpus_are_refused(small, tmp_path):
         ("epochs=0", BadInput, "epochs=0 is too small"),
         ("together=5", BadInput, "cannot hold 5 of each image"),
         ("least=1000", BadInput, "no word occurs 1000 times"),
-        ("rate", BadInput, "sets nothing"),
+        ("rate", BadInput, "has no value"),
     ],
 )
 def test_bad_settings_are_said_and_nothing_is_written(small, tmp_path, change, kind, said):
@@ -167,7 +167,7 @@ def test_a_loss_that_is_no_number_ends_the_training(small, tmp_path):
 
 
 def test_weights_that_the_last_update_made_infinite_are_not_kept(small, tmp_path):
-    with pytest.raises(NotANumber, match="a weight became infinite or no number in epoch 1"):
+    with pytest.raises(NotANumber, match="a weight became infinite or not a number in epoch 1"):
         fitted(small, tmp_path / "out", "rate=1e39", "batch=66")  # one update, after a sound loss
     assert not (tmp_path / "out").exists()
 
@@ -227,7 +227,7 @@ def test_a_training_that_fails_leaves_what_was_there(small, tmp_path):
     with pytest.raises(NotANumber):
         fitted(small, tmp_path / "out", "rate=1e39", "batch=66", overwrite=True)
     other = captioned(tmp_path, 24, "other")
-    with pytest.raises(BadInput, match="the features are not of the corpus other"):
+    with pytest.raises(BadInput, match="the features do not belong to the corpus other"):
         train("convnet-bow", other, tmp_path / "out", options=options(small, overwrite=True))
     assert load(f"trained:{tmp_path / 'out'}").facts.weights == first.card.weights
 
@@ -249,12 +249,12 @@ def test_a_corrupt_checkpoint_is_said(small, tmp_path):
     weights = next(folder.glob("*-weights.safetensors"))
     whole = weights.read_bytes()
     weights.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match="not a whole file of weights"):
+    with pytest.raises(BadInput, match="not a complete file of weights"):
         fitted(small, tmp_path / "out", "epochs=2")
     state = json.loads((folder / "state.json").read_text())
     (folder / "state.json").write_text(json.dumps({**state, "surplus": 1}))
     weights.write_bytes(whole)
-    with pytest.raises(BadInput, match="the checkpoint does not fit"):
+    with pytest.raises(BadInput, match="the checkpoint does not match"):
         fitted(small, tmp_path / "out", "epochs=2")
     (folder / "state.json").write_text("{")
     with pytest.raises(BadInput, match="not JSON"):
@@ -266,18 +266,18 @@ def test_a_trained_folder_whose_files_do_not_fit_is_said(small, tmp_path):
     out = fitted(small, tmp_path / "out").folder
     words = (out / "vocabulary.json").read_text()
     (out / "vocabulary.json").write_text(words.replace('"dog"', '"hound"'))
-    with pytest.raises(BadInput, match="does not fit the weights"):
+    with pytest.raises(BadInput, match="does not match the weights"):
         retrieve(f"trained:{out}", small.corpus)
-    with pytest.raises(BadInput, match="does not fit the weights"):
+    with pytest.raises(BadInput, match="does not match the weights"):
         fitted(small, tmp_path / "second", start=out)
     assert not (tmp_path / "second").exists()
     (out / "vocabulary.json").write_text(words)
     weights = (out / "weights.safetensors").read_bytes()
     (out / "weights.safetensors").write_bytes(weights[:-4] + b"\0\0\0\1")
-    with pytest.raises(BadInput, match="not those that were trained"):
+    with pytest.raises(BadInput, match="not the weights that were trained"):
         load(f"trained:{out}")
     (out / "weights.safetensors").write_bytes(weights[:-9])
-    with pytest.raises(BadInput, match="not a whole file of weights"):
+    with pytest.raises(BadInput, match="not a complete file of weights"):
         load(f"trained:{out}")
     (out / "system.json").write_text("{}")
     with pytest.raises(BadInput, match="not the card of a trained system"):
@@ -296,7 +296,7 @@ def test_training_goes_on_from_another_training(small, tmp_path):
     kept = load(f"trained:{worse.folder}").system.state_dict()
     assert all(torch.equal(weights, kept[name]) for name, weights in before.items())
     assert "epochs was better than the start" in str(worse)
-    with pytest.raises(BadInput, match="does not fit as a start"):
+    with pytest.raises(BadInput, match="cannot be the start"):
         fitted(small, tmp_path / "third", "joint=16", start=first.folder)
     with pytest.raises(TellapartError, match="no task called 'retrieve'"):
         fitted(small, tmp_path / "third", task="retrieve")

@@ -236,7 +236,7 @@ def test_the_best_weights_are_those_of_the_measure_that_was_chosen(small, tmp_pa
 
 
 def test_images_of_a_test_are_refused(small, tmp_path):
-    with pytest.raises(BadInput, match="images to be trained on are images of bivlc"):
+    with pytest.raises(BadInput, match="training images are also in bivlc"):
         tuned(small, tmp_path / "out", never=[small.bench])
     with pytest.raises(BadInput, match="images of bivlc"):
         tuned(small, tmp_path / "out", watch=[small.bench])
@@ -248,7 +248,7 @@ def test_images_of_a_test_are_refused(small, tmp_path):
     [
         (("batch=500",), BadInput, "a batch of 500 captions is larger than the training set"),
         (("rate=1e30", "warmup=0"), NotANumber, "the loss became nan"),
-        (("rate=nan",), BadInput, "rate=nan is no rate"),
+        (("rate=nan",), BadInput, "rate=nan is not a rate"),
         (("negatives=pictures",), UnknownName, "sort of negatives"),
         (("loss=triplet",), UnknownName, "loss"),
         (("chunk=2", "statistics=true"), BadInput, "cannot learn its statistics"),
@@ -265,9 +265,9 @@ def test_what_cannot_be_trained_is_said_and_nothing_is_written(
 
 def test_a_start_or_negatives_that_are_missing_are_said(small, tmp_path):
     world = small.root / "world-1"
-    with pytest.raises(BadInput, match="has no false captions, which this recipe learns from"):
+    with pytest.raises(BadInput, match="has no false captions, which this recipe needs"):
         train("clip", world, tmp_path / "out", options=given(small.start, "trohn-text"))
-    with pytest.raises(BadInput, match="does not say what is to be fine-tuned"):
+    with pytest.raises(BadInput, match="clip needs a model to fine-tune"):
         train("clip", world, tmp_path / "out", options=given("", "coco"))
     with pytest.raises(BadInput, match="storybook is not a dual encoder that can be trained"):
         train("clip", world, tmp_path / "out", options=given("storybook", "coco"))

@@ -116,10 +116,10 @@ def test_tables_figures_and_studies_say_who_wrote_what(sheet: CaptionSheet, tmp_
 
 
 def test_without_references_it_is_said_what_is_needed(folder: Path) -> None:
-    with pytest.raises(BadInput, match="nothing to see") as caught:
+    with pytest.raises(BadInput, match="nothing to show") as caught:
         make_viewer([folder / "results" / "good.json"], ta.ViewOptions())
     assert "--references" in caught.value.where
-    with pytest.raises(BadInput, match="none of captions"):
+    with pytest.raises(BadInput, match="is a file without captions"):
         make_viewer([folder / "results" / "other.json"], ta.ViewOptions())
     assert holds_captions(folder / "results" / "good.json")
     assert not holds_captions(folder / "results" / "torn.json")

@@ -160,7 +160,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_shown(tmp_path: Path) -> No
     assert [len(sheet.contestants) for sheet in library.sheets] == [2, 0]
     assert len(library.problems) == 2
     assert any("another version" in problem for problem in library.problems)
-    with pytest.raises(BadInput, match="nothing to see"):
+    with pytest.raises(BadInput, match="nothing to show"):
         make_viewer([_empty(tmp_path)], ta.ViewOptions())
     with pytest.raises(TellapartError):
         Loader([tmp_path / "no such"]).load()
@@ -258,7 +258,7 @@ def test_marks_are_kept_and_bad_ones_refused(client: TestClient) -> None:
     assert again.marks.noted("hand-made") == {"test:b"}
     assert client.post("/api/marks", json={**mark, "place": 9}, headers=say).status_code == 404
     (client.root / "runs" / "view-marks.json").write_text('{"schema": "other"}')
-    with pytest.raises(BadInput, match="marks of a view"):
+    with pytest.raises(BadInput, match="is not a file of marks"):
         make_viewer([client.root / "runs"], ta.ViewOptions())
 
 

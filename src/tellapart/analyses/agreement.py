@@ -28,9 +28,9 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementOptions(UnitOptions):
-    """How many items are listed."""
+    """How many items to list."""
 
-    most: Annotated[int, Help("How many items of each sort to list.")] = 10
+    most: Annotated[int, Help("How many items of each kind to list.")] = 10
 
 
 def analyse_agreement(
@@ -40,29 +40,31 @@ def analyse_agreement(
 ) -> Analysis:
     """Do models err where people, or other models, err? Kappa of right and wrong, item by item.
 
-    A run whose model is called people (as study export writes it) is people. Listed are the items
-    that people find hard and models easy, and the other way round.
+    A run whose model is called people (as study export writes it) stands for people. The items
+    that people find hard and models easy are listed, and the other way round.
     """
     units = unit_table(runs, options)
     if len(units.models) < 2:
         raise BadInput(
-            f"{units.models[0]} is alone: there is nobody to agree with",
-            allowed="two runs or more, such as a model's and the one of people that study export "
-            "writes",
+            f"agreement needs two runs, and {units.models[0]} is the only one",
+            allowed="two runs or more, such as a model's run and the run of people that study "
+            "export writes",
         )
     rows = list(_pairs(units, options))
     if not rows:
-        raise BadInput("no two of these runs have answered the same questions")
+        raise BadInput("no two of these runs answered the same questions")
     pairs = pl.DataFrame(rows)
     items = _items(units, options)
     title = f"{units.benchmark.name}: agreement on what is right ({units.measure.name})"
-    tables = [ResultTable("pairs", "Every two runs, on what both answered", pairs, FORMS)]
+    tables = [
+        ResultTable("pairs", "Each pair of runs, on the questions that both answered", pairs, FORMS)
+    ]
     if items.height:
-        tables.append(ResultTable("items", "Items that set them apart", items, FORMS))
+        tables.append(ResultTable("items", "Items on which they differ most", items, FORMS))
     sentences = [*map(_sentence, rows), *_item_sentences(items)]
     methods = (
-        "kappa: Cohen's, of right and wrong (error consistency, Geirhos et al. 2020): 0 is what "
-        "two independent runs of the same accuracy give; interval: bootstrap over groups",
+        "kappa: Cohen's, of right and wrong answers (error consistency, Geirhos et al. 2020); 0 is "
+        "expected of independent runs with these accuracies; interval: bootstrap over groups",
     )
     return Analysis(
         "agreement", title, tuple(sentences), tuple(tables), _figure(title, pairs), methods
@@ -95,19 +97,19 @@ def _pairs(units: UnitTable, options: AgreementOptions) -> Iterator[dict[str, An
 def _sentence(row: dict[str, Any]) -> str:
     names = f"{row['first']} and {row['second']}"
     if row["kappa"] is None:
-        return f"{names}: one of them is right (or wrong) throughout, so that nothing can be said."
+        return f"{names}: one of them is always right or always wrong, so kappa is undefined."
     ends = f"kappa {row['kappa']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
     if row["low"] <= 0 <= row["high"]:
-        return f"{names}: they agree no more than their accuracies make them, {ends}."
+        return f"{names}: no agreement is shown beyond that expected from accuracy, {ends}."
     more = "more" if row["kappa"] > 0 else "less"
     return (
-        f"{names} agree {more} than their accuracies make them, {ends}: both are wrong on "
-        f"{100 * row['both_wrong']:.1f}% where {100 * row['expected']:.1f}% would be expected."
+        f"{names} agree {more} than expected from their accuracies, {ends}: both are wrong on "
+        f"{100 * row['both_wrong']:.1f}%, against {100 * row['expected']:.1f}% expected."
     )
 
 
 def _items(units: UnitTable, options: AgreementOptions) -> pl.DataFrame:
-    """Items with the largest gaps between people and models; without people, those all fail."""
+    """Items with the largest gaps between people and models; without people, items all fail."""
     people = [k for k, name in enumerate(units.models) if name.startswith(PEOPLE)]
     models = [k for k in range(len(units.models)) if k not in people]
     names = units.benchmark.items.ids
@@ -129,7 +131,7 @@ def _items(units: UnitTable, options: AgreementOptions) -> pl.DataFrame:
                  ("easy for people, hard for models", -gap, pl.col("models") < 0.5)]  # fmt: skip
     else:
         frame = frame.drop("people")
-        sorts = [("wrong by all", -pl.col("models"), pl.col("models") == 0)]
+        sorts = [("wrong for all models", -pl.col("models"), pl.col("models") == 0)]
     parts = [
         frame.filter(where).sort(-order, "item").head(options.most)
         .select(pl.lit(name).alias("sort"), pl.all().exclude("place"))
@@ -143,7 +145,7 @@ def _item_sentences(items: pl.DataFrame) -> Iterator[str]:
         return
     for (sort,), rows in items.group_by("sort", maintain_order=True):
         first = rows.row(0, named=True)
-        yield f"{sort}: {rows.height:,} items are listed, such as {first['item']}."
+        yield f"{sort}: {rows.height:,} items listed, such as {first['item']}."
 
 
 def _figure(title: str, pairs: pl.DataFrame) -> Figure | None:

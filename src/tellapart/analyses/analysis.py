@@ -1,7 +1,8 @@
-"""What every analysis gives back: sentences, tables and a figure; and how they become files.
+"""The result of an analysis: sentences, tables and a figure, and how they are written to files.
 
-An analysis is a function from runs (or other results) and options of its own to an `Analysis`. It
-is registered as an `AnalysisKind` under `tellapart.analyses`, with an example of its command.
+An analysis is a function that takes runs (or other results) and its own options and returns an
+`Analysis`. It is registered as an `AnalysisKind` under `tellapart.analyses`, with an example
+command.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from tellapart.reports.drawing import write_drawing
 from tellapart.text.table_text import aligned, escape
 
 SHOWN = 30
-"""At most this many rows of a table are printed; files have all."""
+"""At most this many rows of a table are printed; files have all rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisOptions:
-    """What every analysis can be told; each one's own options are a subclass."""
+    """Options of every analysis; an analysis adds its own in a subclass."""
 
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.", last=True)] = 2_000
     seed: Seed = 0
@@ -34,24 +35,24 @@ class AnalysisOptions:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisKind:
-    """An analysis as it is registered: the function, and a command that shows it."""
+    """An analysis as registered: the function and an example command."""
 
     function: Callable[..., Analysis]
     example: str
 
     @property
     def about(self) -> str:
-        """The first line of what the function says of itself."""
+        """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultTable:
-    """A table with a name that can be a file's name.
+    """A table whose name can be used as a file name.
 
-    `frame` has the numbers as they are; `forms` says how a column is shown: `percent` (a share),
-    `.2f` and the like for numbers. Columns `low` and `high`, or `x_low` and `x_high`, are shown
-    as one interval.
+    `frame` holds the exact numbers; `forms` says how each column is shown: `percent` (for a
+    share), or a number format such as `.2f`. Columns `low` and `high`, or `x_low` and `x_high`,
+    are shown as one interval.
     """
 
     name: str
@@ -60,7 +61,7 @@ class ResultTable:
     forms: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self) -> list[list[str]]:
-        """Heads and cells as text."""
+        """Column heads and cells as text."""
         columns = self.frame.columns
         heads, cells = [], []
         for name in columns:
@@ -93,8 +94,8 @@ class ResultTable:
             return format(value, form)
         return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
-    def numeric(self) -> set[int]:
-        """The places of shown columns that hold text."""
+    def text_columns(self) -> set[int]:
+        """The positions of the shown columns that hold text."""
         texts = [name for name in self.frame.columns if self.frame[name].dtype == pl.String]
         heads = self.shown()[0]
         return {k for k, head in enumerate(heads) if head in {t.replace("_", " ") for t in texts}}
@@ -102,13 +103,13 @@ class ResultTable:
     def __str__(self) -> str:
         rows = self.shown()
         more = len(rows) - 1 - SHOWN
-        text = aligned(rows[: SHOWN + 1], self.numeric())
+        text = aligned(rows[: SHOWN + 1], self.text_columns())
         return f"{self.title}\n{text}" + (f"\n... and {more:,} more rows" if more > 0 else "")
 
     def to_latex(self) -> str:
         """A booktabs table."""
         heads, *rows = self.shown()
-        left = self.numeric()
+        left = self.text_columns()
         align = "".join("l" if k in left else "r" for k in range(len(heads)))
         lines = [
             r"% needs \usepackage{booktabs}",
@@ -125,9 +126,9 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """What an analysis found: in words, as tables, as a figure; `methods` say how.
+    """An analysis's findings as sentences, tables and a figure; `methods` names the methods.
 
-    `values` are the numbers that the sentences name, for programs.
+    `values` holds the numbers in the sentences, for use by programs.
     """
 
     name: str
@@ -139,12 +140,12 @@ class Analysis:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self, name: str) -> pl.DataFrame:
-        """The numbers of one of the tables."""
+        """The numbers of one table, by its name."""
         (found,) = (one.frame for one in self.tables if one.name == name)
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the figure, with its text alternative."""
+        """Everything but the figure itself, which is given by its text alternative."""
         return {
             "analysis": self.name,
             "title": self.title,
@@ -166,7 +167,7 @@ class Analysis:
         return "\n\n".join(blocks)
 
     def write(self, out: Path, *, forms: Sequence[str] = ("svg",), overwrite: bool = False) -> None:
-        """A folder: each table as CSV and LaTeX, all as JSON and text, the figure as drawings."""
+        """Write a folder: tables as CSV and LaTeX, everything as JSON and text, the figure."""
         with whole_folder(out, overwrite=overwrite) as partial:
             for one in self.tables:
                 with whole_file(partial / f"{one.name}.csv") as path:
@@ -188,6 +189,6 @@ def told_p(p: float) -> str:
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lists as texts: CSV has none."""
+    """Lists as strings, since CSV has no lists."""
     lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
     return frame.with_columns(pl.col(n).cast(pl.List(pl.String)).list.join("; ") for n in lists)

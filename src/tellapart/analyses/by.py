@@ -29,9 +29,11 @@ FORMS = dict.fromkeys(("value", "shrunk", "difference", "first_value", "second_v
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByOptions(UnitOptions):
-    """Which fact, and how many groups are shown."""
+    """Which fact to group by, and how many groups to show."""
 
-    by: Annotated[str, Help("The fact: kind, pair, supercategory, family, options, ...")] = "kind"
+    by: Annotated[
+        str, Help("The fact to group by: kind, pair, supercategory, family, options, ...")
+    ] = "kind"
     most: Annotated[int, Help("How many of the easiest and of the hardest groups to show.")] = 5
 
 
@@ -40,11 +42,11 @@ def analyse_by(
     options: ByOptions = ByOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """Accuracy by any fact: the easiest and hardest groups, and where two models part.
+    """Accuracy by any fact: the easiest and hardest groups, and where two models differ.
 
-    Groups are put in order by their share drawn towards the mean, so that a group of one item does
-    not win; the share itself stands beside it. With several runs: which groups are easy for one
-    and hard for another.
+    Groups are ordered by their accuracy shrunk towards the mean, so that a group of one item
+    cannot come first; the accuracy itself is shown beside it. With several runs, the groups that
+    are easy for one and hard for another are listed, too.
     """
     if options.most < 1:
         raise BadInput(f"--most {options.most}", allowed="1 or more")
@@ -52,7 +54,7 @@ def analyse_by(
     groups = Breakdown.of(options.by, units.fact(options.by))
     if len(set(groups.names) - {NO_VALUE}) < 2:
         raise BadInput(
-            f"all items are of one group by {options.by}: {groups.names[0]}",
+            f"all items have the same {options.by}: {groups.names[0]}",
             allowed="a fact with two values or more",
             todo="name another fact with --by",
         )
@@ -61,12 +63,12 @@ def analyse_by(
     parted = list(combinations(found, 2))
     sentences = [one.sentence(units, options) for one in found]
     if parted:
-        frame = pl.concat([_parting(units, groups, *pair, options) for pair in parted])
-        tables.append(ResultTable("differences", "Where two models part", frame, FORMS))
-        sentences += _parting_sentences(frame, options.by)
+        frame = pl.concat([_differences(units, groups, *pair, options) for pair in parted])
+        tables.append(ResultTable("differences", "Where two models differ", frame, FORMS))
+        sentences += _difference_sentences(frame, options.by)
     methods = (
         "interval: over groups of items that share images; shrunk: empirical Bayes, beta-binomial, "
-        "counting each group of items that share images as one where they are all alike",
+        "counting items that share images as one where their answers are all alike",
     )
     title = f"{units.benchmark.name}: {units.measure.name} by {options.by}"
     figure = _figure(title, units, found, options)
@@ -108,7 +110,7 @@ class _Grouped:
         )  # fmt: skip
 
     def rows(self, places: Sequence[int] | Ints) -> pl.DataFrame:
-        """Some groups as a table."""
+        """The groups at these positions as a table."""
         s = self.shrunk
         columns = {
             "group": [self.names[k] for k in places], "n": self.n[places].tolist(),
@@ -130,18 +132,19 @@ class _Grouped:
         points = f"{100 * self.shrunk.spread:.1f} points"
         if self.shrunk.p < 0.05:
             return (
-                f"{first}; the {len(self.names):,} groups by {options.by} differ beyond chance "
-                f"(standard deviation of their true shares {points}, {told_p(self.shrunk.p)})."
+                f"{first}; the {len(self.names):,} groups by {options.by} differ more than chance "
+                f"explains (standard deviation of their true shares {points}, "
+                f"{told_p(self.shrunk.p)})."
             )
         return (
-            f"{first}; that the {len(self.names):,} groups by {options.by} differ at all is not "
+            f"{first}; no difference among the {len(self.names):,} groups by {options.by} is "
             f"shown ({told_p(self.shrunk.p)})."
         )
 
 
 def _groups_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> ResultTable:
     frame = pl.concat([one.rows(one.order) for one in found])
-    title = f"{units.measure.name} by {options.by}, the easiest group first"
+    title = f"{units.measure.name} by {options.by}, easiest group first"
     return ResultTable("groups", title, frame, FORMS)
 
 
@@ -159,10 +162,10 @@ def _ends_table(units: UnitTable, found: list[_Grouped], options: ByOptions) -> 
     return ResultTable("easiest-hardest", title, pl.concat(parts), FORMS)
 
 
-def _parting(
+def _differences(
     units: UnitTable, by: Breakdown, first: _Grouped, second: _Grouped, options: ByOptions
 ) -> pl.DataFrame:
-    """Groups by how much more right the first model is; tests are corrected over groups (Holm)."""
+    """Groups by the first model's lead over the second; tests are Holm-corrected over groups."""
     one, other = units.models.index(first.model), units.models.index(second.model)
     both = units.covered[:, one] & units.covered[:, other]
     gaps = (units.value[:, one] - units.value[:, other])[both]
@@ -194,7 +197,7 @@ def _parting(
     return table.sort("p_holm", -pl.col("difference").abs(), "group")
 
 
-def _parting_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
+def _difference_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
     alike = []
     for (first, second), rows in frame.group_by("first", "second", maintain_order=True):
         real = rows.filter(pl.col("p_holm") < 0.05)
@@ -206,17 +209,17 @@ def _parting_sentences(frame: pl.DataFrame, by: str) -> Iterator[str]:
             for row in real.head(3).iter_rows(named=True)
         ]
         yield (
-            f"{first} and {second} part on {real.height:,} groups by {by}, most clearly on "
+            f"{first} and {second} differ on {real.height:,} groups by {by}, most clearly on "
             f"{', '.join(told)}."
         )
     if alike:
-        yield f"No group by {by} is shown to be easier for one of two: {'; '.join(alike)}."
+        yield f"No difference is shown on any group by {by}: {'; '.join(alike)}."
 
 
 def _figure(title: str, units: UnitTable, found: list[_Grouped], options: ByOptions) -> Figure:
     """The easiest and hardest groups of the first run, with the others beside it."""
     first = found[0]
-    # Two groups more take no more room than the gap that would stand for them.
+    # Two more groups take no more room than the gap that would replace them.
     most = options.most if len(first.order) > 2 * options.most + 2 else len(first.order)
     places = [*first.order[:most], *first.order[-options.most :]]
     wanted = list(dict.fromkeys(first.names[int(k)] for k in places))

@@ -27,7 +27,7 @@ POINTS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionOptions(AnalysisOptions):
-    """Which sizes, and recall at which ranks."""
+    """Sizes of the collection, and the ranks at which recall is computed."""
 
     sizes: Annotated[tuple[int, ...], Help("Sizes of the collection (default: twelve).")] = ()
     at: Annotated[tuple[int, ...], Help("Recall at these ranks.")] = (1, 5, 10)
@@ -38,11 +38,11 @@ def analyse_collection_size(
     options: CollectionOptions = CollectionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """Recall@k of finding images, against the size of the collection, with a band.
+    """Recall@k of image retrieval against the size of the collection, with a band.
 
-    From what retrieve --per-query wrote. A query with r - 1 images before its own is among the
-    first k of a random collection with the chance that at most k - 1 of these are drawn into it
-    (hypergeometric): the mean over all random collections, without drawing any.
+    Reads what retrieve --per-query wrote. Let a query's own image have rank r. In a random
+    collection it is among the first k if at most k - 1 of the r - 1 images before it are drawn;
+    the hypergeometric probability of that is the exact mean over all random collections.
     """
     rows: list[dict[str, Any]] = []
     for path in paths_of(queries):
@@ -74,10 +74,10 @@ def analyse_collection_size(
     for (name, k), curve in frame.group_by("queries", "k", maintain_order=True):
         first, last = curve.row(0, named=True), curve.row(-1, named=True)
         sentences.append(
-            f"{name}: recall@{k} falls from {_told(first)} among {first['images']:,} images to "
-            f"{_told(last)} among {last['images']:,}."
+            f"{name}: recall@{k} falls from {_recall(first)} among {first['images']:,} images to "
+            f"{_recall(last)} among {last['images']:,}."
         )
-    title = "Recall by the size of the collection"
+    title = "Recall by size of the collection"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(_panels(frame)))
     methods = ("mean over all random collections (hypergeometric); interval: over images",)
     table_ = ResultTable("collection-size", title, frame, FORMS)
@@ -85,7 +85,7 @@ def analyse_collection_size(
 
 
 def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
-    """All curves of one system together; of several systems those of each k."""
+    """One panel for a single system; for several systems, one panel for each k."""
     rows = frame.with_columns(pl.format("recall@{}", "k").alias("measure"))
     apart, series = "queries", "measure"
     if frame["queries"].n_unique() > 1:
@@ -101,7 +101,7 @@ def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
 
 
 def found_among(ranks: Ints, images: int, size: int, k: int) -> Floats:
-    """The chance that each query is found among the first k of a random collection of a size.
+    """The chance that each query's image is among the first k of a random collection.
 
     >>> found_among(np.array([1, 2, 3]), 3, 2, 1).tolist()
     [1.0, 0.5, 0.0]
@@ -111,7 +111,7 @@ def found_among(ranks: Ints, images: int, size: int, k: int) -> Floats:
     return np.asarray(hypergeom(images - 1, ranks - 1, size - 1).cdf(k - 1), float)
 
 
-def _told(row: dict[str, Any]) -> str:
+def _recall(row: dict[str, Any]) -> str:
     return f"{100 * row['recall']:.1f}% ({100 * row['low']:.1f} to {100 * row['high']:.1f})"
 
 

@@ -1,6 +1,6 @@
-"""`analyse composition`, `analyse dropped`: what benchmarks consist of, and what was left out.
+"""`analyse composition`, `analyse dropped`: what benchmarks consist of, and what was dropped.
 
-BISON's and FOIL's Tables 1; BiVLC keeps 39% of SugarCrepe's items (Miranda et al. 2024, section
+Table 1 of BISON and of FOIL; BiVLC keeps 39% of SugarCrepe's items (Miranda et al. 2024, section
 3.1).
 """
 
@@ -27,9 +27,9 @@ COUNTED = ("items", "images", "captions", "groups", "pairs", "targets", "foils")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompositionOptions(AnalysisOptions):
-    """Whether parts are counted, too."""
+    """Whether to count parts of a benchmark, too."""
 
-    by: Annotated[str, Help("Also by a fact: kind, supercategory, split, ...")] = ""
+    by: Annotated[str, Help("Also count by a fact: kind, supercategory, split, ...")] = ""
 
 
 def analyse_composition(
@@ -37,9 +37,9 @@ def analyse_composition(
     options: CompositionOptions = CompositionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """What benchmarks consist of: items, distinct images and captions, pairs of target and foil.
+    """What benchmarks consist of: items, distinct images and captions, target-foil pairs.
 
-    Captions are distinct once white space is collapsed.
+    Captions that differ only in white space count as one.
     """
     every = benchmarks_of(benchmarks)
     rows: list[dict[str, Any]] = []
@@ -60,7 +60,7 @@ def analyse_composition(
     sentences = tuple(
         f"{row['benchmark']}: {row['items']:,} items, {row['images']:,} images, "
         f"{row['captions']:,} captions"
-        + (f", {row['pairs']:,} pairs of target and foil." if row.get("pairs") else ".")
+        + (f", {row['pairs']:,} target-foil pairs." if row.get("pairs") else ".")
         for row in frame.filter(pl.col("part") == "all").iter_rows(named=True)
     )
     shown = frame.filter(pl.col("part") != "all") if options.by else frame
@@ -103,9 +103,9 @@ FORMS = {"dropped": "percent", "low": "percent"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedOptions(AnalysisOptions):
-    """By which fact."""
+    """The fact to count by."""
 
-    by: Annotated[str, Help("The fact: kind, family, supercategory, ...")] = "kind"
+    by: Annotated[str, Help("The fact to count by: kind, family, supercategory, ...")] = "kind"
 
 
 def analyse_dropped(
@@ -113,10 +113,11 @@ def analyse_dropped(
     options: DroppedOptions = DroppedOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """Which share of items was dropped between two versions of a benchmark, by kind.
+    """The share of items dropped between two versions of a benchmark, by kind.
 
-    The first is the one before, the second the one after: such as what a study verified. Items are
-    counted, not matched, as a step may make new items of old ones.
+    The first benchmark is the version before, the second the version after, such as the items
+    that a study verified. Items are counted, not matched, because a step may turn old items into
+    new ones.
     """
     every = benchmarks_of(benchmarks)
     if len(every) != 2:
@@ -126,7 +127,7 @@ def analyse_dropped(
     if more:
         raise BadInput(
             f"{every[1].name} has more items of {more[0]} than {every[0].name}",
-            allowed="the benchmark before, then what was left of it",
+            allowed="the benchmark before, then what is left of it",
         )
     names = ["all", *sorted(before)]
     counts = [(sum(before.values()), sum(after.values()))]
@@ -141,14 +142,14 @@ def analyse_dropped(
     p = _chi_square(np.array(counts[1:], float))
     whole = frame.row(0, named=True)
     sentence = (
-        f"Of {whole['before']:,} items {100 * whole['dropped']:.1f}% "
+        f"Of {whole['before']:,} items, {100 * whole['dropped']:.1f}% "
         f"({100 * whole['low']:.1f} to {100 * whole['high']:.1f}) were dropped"
     )
     if parts.height > 1:
         worst, best = parts.row(0, named=True), parts.row(-1, named=True)
         told = "differ" if p < 0.05 else "are not shown to differ"
         sentence += (
-            f"; most of {worst[options.by]} ({100 * worst['dropped']:.1f}%), fewest of "
+            f"; the most of {worst[options.by]} ({100 * worst['dropped']:.1f}%), the fewest of "
             f"{best[options.by]} ({100 * best['dropped']:.1f}%); groups {told} ({told_p(p)})"
         )
     title = f"Dropped between {every[0].name} and {every[1].name}, by {options.by}"

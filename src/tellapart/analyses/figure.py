@@ -1,7 +1,7 @@
 """Figures: panels of dots with intervals, lines with bands, or bars; drawn as Vega-Lite.
 
-A panel holds its numbers as rows: `x`, `y`, `low`, `high`, `series`. Everything that it shows is
-also said in words.
+A panel holds its numbers as rows: `x`, `y`, `low`, `high`, `series`. Everything it shows is also
+said in words.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Form = Literal["dots", "lines", "bars", "points"]
 ROW_HEIGHT = 26
 HEIGHT = 220
 APART = ("color", "shape", "xOffset", "yOffset")
-"""What each panel has a scale of its own for; the places of bars side by side are shared else."""
+"""Channels with a separate scale in each panel; without this, grouped bars would share offsets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """One chart of a figure.
 
-    `dots`: a row for each `label`, a value with its interval along x, one colour a series.
+    `dots`: a row for each `label`, with a value and its interval along x, one colour per series.
     `lines`: y with a band against x. `bars`: y for each label, side by side by series. `points`: y
-    against x. `reference` is a line across, such as no effect or chance; `ticks` name an axis of
-    logarithms by hand.
+    against x. `reference` draws a line across, such as no effect or chance; `ticks` labels a
+    logarithmic axis by hand.
     """
 
     form: Form
@@ -56,7 +56,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Panels below each other, and what they show in words."""
+    """Panels stacked vertically, and a description in words."""
 
     title: str
     words: str
@@ -64,9 +64,9 @@ class Figure:
     columns: int = 1
 
     def drawing(self, colours: Colours) -> dict[str, Any]:
-        """The specification in some colours."""
+        """The Vega-Lite specification in these colours."""
         panels = [_panel(panel, colours, self.columns) for panel in self.panels]
-        # Names stand left of the view; a page's font may be wider than the one that measures them.
+        # Names stand left of the view; a page's font may be wider than the one used to measure.
         names = [name for panel in self.panels if panel.form == "dots" for name in panel.labels]
         left = 12 + max(map(len, names), default=0)
         return {
@@ -98,7 +98,7 @@ def _data(panel: Panel) -> list[dict[str, Any]]:
 
 
 def _colour(panel: Panel, colours: Colours, what: str) -> dict[str, Any]:
-    """The colour (or shape) of a series, with a legend where there are several."""
+    """The colour (or shape) of a series, with a legend if there are several."""
     names = panel.series
     if len(names) < 2:
         return {"value": colours.accent if what == "color" else "circle"}
@@ -215,7 +215,7 @@ def _bars(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
 
 
 def _label_style(labels: Sequence[str]) -> dict[str, Any]:
-    """Few or short names lie flat, others lean; numbers may be left out where they are many."""
+    """Few or short labels are horizontal, others slanted; crowded numbers may be left out."""
     if all(label.rstrip("+").replace(".", "", 1).isdigit() for label in labels):
         return {"labelAngle": 0, "labelOverlap": True}
     wide = sum(map(len, labels)) > 40
@@ -241,7 +241,7 @@ def _points(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
-    """Model strings as their last parts, without folders and options, where that tells them apart.
+    """Model strings cut to their last part, if the short names are still distinct.
 
     >>> short_names(["trained:a/scan-0", "trained:a/bow-0", "blind"])
     {'trained:a/scan-0': 'scan-0', 'trained:a/bow-0': 'bow-0', 'blind': 'blind'}
@@ -256,7 +256,7 @@ def short_names(models: Sequence[str]) -> dict[str, str]:
 def dot_rows(
     labels: Sequence[str], values: Numbers, lows: Numbers, highs: Numbers, series: str = ""
 ) -> list[dict[str, Any]]:
-    """Rows of a panel of dots; long labels lose their middle."""
+    """Rows of a panel of dots; long labels are cut in the middle."""
     columns = ([float(one) for one in column] for column in (values, lows, highs))
     return [
         {

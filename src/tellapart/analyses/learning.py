@@ -1,4 +1,4 @@
-"""`analyse learning`: score against a setting (MCIC Tables 4 and 5; curves of training size)."""
+"""`analyse learning`: score against a setting (MCIC Tables 4 and 5; learning curves)."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ FORMS = {"value": "percent", "low": "percent", "difference": "percent", "tau": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningOptions(UnitOptions):
-    """Which setting of the runs."""
+    """Which setting of the runs to plot against."""
 
     setting: Annotated[
         str,
-        Help("The setting: a name in the model's string (name?images=1000) or options, or a column "
-             "of --settings."),
+        Help("The setting: an option in the model string (name?images=1000), or a column of "
+             "--settings."),
     ] = ""  # fmt: skip
     settings: Annotated[
         Path | None,
-        Help("A table with a column model and columns of settings, and of further scores "
-             "(CIDEr, ...) that are shown beside."),
+        Help("A table with a column model, columns of settings, and columns of further scores "
+             "(CIDEr, ...) to show as well."),
     ] = None  # fmt: skip
-    series: Annotated[str, Help("A second setting that tells curves apart.")] = ""
+    series: Annotated[str, Help("A second setting, with one curve for each of its values.")] = ""
     log: Annotated[bool, Help("Draw the setting on a logarithmic axis.")] = False
 
 
@@ -52,13 +52,13 @@ def analyse_learning(
     options: LearningOptions = LearningOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """Score against training size or any other setting, with bands and what the last step brought.
+    """Score against training size or another setting, with bands and the gain from low to high.
 
-    Every run is one point. Whether the score rises with the setting is Kendall's tau of the two,
-    with items resampled; the difference between the lowest and the highest setting is paired.
+    Every run is one point. Kendall's tau, with items resampled, shows whether the score rises with
+    the setting; the difference between the lowest and the highest setting is paired.
     """
     if not options.setting:
-        raise BadInput("which setting?", todo="name it with --setting, such as --setting images")
+        raise BadInput("no setting was named", todo="name one, such as --setting images")
     read = read_runs(runs, options.on)
     units = unit_table(read, options)
     settings, further = _settings(read, units, options)
@@ -79,7 +79,7 @@ def analyse_learning(
     title = f"{units.benchmark.name}: {units.measure.name} by {options.setting}"
     table = ResultTable("learning", title, frame, FORMS)
     figure = _figure(title, frame, units.measure.name, options, sorted(further[0]))
-    methods = ("interval: over groups of items; of tau: bootstrap over them",)
+    methods = ("interval: over groups of items; for tau: bootstrap over groups",)
     return Analysis("learning", title, tuple(sentences), (table,), figure, methods)
 
 
@@ -102,9 +102,9 @@ def _settings(
         x = _number(row.get(options.setting))
         if x is None:
             raise BadInput(
-                f"{label} has no number {options.setting}: {row.get(options.setting)!r}",
-                allowed=f"a setting of the model's string such as {label}?{options.setting}=1000, "
-                "or a row of the table --settings",
+                f"{label}: {options.setting} is not a number: {row.get(options.setting)!r}",
+                allowed=f"a number in the model string, such as {label}?{options.setting}=1000, "
+                "or in a row of the table --settings",
                 where=f"it has {', '.join(sorted(map(str, row))) or 'no settings'}",
             )
         series = row.get(options.series) if options.series else None
@@ -119,7 +119,7 @@ def _settings(
 
 
 def _of_name(label: str) -> dict[str, str]:
-    """Settings in a model's string.
+    """Settings in a model string.
 
     >>> _of_name("vec2seq?lambda_gen=0.1&size=64")
     {'lambda_gen': '0.1', 'size': '64'}
@@ -146,13 +146,13 @@ def _is_number(column: pl.Series) -> bool:
 def _sentence(
     units: UnitTable, settings: list[dict[str, Any]], series: str, options: LearningOptions
 ) -> str:
-    """Whether the score goes with the setting, and what the highest brings over the lowest."""
+    """Whether the score rises with the setting, and the gain from lowest to highest."""
     own = [k for k, one in enumerate(settings) if one["series"] == series]
     x = np.array([settings[k]["x"] for k in own])
     covered = units.covered[:, own].all(axis=1)
     name = f"{series}: " if series else ""
     if len(own) < 2 or not covered.any():
-        return f"{name}one run, so that nothing can be said of {options.setting}."
+        return f"{name}a single run says nothing about {options.setting}."
     values = units.value[covered][:, own]
     codes = np.unique(units.cluster[covered], return_inverse=True)[1]
     sums = np.stack([np.bincount(codes, column) for column in values.T], axis=1)

@@ -24,7 +24,7 @@ from tellapart.types import Ints, Progress, silent
 
 LONGEST = 25
 PARTS = ("NOUN", "VERB", "ADJ", "ADV", "ADP", "DET", "PRON", "NUM", "AUX", "CCONJ", "PROPN")
-"""Universal parts of speech that are shown; the others are put together."""
+"""Universal parts of speech that are shown; all others are summed."""
 OTHER = "other"
 FORMS = {"share": "percent", "mean": ".2f", "low": ".2f", "difference": "+.2f",
          "difference_low": "+.2f"}  # fmt: skip
@@ -32,16 +32,18 @@ FORMS = {"share": "percent", "mean": ".2f", "low": ".2f", "difference": "+.2f",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthOptions(AnalysisOptions):
-    """What benchmarks are held against."""
+    """What to compare benchmarks with."""
 
-    beside: Annotated[Path | None, Help("A corpus, usually the one they come from.")] = None
+    beside: Annotated[
+        Path | None, Help("A corpus to compare with, usually the source of the benchmarks.")
+    ] = None
     limit: Annotated[int, Help("Parse a random sample of at most this many captions each.")] = 5_000
-    parts: Annotated[bool, Help("Also parts of speech (needs the extra text).")] = True
+    parts: Annotated[bool, Help("Count parts of speech, too (needs the extra text).")] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Texts:
-    """Captions of one source; captions of one image, or of items that share images, go together."""
+    """Captions of one source; a cluster is one image, or items that share images."""
 
     name: str
     captions: Sequence[str]
@@ -63,7 +65,7 @@ def analyse_lengths(
 ) -> Analysis:
     """How long captions are and which parts of speech they have, beside a corpus.
 
-    Of a benchmark the captions that are true of an image count, once for each item.
+    In a benchmark, the captions that are true of an image count, once for each item.
     """
     sources = [_of_benchmark(one) for one in benchmarks_of(benchmarks)]
     if options.beside is not None:
@@ -78,16 +80,16 @@ def analyse_lengths(
         ]
     means = _means(sources, with_corpus=options.beside is not None)
     tables = [
-        ResultTable("means", "Words a caption", means, FORMS),
+        ResultTable("means", "Words per caption", means, FORMS),
         ResultTable("lengths", "Share of captions of each length", _lengths(sources), FORMS),
     ]
     if options.parts:
         parts = _parts(sources, options, progress)
         tables.append(ResultTable("parts", "Share of words of each part of speech", parts, FORMS))
     sentences = _sentences(means, tables, with_corpus=options.beside is not None)
-    methods = ["interval: over images, or groups of items that share images"]
+    methods = ["interval: over images, or over groups of items that share images"]
     if options.parts:
-        methods.append(f"parts of speech: spaCy, of at most {options.limit:,} captions each")
+        methods.append(f"parts of speech: spaCy, on at most {options.limit:,} captions of each")
     title = "Captions of " + ", ".join(one.name for one in sources)
     return Analysis(
         "lengths", title, sentences, tuple(tables), _figure(title, tables), tuple(methods)
@@ -102,7 +104,7 @@ def _of_benchmark(benchmark: Benchmark) -> _Texts:
 
 
 def _means(sources: Sequence[_Texts], *, with_corpus: bool) -> pl.DataFrame:
-    """Mean lengths; with a corpus also how far each differs from it (independent samples)."""
+    """Mean lengths; with a corpus, also the difference from it (independent samples)."""
     rows: list[dict[str, Any]] = []
     last = sources[-1]
     for one in sources:
@@ -169,7 +171,7 @@ def _sentences(
     told = []
     for row in means.iter_rows(named=True):
         ends = f"{row['low']:.2f} to {row['high']:.2f}"
-        text = f"{row['source']}: {row['mean']:.2f} words a caption ({ends})"
+        text = f"{row['source']}: {row['mean']:.2f} words per caption ({ends})"
         gap = row.get("difference")
         if with_corpus and gap is not None:
             ends = f"{row['difference_low']:+.2f} to {row['difference_high']:+.2f}"
@@ -189,7 +191,7 @@ def _sentences(
 
 
 def _part_sentences(parts: pl.DataFrame) -> list[str]:
-    """Half the sum of all differences of shares: how much of one would have to change."""
+    """Half the sum of absolute differences in shares: the part of one that would have to change."""
     names = parts["source"].unique(maintain_order=True).to_list()
     last = dict(parts.filter(pl.col("source") == names[-1]).select("part", "share").iter_rows())
     told = []
@@ -200,7 +202,7 @@ def _part_sentences(parts: pl.DataFrame) -> list[str]:
         total = 50 * sum(map(abs, gaps.values()))
         told.append(
             f"{name}: parts of speech differ from those of {names[-1]} by {total:.1f}% of words, "
-            f"most in {far} ({100 * own[far]:.1f}% against {100 * last[far]:.1f}%)."
+            f"mostly in {far} ({100 * own[far]:.1f}% against {100 * last[far]:.1f}%)."
         )
     return told
 
@@ -210,7 +212,7 @@ def _figure(title: str, tables: Sequence[ResultTable]) -> Figure:
     panels = []
     words = []
     for name, column, axis in (
-        ("lengths", "words", "words a caption"),
+        ("lengths", "words", "words per caption"),
         ("parts", "part", "part of speech"),
     ):
         if name not in by_name:

@@ -1,4 +1,4 @@
-"""`analyse position`: does it matter where the foil stands (FOIL, section 5)?"""
+"""`analyse position`: does the position of the foil matter (FOIL, section 5)?"""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ FORMS = {**dict.fromkeys(("tau_b", "tau_low", "spearman", "spearman_low"), ".3f"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionOptions(UnitOptions):
-    """Which number of an item."""
+    """Which numeric fact of an item to correlate with."""
 
     fact: Annotated[
-        str, Help("A fact that is a number: foil_position, right_place, caption_length, ...")
+        str, Help("A numeric fact: foil_position, right_place, caption_length, ...")
     ] = "foil_position"
 
 
@@ -38,7 +38,7 @@ def analyse_position(
     options: PositionOptions = PositionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """Does accuracy go with the foil's place, or with any other number? Rank correlations.
+    """Does accuracy depend on the foil's position, or on any other number? Rank correlations.
 
     Kendall's tau-b and Spearman's rho of right or wrong with the number, over all answers; the
     intervals are over groups of items that share images.
@@ -47,8 +47,8 @@ def analyse_position(
     column = units.fact(options.fact)
     if not column.dtype.is_numeric():
         raise BadInput(
-            f"{options.fact} is no number",
-            allowed="a fact that is one",
+            f"{options.fact} is not a number",
+            allowed="a numeric fact",
             todo="name one with --fact",
         )
     numbers = column.cast(pl.Float64).to_numpy()
@@ -61,8 +61,8 @@ def analyse_position(
         x, y, own = numbers[at][known], values[known], clusters[known]
         if len(x) < FEWEST or len(np.unique(x)) < 2:
             raise BadInput(
-                f"{len(x):,} answers of {model} have {len(np.unique(x)):,} values of "
-                f"{options.fact}: nothing can be said of it",
+                f"too little data: {len(x):,} answers of {model} have {len(np.unique(x)):,} "
+                f"values of {options.fact}",
                 allowed=f"at least {FEWEST} answers and 2 values",
             )
         rng = seeds.rng(options.seed, "position", model)
@@ -92,10 +92,10 @@ def _row(model: str, n: int, tau: Correlation, rho: Correlation) -> dict[str, An
 
 def _sentence(model: str, measure: str, fact: str, tau: Correlation) -> str:
     if tau.low is None or tau.high is None:
-        return f"{model}: all answers share images, so nothing can be said of {fact}."
+        return f"{model}: all answers share images, so no correlation with {fact} can be tested."
     ends = f"tau-b {tau.value:+.3f} ({tau.low:+.3f} to {tau.high:+.3f})"
     if tau.low <= 0 <= tau.high:
-        return f"{model}: no correlation of {measure} with {fact} is shown, {ends}."
+        return f"{model}: no correlation between {measure} and {fact} is shown, {ends}."
     way = "rises" if tau.value > 0 else "falls"
     return f"{model}: {measure} {way} with {fact}, {ends}."
 
@@ -103,7 +103,7 @@ def _sentence(model: str, measure: str, fact: str, tau: Correlation) -> str:
 def _by_place(
     model: str, x: Floats, y: Floats, clusters: Ints, options: PositionOptions
 ) -> pl.DataFrame:
-    """The share of right answers at each value; beyond the most usual ones in ranges."""
+    """The share of right answers at each value, or by ranges where there are many values."""
     values = np.unique(x)
     ends = values if len(values) <= MOST_PLACES else np.unique(
         np.quantile(x, np.linspace(0, 1, MOST_PLACES + 1)[1:], method="lower")

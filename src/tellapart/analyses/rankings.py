@@ -29,7 +29,7 @@ from tellapart.types import Floats, Ints, Progress, silent
 
 FEWEST = 3
 MOST_PERMUTED = 8
-"""Up to this many systems all orders are gone through for the test."""
+"""Up to this many systems, the test goes through all orders."""
 DRAWN = 20_000
 SYSTEM = "system"
 FORMS = {"tau": ".3f", "low": ".3f", "p": ".3g", "same_order": "percent"}
@@ -37,7 +37,7 @@ FORMS = {"tau": ".3f", "low": ".3f", "p": ".3g", "same_order": "percent"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingOptions(AnalysisOptions):
-    """What systems are ranked by."""
+    """What to rank systems by."""
 
     measures: Annotated[
         tuple[str, ...], Help("Measures, separated by commas (default: each benchmark's first).")
@@ -45,7 +45,7 @@ class RankingOptions(AnalysisOptions):
     scores: Annotated[
         Path | None,
         Help("A table with a column system and one for each further score, such as recall or "
-             "CIDEr; systems are called as the runs' models are."),
+             "CIDEr; systems are named as the models of the runs."),
     ] = None  # fmt: skip
     lines: Annotated[bool, Help("Also rank models that never look.")] = False
     on: Annotated[Path | None, Help("The runs' benchmark, if it has moved.")] = None
@@ -53,9 +53,9 @@ class RankingOptions(AnalysisOptions):
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Systems' scores by one measure; with `units` they can be resampled.
+    """Systems' scores by one measure; with `sums` and `counts` they can be resampled.
 
-    `sums` and `counts` have the shape (clusters, systems); `place` is the benchmark they are of.
+    `sums` and `counts` have the shape (clusters, systems); `place` is their benchmark.
     """
 
     name: str
@@ -90,14 +90,14 @@ def analyse_rankings(
 ) -> Analysis:
     """Do two measures or benchmarks rank systems alike? Kendall's tau with a bootstrap interval.
 
-    Items are resampled (groups that share images), the same ones for all measures of a benchmark;
-    systems are taken as they are. The p-value is of the systems' order: how often a random one
-    agrees as much. Scores from elsewhere stand in a table (--scores) and are not resampled.
+    Groups of items that share images are resampled, the same ones for all measures of a benchmark;
+    systems are fixed. The p-value is the share of random orders of the systems that agree as
+    strongly. Scores from elsewhere come in a table (--scores) and are not resampled.
     """
     rankings = [*_of_runs(runs, options), *_of_table(options)]
     if len(rankings) < 2:
         raise BadInput(
-            f"there is {len(rankings)} ranking of systems", allowed="two or more",
+            f"too few rankings to compare: {len(rankings)}", allowed="two or more",
             todo="give runs on two benchmarks, two measures with --measures A,B, or a table of "
             "scores with --scores",
         )  # fmt: skip
@@ -111,15 +111,15 @@ def analyse_rankings(
     if not rows:
         raise BadInput(
             f"no two of {', '.join(one.name for one in rankings)} have {FEWEST} systems in common",
-            allowed=f"{FEWEST} systems or more that both rank, called the same",
+            allowed=f"{FEWEST} systems or more in both, under the same names",
         )
     frame = pl.DataFrame(rows, infer_schema_length=None)
     sentences = tuple(map(_sentence, rows))
-    title = "How alike systems are ranked"
+    title = "Agreement between rankings of systems"
     figure = Figure(title, f"{title}. {' '.join(sentences)}", tuple(panels[:6]))
     methods = (
         f"tau-b (Kendall 1945); interval: bootstrap over items, {options.resamples:,} resamples, "
-        "moved outwards for the noise that resampling adds; p: of all orders of the systems",
+        "shifted to correct for the noise that resampling adds; p: permutation of the systems",
     )
     scores = _score_table(rankings)
     return Analysis(
@@ -176,7 +176,7 @@ def _of_table(options: RankingOptions) -> list[_Ranking]:
 
 
 def tau_b(x: Floats, y: Floats) -> Floats:
-    """Kendall's tau-b of the last axes; 0 where one of them is constant."""
+    """Kendall's tau-b along the last axis; 0 if either is constant."""
     size = x.shape[-1]
     i, j = np.triu_indices(size, 1)
     a, b = np.sign(x[..., i] - x[..., j]), np.sign(y[..., i] - y[..., j])
@@ -197,8 +197,8 @@ def _compared(
     if first.sums is not None or second.sums is not None:
         a, b = first.drawn(systems, options), second.drawn(systems, options)
         taus = tau_b(a, b)
-        # Resampled scores are noisier than the scores, which draws tau towards 0: the percentiles
-        # are moved by as much as their middle lies below the value.
+        # Resampled scores are noisier than the scores themselves, which pulls tau towards 0: the
+        # percentiles are shifted by the distance from their median to the estimate.
         shift = max(0.0, tau - float(np.median(taus))) if tau > 0 else min(
             0.0, tau - float(np.median(taus)))  # fmt: skip
         low, high = np.quantile(taus, [0.025, 0.975])
@@ -209,7 +209,7 @@ def _compared(
 
 
 def _order_p(x: Floats, y: Floats, seed: int) -> float:
-    """How often a random order of the systems has a tau as far from 0 (two-sided)."""
+    """The share of random orders of the systems with a tau at least as far from 0 (two-sided)."""
     size = len(x)
     seen = abs(float(tau_b(x, y))) - 1e-9
     if size <= MOST_PERMUTED:
@@ -223,11 +223,11 @@ def _order_p(x: Floats, y: Floats, seed: int) -> float:
 def _sentence(row: dict[str, Any]) -> str:
     ends = "" if row["low"] is None else f" ({row['low']:.2f} to {row['high']:.2f})"
     what = (
-        "rank alike" if row["p"] < 0.05 and row["tau"] > 0
-        else "rank against each other" if row["p"] < 0.05
-        else "are not shown to rank alike"
+        "rank systems alike" if row["p"] < 0.05 and row["tau"] > 0
+        else "rank systems in opposite orders" if row["p"] < 0.05
+        else "are not shown to rank systems alike"
     )  # fmt: skip
-    few = " (with so few systems no order could show it)" if row["systems"] < 4 else ""
+    few = " (with so few systems, no order could be significant)" if row["systems"] < 4 else ""
     return (
         f"{row['first']} and {row['second']} {what}: tau {row['tau']:.2f}{ends} over "
         f"{row['systems']} systems, {told_p(row['p'])}{few}."

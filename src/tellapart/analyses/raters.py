@@ -22,11 +22,9 @@ FORMS = {"value": ".2f", "low": ".2f"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterOptions(AnalysisOptions):
-    """What counted as the same answer."""
+    """Which definition of the same answer to use."""
 
-    same: Annotated[
-        str, Help("Only what counted as the same answer in this way (see the table).")
-    ] = ""
+    same: Annotated[str, Help("Only this definition of the same answer (see the table).")] = ""
 
 
 def analyse_raters(
@@ -44,14 +42,14 @@ def analyse_raters(
         stored = read_json(file)
         if not isinstance(stored, dict) or "agreement" not in stored:
             raise BadInput(
-                f"{file} holds no agreement", allowed="results.json of a folder that "
+                f"{file} has no agreement figures", allowed="results.json of a folder that "
                 "tellapart study export wrote",
             )  # fmt: skip
         rows += [{"study": stored.get("study", path.name), **row} for row in stored["agreement"]]
     rows = [row for row in rows if options.same in ("", row["about"])]
     if not rows:
         raise BadInput(
-            "no task has two judgements, so that nothing can be said of agreement",
+            "no task has two judgements, so agreement cannot be computed",
             allowed="a study with several judgements of some tasks",
         )
     frame = pl.DataFrame(rows).select(
@@ -63,7 +61,7 @@ def analyse_raters(
     for (study, same), own in pairs.group_by("study", "the same", maintain_order=True):
         kappas = own["value"].to_list()
         sentences.append(
-            f"{study}: Cohen's kappa ({same}) is {sum(kappas) / len(kappas):.2f} on average over "
+            f"{study}: Cohen's kappa ({same}) averages {sum(kappas) / len(kappas):.2f} over "
             f"{own.height:,} pairs of people, from {min(kappas):.2f} to {max(kappas):.2f}."
         )
     for row in frame.filter(pl.col("agreement") != COHEN).iter_rows(named=True):

@@ -1,4 +1,4 @@
-"""`analyse ratings`: what people gave captions, and what metrics gave (BISON, Figures 3, 5)."""
+"""`analyse ratings`: people's ratings of captions beside metrics (BISON, Figures 3 and 5)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tellapart.types import Floats, Ints, Progress, silent
 METRICS = ("BLEU-4", "CIDEr-D", "ROUGE-L")
 BINS = 8
 FEWEST = 10
-"""Ranges of scores with fewer captions than this are not drawn."""
+"""Score ranges with fewer captions than this are not drawn."""
 FORMS = {
     **dict.fromkeys(("mean", "low", "tau_b", "tau_c", "spearman", "score", "rating"), ".3f"),
     **dict.fromkeys(("tau_b_low", "tau_c_low", "spearman_low"), ".3f"),
@@ -37,14 +37,16 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingOptions(AnalysisOptions):
-    """What ratings are held against."""
+    """What to compare ratings with."""
 
-    references: Annotated[
-        Path | None, Help("What people wrote of the images: any corpus (for the metrics).")
-    ] = None
+    references: Annotated[Path | None, Help("Captions by people, for the metrics: any corpus.")] = (
+        None
+    )
     metrics: Annotated[tuple[str, ...], Help("Caption metrics, separated by commas.")] = METRICS
-    most: Annotated[int, Help("How many captions that people like and metrics do not.")] = 10
-    skip_bad: Annotated[bool, Help("Leave out ratings of unknown images, and say how many.")] = (
+    most: Annotated[
+        int, Help("How many captions that people rate high and metrics low to list.")
+    ] = 10
+    skip_bad: Annotated[bool, Help("Leave out ratings of unknown images and report how many.")] = (
         False
     )
 
@@ -54,10 +56,10 @@ def analyse_ratings(
     options: RatingOptions = RatingOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """What people gave captions, beside what metrics gave: means, correlations, disagreements.
+    """People's ratings of captions beside metrics: means, correlations, disagreements.
 
-    Ratings are tables as captions --judgements reads them and study export writes them
-    (ratings.csv). A caption that is among its own image's references is left out.
+    Ratings are tables that captions --judgements reads and study export writes (ratings.csv). A
+    caption that is one of its image's references is left out.
     """
     if options.references is None:
         raise BadInput("no references were given", todo="name a corpus with --references")
@@ -95,7 +97,7 @@ def analyse_ratings(
 
 @dataclass(frozen=True, slots=True)
 class _Rated:
-    """One table of ratings; `image` numbers each caption's image, `times` its ratings."""
+    """One table of ratings; `image` numbers each caption's image, `times` counts its ratings."""
 
     name: str
     given: Judgements
@@ -140,7 +142,7 @@ class _Rated:
         return row
 
     def curve(self, metric: str, scores: Floats) -> list[dict[str, Any]]:
-        """Mean ratings by ranges of the score, which is put between 0 and 1."""
+        """Mean ratings by ranges of the score, scaled to between 0 and 1."""
         top = float(np.quantile(scores, 0.99)) or 1.0
         scaled = np.clip(scores / top, 0, 1)
         code = np.minimum((scaled * BINS).astype(int), BINS - 1)
@@ -157,7 +159,7 @@ class _Rated:
         return points
 
     def liked(self, metric: str, scores: Floats, most: int) -> pl.DataFrame:
-        """Captions rated three quarters up the scale or higher, the lowest score first."""
+        """Captions rated in the top quarter of the scale, lowest score first."""
         low, top = float(self.ratings.min()), float(self.ratings.max())
         places = np.flatnonzero(self.mean_rating >= low + 0.75 * (top - low))
         chosen = places[np.lexsort((-self.mean_rating[places], scores[places]))][:most]
@@ -198,7 +200,7 @@ def _sentence(row: dict[str, Any]) -> str:
     low, high = row["tau_c_low"], row["tau_c_high"]
     ends = f"tau-c {row['tau_c']:.3f}"
     if low is None:
-        return f"{row['ratings of']} and {row['metric']}: {ends}, of one image alone."
+        return f"{row['ratings of']} and {row['metric']}: {ends}, from a single image."
     what = "no correlation is shown" if low <= 0 <= high else "they correlate"
     return (
         f"{row['ratings of']} and {row['metric']}: {what}, {ends} ({low:.3f} to {high:.3f}), "
@@ -207,7 +209,7 @@ def _sentence(row: dict[str, Any]) -> str:
 
 
 def _panel(name: str, points: list[dict[str, Any]]) -> Panel:
-    return Panel("lines", tuple(points), "score, between 0 and 1 (its 99th percentile)",
+    return Panel("lines", tuple(points), "score, scaled from 0 to 1 (its 99th percentile)",
                  "mean rating (band: 95% interval)", name)  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`analyse recall-errors`: how many retrieval errors are none (BISON's short paper, Table 1)."""
+"""`analyse recall-errors`: retrieval errors that people call right (BISON short paper, Table 1)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FORMS = {"share": "percent", "low": "percent", "value": "percent"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallErrorOptions(AnalysisOptions):
-    """What people said of the errors."""
+    """People's judgements of the errors."""
 
     judgements: Annotated[
         Path | None,
-        Help("Judgements of a yes-no study of the errors, as study export writes them."),
+        Help("Judgements from a yes-no study of the errors, as study export writes them."),
     ] = None
     direction: Annotated[
-        str, Help("Which queries.", choices=("text to image", "image to text"))
+        str, Help("The direction of the queries.", choices=("text to image", "image to text"))
     ] = DIRECTIONS[1]
 
 
@@ -44,11 +44,11 @@ def analyse_recall_errors(
     options: RecallErrorOptions = RecallErrorOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """How many recall@1 errors people take for right answers, and recall corrected for them.
+    """How many recall@1 errors people accept as right, and recall corrected for them.
 
-    Queries are of retrieve --per-query; people are asked with study create QUERIES --ask yes-no
-    whether the caption describes what was found in its stead. Most votes decide; a draw counts as
-    no. Where only a sample of the errors was judged, its share is taken for all.
+    Queries come from retrieve --per-query; a study made with study create QUERIES --ask yes-no
+    asks people whether the caption describes what was retrieved instead. The majority decides; a
+    tie counts as no. If only a sample of the errors was judged, its share stands for all errors.
     """
     table, judged = _judged(queries, options)
     errors = int((table["rank"] > 1).sum())
@@ -58,9 +58,9 @@ def analyse_recall_errors(
     share = mean_interval(fine, images, rng, options.resamples)
     recall, corrected = _corrected(table, judged, rng, options)
     rows = [
-        ("errors that people take for errors", NO, len(fine) - int(fine.sum()), 1 - fine.mean(),
+        ("errors that people confirm", NO, len(fine) - int(fine.sum()), 1 - fine.mean(),
          1 - share.high, 1 - share.low),
-        ("errors that people take for right", YES, int(fine.sum()), fine.mean(), share.low,
+        ("errors that people call right", YES, int(fine.sum()), fine.mean(), share.low,
          share.high),
     ]  # fmt: skip
     columns = ["recall@1 incorrect", "people", "number", "share", "low", "high"]
@@ -69,15 +69,15 @@ def analyse_recall_errors(
         [{"recall@1": "as counted", **recall}, {"recall@1": "corrected", **corrected}]
     )
     sentences = (
-        f"Of {len(fine):,} judged errors of {errors:,}, people take {int(fine.sum()):,} for "
-        f"right answers: {100 * fine.mean():.1f}% ({100 * share.low:.1f} to "
+        f"{len(fine):,} of {errors:,} errors were judged; people call {int(fine.sum()):,} of them "
+        f"right: {100 * fine.mean():.1f}% ({100 * share.low:.1f} to "
         f"{100 * share.high:.1f}).",
         f"Recall@1 ({options.direction}) is {100 * recall['value']:.1f}% "
         f"({100 * recall['low']:.1f} to {100 * recall['high']:.1f}) as counted and "
         f"{100 * corrected['value']:.1f}% ({100 * corrected['low']:.1f} to "
         f"{100 * corrected['high']:.1f}) corrected.",
     )
-    title = "Retrieval errors that are none"
+    title = "Retrieval errors that people call right"
     value, low, high = (
         [100 * one[c] for one in (recall, corrected)] for c in ("value", "low", "high")
     )
@@ -86,20 +86,20 @@ def analyse_recall_errors(
     figure = Figure(title, f"{title}. {' '.join(sentences)}", (panel,))
     tables = (ResultTable("errors", title, frame, FORMS),
               ResultTable("recall", "Recall@1", recalls, FORMS))  # fmt: skip
-    methods = ("interval: over images of the queries; most votes decide, a draw counts as no",)
+    methods = ("interval: over images of the queries; majority vote, a tie counts as no",)
     return Analysis("recall-errors", title, sentences, tables, figure, methods)
 
 
 def _judged(queries: Files, options: RecallErrorOptions) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """All queries in a direction, and the errors among them of which people said something."""
+    """All queries in one direction, and the errors among them that people judged."""
     (path, *others) = paths_of(queries)
     if others:
-        raise BadInput("several files of queries", allowed="one")
+        raise BadInput("several files of queries were given", allowed="one")
     if options.judgements is None:
         raise BadInput(
-            "nobody has judged the errors",
-            todo=f"make a study of them with: tellapart study create {path} OUT --ask yes-no, and "
-            "name its judgements with --judgements",
+            "there are no judgements of the errors",
+            todo=f"make a study with: tellapart study create {path} OUT --ask yes-no, and give "
+            "its judgements with --judgements",
         )
     table = read_queries(path).filter(pl.col("direction") == options.direction)
     if not table.height:
@@ -109,15 +109,15 @@ def _judged(queries: Files, options: RecallErrorOptions) -> tuple[pl.DataFrame, 
     judged = wrong.join(votes, on="query", how="inner", maintain_order="left")
     if not judged.height:
         raise BadInput(
-            f"none of the {wrong.height:,} errors of {path.name} was judged",
+            f"none of the {wrong.height:,} errors in {path.name} was judged",
             where=str(options.judgements),
-            allowed="judgements of a study that was made of these queries",
+            allowed="judgements from a study of these queries",
         )
     return table, judged
 
 
 def _votes(path: Path) -> pl.DataFrame:
-    """Queries with whether most people said yes; void judgements and checks are left out."""
+    """Whether most people said yes to each query; void judgements and checks are left out."""
     table = read_table(path)
     require_columns(table, ["item", "choice"], path)
     if "void" in table.columns:
@@ -128,7 +128,9 @@ def _votes(path: Path) -> pl.DataFrame:
         pl.col("item").str.replace(r"^.*:", "").alias("query")
     )
     if not table.height:
-        raise BadInput("nobody said yes or no", where=str(path), allowed="judgements of yes-no")
+        raise BadInput(
+            "there are no yes-no answers", where=str(path), allowed="judgements of a yes-no study"
+        )
     return table.group_by("query", maintain_order=True).agg(
         ((pl.col("choice") == YES).mean() > 0.5).alias("right"), pl.len().alias("votes")
     )
@@ -137,7 +139,7 @@ def _votes(path: Path) -> pl.DataFrame:
 def _corrected(
     table: pl.DataFrame, judged: pl.DataFrame, rng: np.random.Generator, options: RecallErrorOptions
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Recall@1 as counted, and with the share of errors that are none added, over images."""
+    """Recall@1 as counted, and with the share of errors that people call right added."""
     verdict = dict(judged.select("query", "right").iter_rows())
     hit = (table["rank"] == 1).cast(pl.Float64).to_numpy()
     seen = np.array([float(query in verdict) for query in table["query"]])

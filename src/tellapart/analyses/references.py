@@ -23,12 +23,12 @@ FORMS = {"score": ".2f", "spread": ".2f", "relative": ".3f"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceOptions(AnalysisOptions):
-    """How many references are left."""
+    """How many references to use."""
 
-    references: Annotated[Path | None, Help("What people wrote: any corpus.")] = None
+    references: Annotated[Path | None, Help("Captions by people: any corpus.")] = None
     metrics: Annotated[tuple[str, ...], Help("Caption metrics, separated by commas.")] = METRICS
     used: Annotated[tuple[int, ...], Help("Numbers of references, such as 1-5.")] = (1, 2, 3, 4, 5)
-    repeats: Annotated[int, Help("How often random references are drawn.")] = 5
+    repeats: Annotated[int, Help("How many times to draw random references.")] = 5
 
 
 def analyse_references(
@@ -61,7 +61,7 @@ def analyse_references(
         ]
     )  # fmt: skip
     if not frame.height:
-        raise BadInput("every score is 0: nothing can be said of references")
+        raise BadInput("every score is 0, so references make no difference that can be shown")
     sentences = []
     for (system, metric), rows in frame.group_by("system", "metric", maintain_order=True):
         first, last = rows.row(0, named=True), rows.row(-1, named=True)

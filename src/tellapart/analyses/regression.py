@@ -1,4 +1,4 @@
-"""`analyse regression`: which facts make an answer right, others being equal (FOIL, section 5)."""
+"""`analyse regression`: which facts predict a right answer, all else equal (FOIL, section 5)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FOIL_FACTS = (*WORD_FACTS, "caption_length")
 FOIL_RANDOM = ("supercategory", "pair")
 GROUP = "group"
 MOST_LEVELS = 12
-"""A fact in words with more values than this is no fact but a random effect."""
+"""A categorical fact with more values than this must be a random effect."""
 SHARING = 1.2
-"""With more units than this a group of items that share images, groups are a random effect, too."""
+"""With more units per group of items that share images, groups become a random effect, too."""
 FEWEST = 20
-"""Fewer answers than this, or fewer than this times the facts over ten, say nothing."""
+"""Fewer answers than this, or fewer than ten for each coefficient, are too few for a fit."""
 FORMS = {
     "odds_ratio": ".2f",
     "low": ".2f",
@@ -42,18 +42,18 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionOptions(UnitOptions):
-    """What may explain an answer."""
+    """The facts and random effects that may explain an answer."""
 
     facts: Annotated[
         tuple[str, ...],
-        Help("Facts of items, separated by commas (of foils: similarity with --vectors, "
+        Help("Facts of items, separated by commas (for foils: similarity with --vectors, "
              "target_frequency, foil_frequency, caption_length; else caption_length)."),
     ] = ()  # fmt: skip
     random: Annotated[
         tuple[str, ...],
-        Help("Random effects (of foils: supercategory,pair; else kind)."),
+        Help("Random effects (for foils: supercategory,pair; else kind)."),
     ] = ()
-    vectors: Annotated[Path | None, Help("Vectors of words (fastText, word2vec, GloVe).")] = None
+    vectors: Annotated[Path | None, Help("Word vectors (fastText, word2vec, GloVe).")] = None
     frequencies_from: Annotated[
         Path | None, Help("A corpus to count words in (default: the benchmark's captions).")
     ] = None
@@ -64,34 +64,34 @@ def analyse_regression(
     options: RegressionOptions = RegressionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Analysis:
-    """Which facts make an answer right: a logistic regression with random effects.
+    """Which facts predict a right answer: a logistic regression with random effects.
 
-    FOIL's own is the default for foils: only foil captions count, explained by similarity and
-    frequencies of target and foil and by the caption's length, with random effects of supercategory
-    and pair. Odds ratios are for one standard deviation of a fact.
+    FOIL's own regression is the default for foils: only foil captions count, explained by the
+    similarity and frequencies of target and foil and by the caption's length, with random effects
+    of supercategory and pair. Odds ratios are per standard deviation of a fact.
     """
     units = unit_table(runs, options, ("T1-foil",))
-    facts, random = _chosen(units, options)
+    facts, random = _facts_and_effects(units, options)
     table = with_word_facts(
         units.facts, facts, _captions(units), options.vectors, options.frequencies_from
     )
     if not options.facts:
         facts = tuple(name for name in facts if table[name].drop_nulls().n_unique() > 1) or facts
-    _known(table, (*facts, *random))
+    _check_facts(table, (*facts, *random))
     fits = []
     errors: dict[str, BadInput] = {}
     for run, model in enumerate(units.models):
         progress("regression", run, len(units.models))
         try:
             fits.append(_fitted(units, run, table, facts, random, model))
-        except BadInput as error:  # nothing can be said of this run, but perhaps of others
+        except BadInput as error:  # this run cannot be fitted, but others may
             errors[model] = error
     if not fits:
         raise next(iter(errors.values()))
     effects = pl.concat([one.effects() for one in fits])
     spreads = pl.concat([one.spreads() for one in fits])
-    title = f"{units.benchmark.name}: what makes {units.measure.name} right"
-    tables = [ResultTable("effects", "Odds ratios for one standard deviation more", effects, FORMS)]
+    title = f"{units.benchmark.name}: what predicts {units.measure.name}"
+    tables = [ResultTable("effects", "Odds ratios per standard deviation", effects, FORMS)]
     if spreads.height:
         head = "Random effects: standard deviations on the logit scale"
         tables.append(ResultTable("random-effects", head, spreads, FORMS))
@@ -100,8 +100,8 @@ def analyse_regression(
     methods = (
         "mixed-effects logistic regression, Laplace's approximation (as glmer of lme4); intervals: "
         "Student's t, with levels as degrees of freedom for facts that are constant within them; "
-        "of random effects: profile likelihood; an effect is shown where p is below 5% with Holm's "
-        "correction over the facts",
+        "for random effects: profile likelihood; an effect counts as shown if p is below 5% with "
+        "Holm's correction over the facts",
         *dict.fromkeys(note for one in fits for note in one.notes),
     )
     return Analysis(
@@ -109,8 +109,10 @@ def analyse_regression(
     )
 
 
-def _chosen(units: UnitTable, options: RegressionOptions) -> tuple[tuple[str, ...], list[str]]:
-    """The facts and random effects, FOIL's by default where items have a target and a foil."""
+def _facts_and_effects(
+    units: UnitTable, options: RegressionOptions
+) -> tuple[tuple[str, ...], list[str]]:
+    """The facts and random effects; FOIL's by default if items have a target and a foil."""
     foils = bool(units.facts["pair"].drop_nulls().len())
     facts = options.facts
     if not facts:
@@ -131,7 +133,7 @@ def _captions(units: UnitTable) -> Iterator[str]:
     yield from captions.drop_nulls().unique(maintain_order=True)
 
 
-def _known(table: pl.DataFrame, names: Sequence[str]) -> None:
+def _check_facts(table: pl.DataFrame, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.columns:
             raise UnknownName(
@@ -139,7 +141,7 @@ def _known(table: pl.DataFrame, names: Sequence[str]) -> None:
             )
         if table[name].drop_nulls().n_unique() < 2:
             raise BadInput(
-                f"{name} is the same for all items, so it explains nothing",
+                f"{name} is the same for all items, so it cannot explain anything",
                 todo="leave it out, or name other facts with --facts and --random",
             )
 
@@ -156,7 +158,7 @@ class _Fitted:
     notes: tuple[str, ...]
 
     def effects(self) -> pl.DataFrame:
-        """One row a fact."""
+        """One row per fact."""
         rows = [
             {
                 "model": self.model, "fact": name, "per": scale,
@@ -171,7 +173,7 @@ class _Fitted:
         )
 
     def spreads(self) -> pl.DataFrame:
-        """One row a random effect; the median odds ratio is of Larsen & Merlo 2005."""
+        """One row per random effect; the median odds ratio is from Larsen & Merlo 2005."""
         rows = [
             {
                 "model": self.model, "effect": name, "levels": one.levels, "sd": one.value,
@@ -185,7 +187,7 @@ class _Fitted:
         return pl.DataFrame(rows, schema=schema)
 
     def sentences(self) -> Iterator[str]:
-        """The reliable facts, the others, and how much levels differ."""
+        """The facts with an effect, the others, and how much levels differ."""
         for row in self.effects().iter_rows(named=True):
             ends = f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
             if row["p_holm"] >= 0.05:
@@ -193,14 +195,14 @@ class _Fitted:
                 continue
             way = "harder" if row["odds_ratio"] < 1 else "easier"
             yield (
-                f"{self.model}: the more {row['fact']}, the {way}; one standard deviation "
+                f"{self.model}: the higher {row['fact']}, the {way}; one standard deviation "
                 f"({row['per']:.3g}) multiplies the odds of a right answer by {ends}."
             )
         for name, one in zip(self.factors, self.fit.spreads, strict=True):
             ends = f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
             what = "differ" if one.low > 0 else "are not shown to differ"
             yield (
-                f"{self.model}: levels of {name} {what} beyond these facts, standard deviation "
+                f"{self.model}: levels of {name} {what} beyond these facts: standard deviation "
                 f"{ends} on the logit scale over {one.levels:,} levels."
             )
 
@@ -218,8 +220,7 @@ def _fitted(
     columns, scales, matrix = _design(own, facts)
     if len(values) < max(FEWEST, 10 * (len(columns) + 1)):
         raise BadInput(
-            f"{len(values):,} answers of {model} have all {len(columns)} facts: too few to say "
-            "anything",
+            f"too few answers: {len(values):,} of {model} have all {len(columns)} facts",
             allowed=f"at least {max(FEWEST, 10 * (len(columns) + 1))}",
             todo="name fewer facts, or give more items",
         )
@@ -235,7 +236,7 @@ def _fitted(
 def _design(
     table: pl.DataFrame, facts: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[float, ...], Floats]:
-    """Columns with mean 0 and deviation 1; words have one for each value but the commonest."""
+    """Standardized columns; a categorical fact has one for each value but the commonest."""
     names: list[str] = []
     scales: list[float] = []
     columns: list[Floats] = [np.ones(table.height)]
@@ -246,7 +247,7 @@ def _design(
             values = numbers.cast(pl.Float64).to_numpy()
             scale = float(values.std())
             if scale == 0:
-                raise BadInput(f"{fact} is the same for all answers, so it explains nothing")
+                raise BadInput(f"{fact} is the same for all answers, so it cannot explain anything")
             names.append(fact)
             scales.append(scale)
             columns.append((values - values.mean()) / scale)
@@ -254,7 +255,7 @@ def _design(
         levels: list[Any] = column.value_counts(sort=True)[fact].to_list()
         if len(levels) > MOST_LEVELS:
             raise BadInput(
-                f"{fact} has {len(levels):,} different values in words",
+                f"{fact} is categorical with {len(levels):,} values",
                 allowed=f"at most {MOST_LEVELS}",
                 todo=f"take it as a random effect: --random {fact}",
             )
@@ -279,7 +280,7 @@ def _figure(title: str, effects: pl.DataFrame) -> Figure:
             for r in own.iter_rows(named=True)
         )
         words.append(f"{model}: {', '.join(told)}")
-    axis = "odds ratio for one standard deviation more (bar: 95% interval)"
+    axis = "odds ratio per standard deviation (bar: 95% interval)"
     panel = Panel("dots", tuple(rows), axis, reference=1.0, log=True)
     return Figure(title, f"{title}, odds ratios: {'; '.join(words)}.", (panel,))
 

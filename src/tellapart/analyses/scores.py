@@ -35,13 +35,13 @@ class ScoreOptions(UnitOptions):
     """Where the captioning scores come from."""
 
     captions: Annotated[
-        Path | None, Help("What the system wrote: a COCO results file or a table.")
+        Path | None, Help("The system's captions: a COCO results file or a table.")
     ] = None
-    references: Annotated[Path | None, Help("What people wrote: any corpus.")] = None
+    references: Annotated[Path | None, Help("Captions by people: any corpus.")] = None
     metrics: Annotated[tuple[str, ...], Help("Caption metrics, separated by commas.")] = METRICS
     per_image: Annotated[
         Path | None,
-        Help("Instead of both: a table with a row an image, as captions --per-image writes."),
+        Help("Instead of both: a table with one row per image, as captions --per-image writes."),
     ] = None
 
 
@@ -52,9 +52,9 @@ def analyse_scores(
 ) -> Analysis:
     """Are captions better where answers are right? Captioning scores of both, and the AUC.
 
-    An item's captioning score is that of the caption that the system wrote for its image (the true
-    one, where it has several). The AUC is the chance that a rightly answered item has the higher
-    score: 0.5 if captioning says nothing of grounding.
+    An item's captioning score is that of the caption the system wrote for its image (the true
+    image, if it has several). The AUC is the chance that a rightly answered item has a higher
+    score than a wrongly answered one: 0.5 if captioning scores say nothing about grounding.
     """
     units = unit_table(runs, options)
     per_image = _per_image(options, progress)
@@ -86,7 +86,7 @@ def analyse_scores(
 
 
 def _per_image(options: ScoreOptions, progress: Progress) -> pl.DataFrame:
-    """One row an image: `image` and its score by each metric."""
+    """One row per image: `image` and its score by each metric."""
     if options.per_image is not None:
         table = read_table(options.per_image)
         require_columns(table, ["image"], options.per_image)
@@ -97,7 +97,7 @@ def _per_image(options: ScoreOptions, progress: Progress) -> pl.DataFrame:
         table = table.select(pl.col("image").cast(pl.String), *numbers)
     elif options.captions is None or options.references is None:
         raise BadInput(
-            "there are no captioning scores",
+            "no captioning scores were given",
             allowed="--captions RESULTS with --references CORPUS, or --per-image TABLE",
         )
     else:
@@ -106,14 +106,14 @@ def _per_image(options: ScoreOptions, progress: Progress) -> pl.DataFrame:
         table = table.drop("system", "caption")
     if table["image"].is_duplicated().any():
         raise BadInput(
-            "some image has two captions: the table is of several systems",
-            allowed="one system, one row an image",
+            "an image has two captions: the table has several systems",
+            allowed="one system, one row per image",
         )
     return table
 
 
 def _of_units(units: UnitTable, table: pl.DataFrame, metrics: list[str]) -> dict[str, Floats]:
-    """The scores of each unit's image; NaN where it was not captioned."""
+    """The scores of each unit's image; NaN if it has no caption."""
     images = [item.images[min(item.true)[0]] for item in units.benchmark.items]
     known = {name: k for k, name in enumerate(table["image"])}
     places = np.array([known.get(name, known.get(coco_id(name) or "", -1)) for name in images])
@@ -159,7 +159,7 @@ def _sentence(row: dict[str, Any]) -> str:
 
 
 def _panel(metric: str, scores: Floats, right: Bools) -> Panel:
-    """Shares of each sort by ranges of the score; the highest of all stands in the last."""
+    """Shares of right and wrong items by score range; the last range includes the maximum."""
     top = float(np.quantile(scores, 0.98)) or float(scores.max()) or 1.0
     edges = np.linspace(0, top, BINS + 1)
     digits = max(2, 1 - int(np.floor(np.log10(edges[1]))))

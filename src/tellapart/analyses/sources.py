@@ -1,4 +1,4 @@
-"""What analyses read beside runs: files by their paths, and benchmarks."""
+"""Inputs of analyses other than runs: files by path, and benchmarks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def benchmarks_of(sources: Any) -> list[Benchmark]:
 
 
 def true_captions(benchmark: Benchmark) -> Iterator[tuple[int, str]]:
-    """The place of each item with each of its captions that is true of one of its images."""
+    """Each caption that is true of one of its item's images, with the item's position."""
     frame = benchmark.items.frame.select("captions", "true_cells")
     for place, (captions, cells) in enumerate(frame.iter_rows()):
         for j in sorted({cell[1] for cell in cells}):

@@ -1,7 +1,7 @@
-"""Units of runs for analyses: what each run made of each question, with the facts of its item.
+"""Units of runs for analyses: each run's outcome on each question, with the facts of its item.
 
-A unit is what the measure counts: an answer, or an item where answers count together. Runs of one
-benchmark are put side by side on all units that any of them covers.
+A unit is what the measure counts: an answer, or an item if its answers count together. Runs of one
+benchmark are aligned on all units that any of them covers.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ Sources = Annotated["Run | Path | str | Sequence[Run | Path | str]",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitOptions(AnalysisOptions):
-    """For analyses of what runs answered."""
+    """Options of analyses of runs."""
 
-    measure: Annotated[str, Help("What counts as right (default: the benchmark's first).")] = ""
+    measure: Annotated[str, Help("The measure (default: the benchmark's first).")] = ""
     item_table: Annotated[
-        Path | None, Help("Your own table, with a column item: its columns are facts, too.")
+        Path | None, Help("Your own table with a column item; its other columns become facts.")
     ] = None
     on: Annotated[Path | None, Help("The runs' benchmark, if it has moved.")] = None
 
 
 @dataclass(frozen=True, eq=False)
 class UnitTable:
-    """Runs side by side: `value` and `covered` have one row a unit and one column a run.
+    """Runs side by side: `value` and `covered` have one row per unit and one column per run.
 
-    `item` is the place of a unit's item in the benchmark, `cluster` its group of items that share
-    images.
+    `item` is the position of a unit's item in the benchmark, `cluster` its group of items that
+    share images.
     """
 
     benchmark: Benchmark
@@ -63,7 +63,7 @@ class UnitTable:
 
     @cached_property
     def facts(self) -> pl.DataFrame:
-        """One row a unit: the columns of its item, and of the table given."""
+        """One row per unit: the columns of its item, and of the user's table."""
         table = item_table(self.benchmark, self.own).with_row_index("place")
         asked = question_table(self.benchmark, self.measure.asks).group_by("item").agg(
             pl.col("options", "right_place").first()
@@ -80,7 +80,7 @@ class UnitTable:
             raise UnknownName("fact", name, known)
         column = self.facts[name]
         if not column.drop_nulls().len():
-            raise BadInput(f"no item of {self.benchmark.name} has a value in the column {name}")
+            raise BadInput(f"no item of {self.benchmark.name} has a value in column {name}")
         return column
 
     def of(self, run: int) -> tuple[Floats, Ints, Ints]:
@@ -94,16 +94,16 @@ def unit_table(
     options: UnitOptions,
     preferred: Sequence[str] = (),
 ) -> UnitTable:
-    """The units of some runs of one benchmark.
+    """The units of runs of one benchmark.
 
-    Where no measure is named it is the first of those `preferred` that the benchmark has, else the
+    If no measure is named, it is the first of `preferred` that the benchmark has, or else the
     benchmark's first.
     """
     read = read_runs(runs, options.on)
     versions = {run.benchmark.sha256: run.benchmark.name for run in read}
     if len(versions) > 1:
         raise BadInput(
-            f"these runs are of {len(versions)} benchmarks: {', '.join(versions.values())}",
+            f"these runs belong to {len(versions)} benchmarks: {', '.join(versions.values())}",
             allowed="runs of one benchmark",
             todo="give the runs of one of them",
         )
@@ -112,7 +112,7 @@ def unit_table(
     found: Measure = registry.measures.get(name)
     if not found.by_item:
         raise BadInput(
-            f"{found.name} compares across items, so no item is right or wrong by it",
+            f"{found.name} compares across items, so it does not make an item right or wrong",
             allowed="a measure that counts answers",
             todo="name one with --measure",
         )

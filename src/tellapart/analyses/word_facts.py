@@ -1,4 +1,4 @@
-"""Facts of words: how near a target and its foil are, and how frequent each is."""
+"""Facts about words: how similar a target and its foil are, and how frequent each is."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tellapart.text.word_vectors import read_vectors
 SIMILARITY, TARGET, FOIL = "similarity", "target_frequency", "foil_frequency"
 WORD_FACTS = {
     SIMILARITY: "FOIL: the cosine of the vectors of target and foil (needs --vectors)",
-    TARGET: "FOIL: how often the target occurs among captions, log10 of one more than its count",
-    FOIL: "FOIL: the same of the foil",
+    TARGET: "FOIL: how often the target occurs in captions, as log10(count + 1)",
+    FOIL: "FOIL: the same for the foil",
 }
-"""Facts that are computed where a regression names them."""
+"""Facts that are computed only if a regression names them."""
 
 
 def word_frequencies(words: Iterable[str], captions: Iterable[str]) -> dict[str, int]:
-    """How often each word, or phrase of several words, occurs among captions.
+    """How often each word or phrase occurs in captions.
 
     >>> word_frequencies(["dog", "hot dog"], ["A hot dog.", "The dog."])
     {'dog': 2, 'hot dog': 1}
@@ -44,7 +44,7 @@ def word_frequencies(words: Iterable[str], captions: Iterable[str]) -> dict[str,
 
 
 def similarities(pairs: Sequence[tuple[str, str]], path: Path) -> list[float | None]:
-    """The cosine of two words' vectors (means, for phrases); None where one has no vector."""
+    """The cosine of two words' vectors (means, for phrases); None if either has no vector."""
     texts = list(dict.fromkeys(word for pair in pairs for word in pair))
     split = [tokens(word) for word in texts]
     vectors = read_vectors(path, {word for words in split for word in words})
@@ -53,8 +53,8 @@ def similarities(pairs: Sequence[tuple[str, str]], path: Path) -> list[float | N
     lengths = np.linalg.norm(rows, axis=1)
     if not lengths.any():
         raise BadInput(
-            f"{path.name} has no vector of any target or foil", where=str(path),
-            todo="give vectors of the language of the captions",
+            f"{path.name} has no vector for any target or foil", where=str(path),
+            todo="give word vectors in the language of the captions",
         )  # fmt: skip
     at = {word: k for k, word in enumerate(texts)}
     cosines: list[float | None] = []
@@ -72,7 +72,7 @@ def with_word_facts(
     vectors: Path | None,
     frequencies: Path | None,
 ) -> pl.DataFrame:
-    """A table with columns `target` and `foil`, and those of the word facts that are named."""
+    """The table with the word facts named; it needs the columns `target` and `foil`."""
     wanted = [name for name in names if name in WORD_FACTS and name not in table.columns]
     if not wanted:
         return table
@@ -80,15 +80,13 @@ def with_word_facts(
     known = [pair for pair in dict.fromkeys(pairs) if None not in pair]
     if not known:
         raise BadInput(
-            f"the fact {wanted[0]} is of targets and foils, and no item has one",
+            f"the fact {wanted[0]} needs targets and foils, and no item has them",
             allowed="a benchmark of foils",
         )
     made = []
     if SIMILARITY in wanted:
         if vectors is None:
-            raise BadInput(
-                "similarity needs vectors of words", todo="name a file with --vectors FILE"
-            )
+            raise BadInput("similarity needs word vectors", todo="name a file with --vectors FILE")
         near = dict(zip(known, similarities(known, vectors), strict=True))
         made.append(pl.Series(SIMILARITY, [near.get(pair) for pair in pairs], pl.Float64))
     if {TARGET, FOIL} & set(wanted):

@@ -1,1 +1,1 @@
-"""The audit: what can be guessed without looking, and what is odd about the items."""
+"""The audit: what can be guessed without looking, and problems of the items."""

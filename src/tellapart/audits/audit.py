@@ -1,4 +1,4 @@
-"""The audit of a benchmark: what can be guessed without looking, and what is odd about items."""
+"""The audit of a benchmark: what can be guessed without looking, and problems of items."""
 
 from __future__ import annotations
 
@@ -45,23 +45,24 @@ from tellapart.text.table_text import aligned, percent
 from tellapart.types import Progress
 
 SMALL = 0.005
-"""Cues that go less of the way from chance to perfect are counted, not shown."""
+"""Cues that close less of the gap between chance and 100% are counted, not shown."""
 
 NOTES = """\
-Ties are halved; "wrong" and "right" show what ties do. Of each cue the stronger way is shown and
-the other way beside it; "fair" is the way (and "best" the cue) chosen on other images."""
+A tie counts half; "wrong" and "right" are the scores with ties counted as wrong or right. Each cue
+is shown in its stronger direction, with the other beside it; for "fair" the direction was chosen on
+other images, and for the best guess the cue, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that was found; `str()` leads with the attackers and ends with a verdict.
+    """The results of an audit; `str()` leads with the attackers and ends with a verdict.
 
-    `attack` is the attack on captions, `pictures` the one on pictures (None where nothing is asked
-    of them, or of too few items); in `grids` with several of both they tell original from edited.
-    `detectors` are the pair of heads that do so on frozen encoders, where there are 2 x 2 grids.
-    `guesses` holds every cue in every direction by every measure
-    and kind; `fair` each family of cues with its direction cross-fitted; `best` the best cue of a
-    side, cross-fitted, by kind.
+    `attack` is the attack on captions, `pictures` the one on pictures (None if nothing is asked
+    about them, or too few items ask); in `grids` with several of both they tell original from
+    edited. `detectors` is the pair of heads that do so on frozen encoders, for 2 x 2 grids.
+    `guesses` holds every cue in every direction by every measure and kind; `fair` holds each
+    family of cues with its direction cross-fitted; `best` the best cue of each side, cross-fitted,
+    by kind.
     """
 
     benchmark: str
@@ -79,11 +80,11 @@ class Audit:
 
     @property
     def verdict(self) -> list[str]:
-        """What a reader should know who reads nothing else."""
+        """The main results in a few sentences."""
         return verdict(self)
 
     def guess(self, cue: str, measure: str = "accuracy", kind: str = "micro") -> Guess:
-        """One guess by the name of its cue."""
+        """A guess by the name of its cue."""
         return next(
             g
             for g in self.guesses
@@ -91,11 +92,11 @@ class Audit:
         )
 
     def finding(self, name: str) -> Finding:
-        """One finding by its name."""
+        """A finding by its name."""
         return next(finding for finding in self.structure if finding.name == name)
 
     def strongest(self) -> list[Guess]:
-        """The stronger way of each cue by each measure, over all kinds, strongest first."""
+        """The stronger direction of each cue by each measure, over all kinds, strongest first."""
         ways: dict[tuple[str, str, str], Guess] = {}
         for guess in self.guesses:
             key = (guess.family, guess.asked, guess.estimate.measure)
@@ -128,9 +129,9 @@ class Audit:
         if self.attack:
             parts += ["Attackers that read captions and never look", str(self.attack)]
         if self.pictures:
-            parts += ["Attackers that see pictures and read no caption", str(self.pictures)]
+            parts += ["Attackers that see pictures and never read", str(self.pictures)]
         if self.detectors:
-            parts += ["Detectors of the original, on frozen encoders", str(self.detectors)]
+            parts += ["Detectors of originals, on frozen encoders", str(self.detectors)]
         if self.guesses:
             parts += ["What single cues give away without looking", self._guess_table(), NOTES]
         if self.best:
@@ -180,7 +181,7 @@ class Audit:
 
 
 def _best_table(best: Sequence[tuple[str, BestGuess]]) -> str:
-    """Measures by how far their micro average is above chance, their kinds behind it."""
+    """Measures by how far their micro average is above chance, each followed by its kinds."""
     heads = ("from", "measure", "kind", "cue", "score", "95% interval", "chance", "n")
     lines = [heads]
     leads = {
@@ -197,12 +198,12 @@ def _best_table(best: Sequence[tuple[str, BestGuess]]) -> str:
                  percent(own.chance), f"{own.n:,}")
             )  # fmt: skip
     if len(lines) == 1:
-        return "nothing: no cue is above chance on other images"
+        return "none: no cue is above chance on other images"
     return aligned(lines, range(4))
 
 
 def _mirrored(sees: str, estimate: Estimate) -> bool:
-    """In a 2 x 2 grid one side alone gets the edited pair wrong as often as the original right."""
+    """In a 2 x 2 grid, one side alone is wrong on the edited pair when right on the original."""
     return sees != "both" and estimate.measure in ("Ineg2T", "Tneg2I")
 
 
@@ -212,7 +213,7 @@ def _finding_table(findings: Iterable[Finding]) -> str:
          f"{percent(one.count / one.of)}%" if one.of else "-")
         for one in findings
     ]  # fmt: skip
-    return aligned(lines, range(2)) if lines else "nothing was looked at"
+    return aligned(lines, range(2)) if lines else "nothing was checked"
 
 
 def audit_benchmark(
@@ -228,10 +229,10 @@ def audit_benchmark(
 ) -> Audit:
     """Audit a benchmark.
 
-    `corpus` (with captions and objects) is what FOIL's rules are held against, `synonyms` says
-    which category a word names; `overlap_with` is another corpus or benchmark whose images should
-    not be in this one; `captions` is what attackers learn from (None: the true captions of the
-    benchmark's other images); `with_fair_part` also looks for the part that they cannot guess.
+    FOIL's rules are checked against `corpus` (with captions and objects), and `synonyms` maps
+    words to categories. `overlap_with` is another corpus or benchmark whose images should not be
+    in this one. Attackers learn from `captions` (None: the true captions of the benchmark's other
+    images). `with_fair_part` also looks for the part that attackers cannot guess.
     """
     collected = _Collection(benchmark, options, progress)
     source = None if captions is None else CaptionSource.of_corpus(captions)
@@ -244,7 +245,7 @@ def audit_benchmark(
         rules = foil_rules(benchmark, corpus, synonyms)
         findings += rules
         if not rules:
-            collected.remarks.append("FOIL's rules: no item names a target and a foil word")
+            collected.remarks.append("FOIL's rules: no item has a target and a foil word")
     if overlap_with is not None:
         findings += overlap(benchmark, overlap_with)
     return Audit(
@@ -264,13 +265,13 @@ def audit_benchmark(
 
 
 def _attack(collected: _Collection, source: CaptionSource | None) -> TextAttack | None:
-    """The attack on captions, where enough are chosen among to learn from."""
+    """The attack on captions, if enough items choose among captions to learn from."""
     benchmark = collected.benchmark
     asked = len(caption_choices(benchmark.items))
     if asked < FEW:
         if asked:
             collected.remarks.append(
-                f"attackers learn nothing from {asked} items ({FEW} are needed): single cues only"
+                f"{asked} items are too few for attackers ({FEW} are needed): single cues only"
             )
         return None
     options, progress = collected.options, collected.progress
@@ -279,14 +280,14 @@ def _attack(collected: _Collection, source: CaptionSource | None) -> TextAttack 
     attack = attack_benchmark(benchmark, source, attackers, progress)
     if attack is not None and len(attack.choices) < asked:
         collected.remarks.append(
-            f"attackers with a language model were run on {len(attack.choices):,} of {asked:,} "
-            "items, drawn by lot"
+            f"attackers with a language model ran on a random {len(attack.choices):,} of "
+            f"{asked:,} items"
         )
     return attack
 
 
 def _read(collected: _Collection) -> None:
-    """Cues that need no picture: text, place, language models."""
+    """Cues that need no picture: text, position, language models."""
     benchmark, options = collected.benchmark, collected.options
     sheet = sheet_of(benchmark)
     languages = [NGRAMS] if options.ngrams else []
@@ -310,7 +311,7 @@ def _look(
     if bool((benchmark.items.shape[0] == 1).all()):
         return None, None
     if not options.look:
-        collected.remarks.append("cues from pictures: left out, as asked")
+        collected.remarks.append("cues from pictures: left out on request")
         return None, None
     looked = picture_statistics(benchmark, options.picture_items, collected.progress)
     if looked.remark:
@@ -335,7 +336,7 @@ def _look(
 
 
 class _Collection:
-    """Guesses as they come, and the outcomes that the best are chosen from."""
+    """Guesses so far, and the outcomes from which the best are chosen."""
 
     def __init__(self, benchmark: Benchmark, options: AuditOptions, progress: Progress) -> None:
         self.benchmark, self.options, self.progress = benchmark, options, progress
@@ -345,11 +346,11 @@ class _Collection:
         self._rivals: dict[tuple[Sees, str], tuple[GuessSheet, Measure, dict[str, Outcomes]]] = {}
 
     def add(self, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]) -> None:
-        """Put guessers through measures; they compete for the best of their side."""
+        """Measure guessers; they compete to be the best of their side."""
         plain = sheet.plain_run("guess")
         measures = [m for m in measures if len(m.outcomes(plain, "half").item)]
         if not measures:
-            return  # nothing is asked of this side: no language model need be fitted
+            return  # nothing is asked of this side, so no language model needs fitting
         for done, guesser in enumerate(guessers, 1):
             for measure, outcomes in self._guessed(sheet, [guesser], measures):
                 if len(outcomes) > 1:
@@ -361,7 +362,7 @@ class _Collection:
     def add_places(
         self, family: str, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]
     ) -> None:
-        """Put fixed places through measures; the best place is chosen on other images too."""
+        """Measure fixed positions; the best position is chosen on other images, too."""
         for measure, outcomes in self._guessed(sheet, guessers, measures):
             self._add_fair(family, sheet, measure, outcomes)
 
@@ -376,7 +377,7 @@ class _Collection:
     def _guessed(
         self, sheet: GuessSheet, guessers: list[Guesser], measures: list[Measure]
     ) -> list[tuple[Measure, dict[str, Outcomes]]]:
-        """Note all guesses; the outcomes by measure and cue."""
+        """Record all guesses and return the outcomes by measure and cue."""
         by_measure: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
         for guesser in guessers:
             for guess, outcomes in guesses(guesser, sheet, measures, self.options.resamples):

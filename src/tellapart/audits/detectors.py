@@ -1,14 +1,15 @@
 """Detectors: original or edited, one head on frozen pictures and one on frozen captions.
 
 Miranda et al. 2024 (BiVLC), section 5.3 and appendix E: a sigmoid neuron on each of two frozen
-encoders says whether a picture, or a caption, is natural or synthetic. As a retrieval system the
-pair must fail, or what looks like understanding may be a look. Here the heads are logistic
-regressions with a ridge, fitted on other groups of images than those that they judge.
+encoders says whether a picture, or a caption, is natural or synthetic. Used for retrieval, the pair
+must fail; otherwise surface appearance may pass for understanding. Here the heads are ridge
+logistic regressions, each fitted on groups of images other than those it judges.
 
-Two rules make a retrieval system of them. By the paper's, an image must first be detected rightly;
-then the caption is taken that is more likely of the same sort (chance 12.5% for I2T and for T2I,
-not the 25% that is printed). By the other, the likelier-edited image goes with the likelier-edited
-caption (chance 50% of whole grids): it needs no threshold, and finds looks that the first misses.
+Two rules turn the heads into a retrieval system. By the paper's rule, the image must be detected
+correctly, and then the caption more likely to be of the same class is taken (chance 12.5% for I2T
+and for T2I, not the 25% printed in the paper). By the other, the image and the caption most likely
+to be edited are matched (chance 50% of whole grids): this needs no threshold and finds differences
+in appearance that the first rule misses.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from tellapart.types import Bools, Floats, Floats32, Ints, Progress, silent
 
 SHIPPED = "storybook"
 FEWEST = 30
-"""Grids that heads can be fitted on."""
+"""The fewest grids that heads can be fitted on."""
 CHANCES = {"text": 0.5, "image": 0.5, "I2T": 0.125, "T2I": 0.125, "Group": 0.0625, "matched": 0.5}
 HEADS = {
     "text": "texts detected", "image": "images detected", "I2T": "I2T", "T2I": "T2I",
@@ -54,7 +55,7 @@ STEPS = 30
 
 @dataclass(frozen=True)
 class Detections:
-    """How likely each of a grid's images and captions is the edited one, one row a grid."""
+    """The probability that each image and caption of a grid is edited, one row per grid."""
 
     original_image: Floats
     edited_image: Floats
@@ -62,7 +63,7 @@ class Detections:
     edited_text: Floats
 
     def right(self) -> dict[str, Floats]:
-        """What is right of each grid, by detection and by both rules."""
+        """The share of each grid that is right, by detection and by both rules."""
         images = _is_edited(self.edited_image) & ~_is_edited(self.original_image)
         texts = _is_edited(self.edited_text) & ~_is_edited(self.original_text)
         image_order = self.edited_image > self.original_image
@@ -75,7 +76,7 @@ class Detections:
             "I2T": i2t.astype(float),
             "T2I": t2i.astype(float),
             "Group": (i2t & t2i).astype(float),
-            # wrong both ways is right: likelier-edited goes with likelier-edited
+            # two wrong detections still match: the two most likely edited are paired
             "matched": np.where(ties, 0.5, (image_order == text_order).astype(float)),
         }
 
@@ -92,7 +93,7 @@ def _share(*right: Bools) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class DetectorRow:
-    """What the pair of detectors gets right of one kind (`micro`: of all)."""
+    """The detectors' score on one kind (`micro`: on all items)."""
 
     kind: str
     measure: str
@@ -103,19 +104,19 @@ class DetectorRow:
 
     @property
     def chance(self) -> float:
-        """What coins would get by the same rule."""
+        """The score of random detectors by the same rule."""
         return CHANCES[self.measure]
 
 
 @dataclass(frozen=True, slots=True)
 class DetectorReport:
-    """The pair of detectors on a benchmark, by kind, and what it looked with."""
+    """The pair of detectors on a benchmark, by kind, with the encoder they used."""
 
     encoder: str
     rows: tuple[DetectorRow, ...]
 
     def row(self, measure: str, kind: str = "micro") -> DetectorRow:
-        """One figure."""
+        """The score by one measure on one kind."""
         return next(one for one in self.rows if (one.measure, one.kind) == (measure, kind))
 
     @property
@@ -142,21 +143,27 @@ class DetectorReport:
         lines.append(("chance", *(percent(CHANCES[measure]) for measure in HEADS), "", ""))
         return (
             f"{aligned(lines, {0})}\nHeads on {self.encoder}. I2T, T2I and Group by the paper's "
-            "rule; matched: the likelier-edited image with the likelier-edited caption."
+            "rule; matched: the image and the caption most likely to be edited go together."
         )
 
     def verdict(self) -> list[str]:
-        """Whether a look gives grids away, by either rule, in words."""
+        """Whether appearance gives grids away, by either rule, in words."""
         matched = self.row("matched")
         above = [
-            f"{HEADS[name]} {_told(self.row(name))}"
+            f"{HEADS[name]} {_score_text(self.row(name))}"
             for name in ("matched", "I2T", "T2I", "Group")
             if self.row(name).low > CHANCES[name]
         ]
-        seen = ", ".join(f"{HEADS[name]} {_told(self.row(name))}" for name in ("image", "text"))
+        seen = ", ".join(
+            f"{HEADS[name]} {_score_text(self.row(name))}" for name in ("image", "text")
+        )
         if not above:
-            return [f"the pair of detectors is at chance by both rules: matched {_told(matched)}"]
-        lines = [f"guessable by a pair of detectors that compare nothing: {', '.join(above)}"]
+            return [
+                f"the pair of detectors is at chance by both rules: matched {_score_text(matched)}"
+            ]
+        lines = [
+            f"guessable by two detectors that never compare image and caption: {', '.join(above)}"
+        ]
         lines.append(f"what the detectors see: {seen}")
         worst = [
             f"{kind} {percent(self.row('matched', kind).value)}"
@@ -164,11 +171,11 @@ class DetectorReport:
             if self.row("matched", kind).low > matched.chance
         ]
         if worst and len(worst) < len(self.kinds) - 1:
-            lines.append(f"kinds that detectors match: {', '.join(worst)}")
+            lines.append(f"kinds that the detectors match: {', '.join(worst)}")
         return lines
 
 
-def _told(row: DetectorRow) -> str:
+def _score_text(row: DetectorRow) -> str:
     interval = f"{percent(row.low)} - {percent(row.high)}, chance {percent(row.chance)}"
     return f"{percent(row.value)}% ({interval})"
 
@@ -176,7 +183,7 @@ def _told(row: DetectorRow) -> str:
 def report_of(
     encoder: str, right: Mapping[str, Floats], kinds: Sequence[str], clusters: Ints, resamples: int
 ) -> DetectorReport:
-    """Means with intervals over clusters, all kinds together and each."""
+    """Means with intervals over clusters, for all kinds together and for each."""
     rows = []
     names = np.array(kinds)
     for kind in ("micro", *sorted(set(kinds))):
@@ -193,17 +200,17 @@ def report_of(
 
 
 def read_detections(file: Path) -> Detections:
-    """A table of both outputs as BiVLC's authors publish them.
+    """A table of both detectors' outputs in the format that BiVLC's authors publish.
 
-    Columns `text_pred`, `img_pred` and `label` (0 for natural, 1 for synthetic): runs of natural
-    pairs, each followed by the synthetic ones of the same grids in the same order.
+    Columns `text_pred`, `img_pred` and `label` (0 for natural, 1 for synthetic): blocks of natural
+    pairs, each followed by the synthetic pairs of the same grids in the same order.
     """
     table = read_table(file)
     require_columns(table, ("text_pred", "img_pred", "label"), file)
     try:
         numbers = table.select("text_pred", "img_pred", "label").cast(pl.Float64)
     except pl.exceptions.PolarsError:
-        raise BadInput(f"{file.name} holds what is no number", where=str(file)) from None
+        raise BadInput(f"{file.name} has a value that is not a number", where=str(file)) from None
     text, image, label = (column.to_numpy() for column in numbers.iter_columns())
     ends = [0, *(np.flatnonzero(np.diff(label)) + 1).tolist(), len(label)]
     runs = [np.arange(a, b) for a, b in pairwise(ends)]
@@ -212,7 +219,7 @@ def read_detections(file: Path) -> Detections:
         raise BadInput(
             f"{file.name} does not pair natural with synthetic rows",
             where=str(file),
-            allowed="runs of label 0, each followed by as many rows of label 1",
+            allowed="blocks of label 0, each followed by as many rows of label 1",
         )
     first, second = np.concatenate(natural), np.concatenate(synthetic)
     return Detections(image[first], image[second], text[first], text[second])
@@ -230,12 +237,12 @@ class BackboneEncoder:
         )
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row a picture."""
+        """One row per picture."""
         return self._backbone.describe([picture.open() for picture in pictures])[0]
 
 
 def frozen_encoder(encoder: Any) -> Any:
-    """A model that embeds pictures: as it is, by its name, or a backbone by its."""
+    """A model that embeds pictures, given as an object or by the name of a model or backbone."""
     if not isinstance(encoder, str):
         return encoder
     scheme = ModelName.parse(encoder).scheme
@@ -252,11 +259,11 @@ def detect(
     resamples: int,
     progress: Progress = silent,
 ) -> DetectorReport | None:
-    """Fit the heads on the 2 x 2 grids whose pictures are there; None where they are too few.
+    """Fit the heads on the 2 x 2 grids whose pictures are available; None if they are too few.
 
-    `encoder` names a frozen model for both sides, or a backbone for pictures. Without one pictures
-    are seen by the shipped model and by statistics of their files, captions by the sentence encoder
-    if one is installed, else by the shipped model.
+    `encoder` names a frozen model for both sides, or a backbone for pictures. Without one, pictures
+    are encoded by the built-in model and by statistics of their files, captions by the sentence
+    encoder if one is installed, else by the built-in model.
     """
     grids = _squares(looked.items)
     if grids.n < FEWEST:
@@ -282,7 +289,7 @@ def detect(
 
 @dataclass(frozen=True, slots=True)
 class _Squares:
-    """2 x 2 grids: images and texts, the originals of all grids and then the edited ones."""
+    """2 x 2 grids: images and texts, first the originals of all grids, then the edited ones."""
 
     images: list[str]
     texts: list[str]
@@ -296,7 +303,7 @@ class _Squares:
 
 
 def _squares(items: ItemTable) -> _Squares:
-    """Where no pair was there before, the one that stands first by lot takes its place."""
+    """All 2 x 2 grids; if neither pair is marked as the original, the first counts as it."""
     first: list[tuple[str, str]] = []
     second: list[tuple[str, str]] = []
     kinds, groups = [], []
@@ -317,7 +324,7 @@ def _squares(items: ItemTable) -> _Squares:
 
 
 def _crossfitted(rows: Floats, fold: Ints) -> Floats:
-    """The probability of "edited" of each row, by heads fitted on the other folds."""
+    """The probability that each row is edited, by heads fitted on the other folds."""
     n = len(fold)
     label = np.repeat([0.0, 1.0], n)
     both = np.tile(fold, 2)
@@ -335,13 +342,13 @@ def _crossfitted(rows: Floats, fold: Ints) -> Floats:
 
 
 def probability(rows: Floats, weights: Floats) -> Floats:
-    """What a head says of some rows; the last weight is the bias."""
+    """A head's probabilities for some rows; the last weight is the bias."""
     told: Floats = 1 / (1 + np.exp(-np.clip(rows @ weights[:-1] + weights[-1], -30, 30)))
     return told
 
 
 def fit_head(rows: Floats, label: Floats) -> Floats:
-    """A logistic regression by Newton's method, its ridge growing with the number of columns."""
+    """A logistic regression by Newton's method, with a ridge that grows with the columns."""
     wide = np.hstack([rows, np.ones((len(rows), 1))])
     ridge = np.full(wide.shape[1], max(1.0, rows.shape[1] / 10))
     ridge[-1] = 1e-6

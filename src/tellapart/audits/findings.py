@@ -1,7 +1,7 @@
-"""Findings on the items themselves, beside what can be guessed of them.
+"""Findings about the items themselves, apart from what can be guessed.
 
-Their structure (duplicates, sorted options, marks on one side only, no answers), their overlap with
-another corpus or benchmark, and FOIL's own two rules held against a corpus.
+Structure (duplicates, sorted options, marks on one side only, missing answers), overlap with
+another corpus or benchmark, and FOIL's own two rules checked against a corpus.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to know of the items: how many of how many, and a few of their ids."""
+    """A property of some items: how many of how many have it, and a few of their ids."""
 
     name: str
     count: int
@@ -45,7 +45,7 @@ class Finding:
 
     @classmethod
     def about(cls, name: str, ids: Sequence[str] | pl.Series, of: int, says: str) -> Self:
-        """What holds of some ids, of which the first few are examples."""
+        """A property of the items with these ids; the first few become examples."""
         return cls(name, len(ids), of, says, tuple(ids[:EXAMPLES]))
 
     def to_json(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Finding:
         return asdict(self) | {"examples": list(self.examples)}
 
 
-# Structure: what needs nothing but the items.
+# Structure: findings that need nothing but the items.
 
 
 def structure(benchmark: Benchmark) -> list[Finding]:
@@ -75,7 +75,7 @@ def structure(benchmark: Benchmark) -> list[Finding]:
             "duplicates",
             items.where(~pl.col("content").is_first_distinct()).ids,
             total,
-            "the same is asked by an earlier item (equal content)",
+            "an earlier item asks the same (equal content)",
         ),
         Finding.about(
             "equal options", items.where(equal).ids, total, "two options of one item are the same"
@@ -114,19 +114,19 @@ def _caption_pairs(items: ItemTable) -> pl.DataFrame:
 
 
 def _by_text(texts: pl.Series, cue: Callable[[str], float | str]) -> pl.Series:
-    """What a function makes of each text; it is called once for each distinct one."""
+    """A function's value for each text; it is called once for each distinct text."""
     distinct = texts.unique()
     return texts.replace_strict(distinct, pl.Series([cue(text) for text in distinct]))
 
 
 def _order(items: ItemTable) -> Iterator[Finding]:
-    """Are the captions stored in alphabetical order, and where does the right one stand?"""
+    """Whether captions are stored in alphabetical order, and the position of the right one."""
     captions = pl.col("captions")
     several = items.where(captions.list.len() > 1)
     if len(several):
         in_order = several.where(captions.list.sort() == captions).ids
         by_chance = sum(1 / math.factorial(size) for size in several.shape[1].tolist())
-        says = f"captions stand in alphabetical order (by chance: {by_chance:,.0f})"
+        says = f"captions are in alphabetical order (expected by chance: {by_chance:,.0f})"
         yield Finding.about("sorted options", in_order, len(several), says)
     for noun, side in (("caption", CAPTIONS), ("image", IMAGES)):
         places: Counter[int] = Counter()
@@ -136,7 +136,7 @@ def _order(items: ItemTable) -> Iterator[Finding]:
                 (cell,) = pattern.true
                 places[cell[side]] += len(pattern.rows)
         for place, times in sorted(places.items()):
-            says = f"the right {noun} stands at place {place}"
+            says = f"the right {noun} is at position {place}"
             yield Finding(f"{noun} place {place}", times, places.total(), says)
 
 
@@ -148,7 +148,7 @@ MARKS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
 
 
 def _marks(pairs: pl.DataFrame) -> Iterator[Finding]:
-    """Pairs of a right (or original) and a wrong caption of which only one has a mark."""
+    """Pairs of a right (or original) and a wrong caption where only one has a mark."""
     for name, says, has in MARKS if len(pairs) else ():
         right, wrong = _by_text(pairs["right"], has), _by_text(pairs["wrong"], has)
         for side, other, ids in (
@@ -170,13 +170,13 @@ def unanswerable(pattern: Pattern) -> bool:
 
 
 def _unverified(benchmark: Benchmark) -> Finding:
-    """Items that nobody checked, or that those who did would not confirm (notes: confirmed)."""
+    """Items that nobody checked, or that checkers did not confirm (notes: confirmed)."""
     total = len(benchmark.items)
     if not benchmark.card.verified:
-        return Finding("unverified", total, total, "nobody verified the items, says the card")
+        return Finding("unverified", total, total, "nobody verified the items, by the card")
     notes = pl.col("origin").struct.field("notes")
     doubted = benchmark.items.where(notes.str.json_path_match("$.confirmed") == "no").ids
-    says = "people who were asked did not confirm the item"
+    says = "people did not confirm the item"
     return Finding.about("unverified", doubted, total, says)
 
 
@@ -184,7 +184,7 @@ def _unverified(benchmark: Benchmark) -> Finding:
 
 
 def open_other(where: Path | str) -> Corpus | Benchmark:
-    """A benchmark or a corpus at a path, whichever it is."""
+    """The benchmark or corpus at a path."""
     try:
         return load_benchmark(where)
     except (BadInput, UnknownName):
@@ -192,7 +192,7 @@ def open_other(where: Path | str) -> Corpus | Benchmark:
 
 
 def overlap(benchmark: Benchmark, other: Corpus | Benchmark) -> list[Finding]:
-    """Shared images by id, and by sha256 where both sides know it."""
+    """Shared images by id, and by sha256 if both sides have it."""
     own, others = _hashes(benchmark), _hashes(other)
     ids, hashes = set(map(plain_id, others)), set(others.values()) - {None, ""}
     same_id = [name for name in own if plain_id(name) in ids]
@@ -201,12 +201,12 @@ def overlap(benchmark: Benchmark, other: Corpus | Benchmark) -> list[Finding]:
     shared = pl.Series([*same_id, *same_hash], dtype=pl.String).implode()
     items = benchmark.items
     touched = items.where(pl.col("images").list.eval(pl.element().is_in(shared)).list.any()).ids
-    by_hash = f"images have the sha256 of one in {other.name}"
+    by_hash = f"images have the sha256 of an image in {other.name}"
     if not hashed:
         by_hash = f"the sha256 of images is not known here, or not in {other.name}"
     return [
         Finding.about(
-            "overlap by id", same_id, len(own), f"images have the id of one in {other.name}"
+            "overlap by id", same_id, len(own), f"images have the id of an image in {other.name}"
         ),
         Finding.about("overlap by sha256", same_hash, len(hashed), by_hash),
         Finding.about(
@@ -216,7 +216,7 @@ def overlap(benchmark: Benchmark, other: Corpus | Benchmark) -> list[Finding]:
 
 
 def _hashes(source: Corpus | Benchmark) -> dict[str, str | None]:
-    """The sha256 of each image by its id, as far as it is known."""
+    """The sha256 of each image by its id, or None if unknown."""
     images = source.images.frame if isinstance(source, Benchmark) else source.images
     return dict(images.select("id", "sha256").iter_rows())
 
@@ -225,7 +225,7 @@ def _hashes(source: Corpus | Benchmark) -> dict[str, str | None]:
 
 
 def replaced_words(benchmark: Benchmark) -> Iterator[tuple[str, str, str, str]]:
-    """Item, image, target word and foil: from slots, or from the notes on where they come from."""
+    """Item, image, target word and foil: from slots, or from the notes on the item's origin."""
     for item in benchmark.items:
         notes, slot = item.origin.notes, item.slot
         if slot is not None:
@@ -245,9 +245,9 @@ def foil_rules(
     """How many targets are not salient and how many foils are not absent; [] without targets.
 
     Shekhar et al. 2017, section 3: a target word is replaced only if it is in more than one
-    caption of the image (salient), and only by a word whose category it does not show (absent).
-    `synonyms` says which category a word names; a word that is no category itself also stands
-    for those whose last word it is (ball: sports ball).
+    caption of the image (salient), and only by a word whose category the image does not show
+    (absent). `synonyms` maps words to categories; a word that is not a category itself also stands
+    for categories that end with it (ball: sports ball).
     """
     replaced = list(replaced_words(benchmark))
     if not replaced:
@@ -272,18 +272,18 @@ def foil_rules(
     here = len(replaced) - len(elsewhere)
     rows = (
         ("target in one caption", lone, here, "target words are in only one caption of the "
-         "image (FOIL asks for more than one)"),
+         "image (FOIL requires two or more)"),
         ("target in no caption", unmentioned, here, "target words are in no caption of the image"),
         ("foil is shown", shown, with_objects, "foil words name an object that the image shows "
-         "(FOIL asks for an absent one)"),
-        ("not in the corpus", elsewhere, len(replaced), f"foils are of an image that {corpus.name} "
-         "does not have"),
+         "(FOIL requires an absent one)"),
+        ("not in the corpus", elsewhere, len(replaced), "foils belong to an image that is not in "
+         f"{corpus.name}"),
     )  # fmt: skip
     return [Finding.about(*row) for row in rows]
 
 
 def mentions(caption: str, word: str) -> bool:
-    """Whether a caption has a word (or words), in the singular or in the plural.
+    """Whether a caption has a word or phrase, singular or plural.
 
     >>> mentions("Two dogs play.", "dog"), mentions("A hotdog.", "dog")
     (True, False)
@@ -294,7 +294,7 @@ def mentions(caption: str, word: str) -> bool:
 
 
 def named_by(word: str, categories: set[str], synonyms: Mapping[str, str]) -> set[str]:
-    """The categories that a word names, in the singular or in the plural.
+    """The categories that a word names, singular or plural.
 
     >>> sorted(named_by("ball", {"sports ball", "dog", "hot dog"}, {}))
     ['sports ball']

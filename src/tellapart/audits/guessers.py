@@ -1,7 +1,7 @@
 """Guessers: each scores captions by one cue and never compares an image with a caption.
 
-`TEXT_GUESSERS` are the ones that need nothing but the captions; the audit and `guessable` use the
-same. The audit adds language models, fixed places and (`image_guessers.py`) the pictures.
+`TEXT_GUESSERS` need nothing but the captions; the audit and `guessable` share them. The audit adds
+language models, fixed positions and pictures (`image_guessers.py`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Sees = Literal["caption", "image", "place", "both"]
 
 @dataclass(frozen=True)
 class Guesser:
-    """Scores cells without comparing image and caption; higher means "I take this one".
+    """Scores cells without comparing image and caption; the highest score is chosen.
 
-    `name` says what is taken, `reverse` what is taken if the scores are negated ("" where
-    that makes no sense); guessers of one `family` are ways of using one cue. `sees` tells what it
-    looks at; "both" is an image and a caption, each by itself. `applies` says whether there is
-    anything to guess from on some cells.
+    `name` says which option is chosen, `reverse` which one if the scores are negated ("" if that
+    makes no sense); guessers of one `family` use the same cue in different ways. `sees` says what
+    the guesser looks at; "both" is an image and a caption, each by itself. `applies` says whether
+    the cells offer anything to guess from.
     """
 
     family: str
@@ -47,11 +47,11 @@ class Guesser:
     applies: Callable[[GuessSheet], bool] = lambda _: True
 
 
-# Cues of form: one number for each caption.
+# Cues from form: one number for each caption.
 
 
 def characters(text: str) -> float:
-    """Length in characters, as the caption is stored (blanks at its ends count)."""
+    """Length in characters as stored (leading and trailing blanks count)."""
     return len(text)
 
 
@@ -61,7 +61,7 @@ def words(text: str) -> float:
 
 
 def final_stop(text: str) -> float:
-    """1 if the last mark is a full stop.
+    """1 if the last character is a full stop (white space aside).
 
     >>> final_stop("A dog. "), final_stop("A dog")
     (True, False)
@@ -70,7 +70,7 @@ def final_stop(text: str) -> float:
 
 
 def stop_then_characters(text: str) -> float:
-    """The final stop first, length in characters where that does not decide.
+    """The final stop, with ties broken by length in characters.
 
     >>> stop_then_characters("A dog.") > stop_then_characters("A much longer caption of a dog")
     True
@@ -89,7 +89,7 @@ def any_capital(text: str) -> float:
 
 
 def edge_space(text: str) -> float:
-    """1 if there is white space before or behind the caption."""
+    """1 if the caption starts or ends with white space."""
     return text != text.strip()
 
 
@@ -107,22 +107,22 @@ FORM_CUES: tuple[tuple[str, str, str, Callable[[str], float]], ...] = (
     ("capitals", "all letters small", "with a capital somewhere", any_capital),
     ("white space", "no white space at its ends", "white space at its ends", edge_space),
 )
-"""Family, what is taken if the number is low, what if it is high, and the number."""
+"""Family, name if low numbers win, name if high numbers win, and the number."""
 
 
 def _form_guesser(family: str, low: str, high: str, cue: Callable[[str], float]) -> Guesser:
     return Guesser(family, low, high, "caption", lambda sheet: -sheet.by_text(cue))
 
 
-# Cues that need all captions: frequency, the middle of the options, all cues together.
+# Cues that need all captions: frequency, the most central option, all cues together.
 
 
 def mean_log_frequency(sheet: GuessSheet) -> Floats:
-    """For each cell the mean log frequency of its words among the benchmark's own captions.
+    """For each cell, the mean log frequency of its words among the benchmark's own captions.
 
-    Counted over distinct captions, right and wrong ones alike, without those that occur in the
-    cell's own fold of groups: neither a caption nor its near misses count for themselves. Add-one
-    smoothing; a text without words scores 0.
+    Counts are over distinct captions, right or wrong, except those in the cell's own fold of
+    groups, so that neither a caption nor its near misses count themselves. Add-one smoothing; a
+    text without words scores 0.
     """
     words = [tokens(text) for text in sheet.texts]
     everything = Counter(w for k in np.unique(sheet.text[sheet.unedited]) for w in words[k])
@@ -140,9 +140,9 @@ def mean_log_frequency(sheet: GuessSheet) -> Floats:
 
 
 def nearness(sheet: GuessSheet) -> Floats:
-    """For each cell the mean cosine (tf-idf) of its caption with the item's other captions.
+    """For each cell, the mean cosine (tf-idf) of its caption with the item's other captions.
 
-    Of two captions each is as near to the other. Captions with an edit score 0.
+    With two captions, both get the same score. Captions with an edit score 0.
     """
     scores = np.zeros(len(sheet.text))
     plain = sheet.unedited
@@ -156,7 +156,7 @@ def nearness(sheet: GuessSheet) -> Floats:
 
 
 def text_scores(sheet: GuessSheet) -> Floats:
-    """Captions by the cues of form and word frequency together, by a regression."""
+    """Scores of captions by a regression on form and word frequency together."""
     single = [sheet.by_text(cue) for name, *_, cue in FORM_CUES if ", then" not in name]
     features = np.stack([*single, mean_log_frequency(sheet)], axis=1)
     return crossfitted(features, option_pairs(sheet, CAPTIONS), sheet.fold)
@@ -165,7 +165,8 @@ def text_scores(sheet: GuessSheet) -> Floats:
 FREQUENCY = Guesser(
     "word frequency", "more frequent words", "rarer words", "caption", mean_log_frequency
 )
-# Decoys that were chosen for being near a caption are near it alone, so that it is in their middle.
+# Decoys chosen for their nearness to the true caption are not near each other, so the true caption
+# is the most central option.
 CENTRAL = Guesser(
     "middle of the options", "nearest to the other options", "farthest from the other options",
     "caption", nearness, lambda sheet: bool((sheet.items.shape[1] > 2).any()),
@@ -216,11 +217,11 @@ def lm_guesser(name: str, progress: Progress = silent) -> Guesser:
     return Guesser(f"language model {name}", likelier, less_likely, "caption", scores)
 
 
-# Places: always the same option, in the order in which the items store them.
+# Positions: always the same option, in stored order.
 
 
 def place_guessers(sheet: GuessSheet) -> dict[str, list[Guesser]]:
-    """Always the option at one place, by family; only where there are several places."""
+    """Guessers that always choose one position, by family; only if there are several positions."""
     sizes = {"caption": sheet.items.shape[1].max(), "image": sheet.items.shape[0].max()}
     return {
         f"place of the {side}": [_always_at(side, place) for place in range(size)]

@@ -1,7 +1,7 @@
-"""Guesses: how far a guesser gets by each measure, and the best one, chosen on other images.
+"""Guesses: a guesser's score by each measure, and the best guesser, chosen on other images.
 
-A guesser's scores are a run in memory, which the project's own measures read. `guessable` is the
-best guess from captions alone by each measure, to stand beside every score.
+A guesser's scores are a run in memory, read by the usual measures. `guessable` is the best guess
+from captions alone by each measure, to show beside every score.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from tellapart.types import Floats, Progress, silent
 
 GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 NOTHING = "no cue"
-"""Stands for guessing at random, where no cue is above chance."""
+"""Stands for random guessing, when no cue is above chance."""
 WORD_ITEMS = 1_000
-"""T2 and T3 multiply captions by words and candidates: a sample of this many items is enough."""
+"""T2 and T3 multiply captions by words and candidates, so a sample of this size is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """How far one cue gets: the estimate with ties halved, and the share with ties wrong, right."""
+    """A cue's score: the estimate with ties halved, and the scores with ties wrong or right."""
 
     family: str
     cue: str
@@ -53,7 +53,7 @@ class Guess:
 
     @property
     def lift(self) -> float:
-        """How much of the way from chance to perfect: below 0 is worse than chance."""
+        """The fraction of the gap between chance and 100% that is closed; negative below chance."""
         return lift(self.estimate)
 
     def to_json(self) -> dict[str, Any]:
@@ -67,14 +67,14 @@ def _fields(estimate: Estimate) -> dict[str, Any]:
 
 
 def lift(estimate: Estimate) -> float:
-    """How much of the way from chance to perfect."""
+    """The fraction of the gap between chance and 100% that an estimate closes."""
     room = 1 - estimate.chance
     return (estimate.value - estimate.chance) / room if room else 0.0
 
 
 @dataclass(frozen=True)
 class FixedMeasure(Measure):
-    """A measure whose outcomes are known: they are averaged as those of all others are."""
+    """A measure whose outcomes are given; they are averaged like those of any measure."""
 
     name: str
     asks: frozenset[Ask]
@@ -83,14 +83,14 @@ class FixedMeasure(Measure):
     cites: str = ""
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """The known outcomes, whatever the run and the rule."""
+        """The given outcomes, whatever the run and the tie rule."""
         return self.known
 
 
 def measures_for(benchmark: Benchmark, side: str) -> list[Measure]:
-    """The measures that a guesser of one side can be read by.
+    """The measures that apply to a guesser of one side.
 
-    Those of the card, those of 2 x 2 grids where there are any, and accuracy for other grids. A
+    These are the card's, those of 2 x 2 grids if there are any, and accuracy for other grids. A
     side is "caption" (also T1), "image", or "both" (whole 2 x 2 grids).
     """
     shapes = benchmark.items.shapes
@@ -102,13 +102,13 @@ def measures_for(benchmark: Benchmark, side: str) -> list[Measure]:
 
 
 def word_measures(benchmark: Benchmark) -> list[Measure]:
-    """FOIL's T2 and T3, where the card names them."""
+    """FOIL's T2 and T3, if the card names them."""
     named = (registry.measures.get(name) for name in benchmark.card.measures)
     return [m for m in named if m.asks & {Ask.NOUN, Ask.WORD, Ask.MEND}]
 
 
 def asked_by(measure: Measure) -> str:
-    """The sort of question that a measure reads, in words."""
+    """The kind of question that a measure reads, in words."""
     if len(measure.asks) > 1:
         return "whole grid"
     (ask,) = measure.asks
@@ -117,7 +117,7 @@ def asked_by(measure: Measure) -> str:
 
 
 def ways(guesser: Guesser, sheet: GuessSheet) -> Iterator[tuple[str, Run]]:
-    """The guesser's run, and the one with its scores turned round where that makes sense."""
+    """The guesser's run, and the run with negated scores if that makes sense."""
     scores = guesser.scores(sheet)
     yield guesser.name, sheet.run(guesser.name, scores)
     if guesser.reverse:
@@ -127,7 +127,7 @@ def ways(guesser: Guesser, sheet: GuessSheet) -> Iterator[tuple[str, Run]]:
 def guesses(
     guesser: Guesser, sheet: GuessSheet, measures: Sequence[Measure], resamples: int
 ) -> Iterator[tuple[Guess, Outcomes]]:
-    """Every way of using a cue by every measure: micro, macro and kinds, with the outcomes."""
+    """Both directions of a cue by every measure: micro, macro and kinds, with the outcomes."""
     for name, run in ways(guesser, sheet):
         for measure in measures:
             half = measure.outcomes(run, "half")
@@ -157,8 +157,8 @@ def _mean(run: Run, units: Outcomes, value: Floats, kind: str) -> float:
 class BestGuess:
     """The best guess by one measure on one kind of items, ties halved.
 
-    `cue` names what was chosen in most folds first; `fair` is False where all items hang
-    together through shared images, so that the choice was made on the items it is counted on.
+    `cue` names the chosen cues, most frequent over folds first; `fair` is False if all items are
+    connected through shared images, so that the choice was made on the same items it is scored on.
     `source` is what an attacker learned from; a single cue has none.
     """
 
@@ -169,19 +169,19 @@ class BestGuess:
 
     @property
     def label(self) -> str:
-        """The cue, and a warning where it was chosen on the items that it is counted on."""
+        """The cue, with a warning if it was chosen on the items it is scored on."""
         return self.told + ("" if self.fair else " (chosen on these items)")
 
     @property
     def told(self) -> str:
-        """Who or what guesses, in words; on some images none of the cues may be above chance."""
+        """The attacker or cue in words; on some images no cue may be above chance."""
         if self.cue == NOTHING:
             return "no cue above chance"
         cues = [name for name in self.cue.split(" / ") if name != NOTHING]
         return " / ".join(cues) + (" (on some images)" if NOTHING in self.cue.split(" / ") else "")
 
     def line(self, benchmark: str) -> ReferenceLine:
-        """The line that models are held against on a benchmark, by its label."""
+        """The reference line that models on a benchmark are compared with, by its label."""
         own = self.estimate
         label = TEXT_ALONE if self.source else BEST_CUE
         note = f"{self.told}; {self.source}" if self.source else f"{self.told} ({benchmark})"
@@ -197,9 +197,9 @@ class BestGuess:
 def best_guesses(
     run: Run, measure: Measure, candidates: Mapping[str, Outcomes], resamples: int
 ) -> list[BestGuess]:
-    """Chosen on all items together (micro), and for each kind by itself (macro is their mean).
+    """The best on all items together (micro), and on each kind by itself (macro is their mean).
 
-    `run` is any run of the candidates' benchmark: it lends its name and its items.
+    `run` is any run of the candidates' benchmark; only its name and items are used.
     """
     benchmark = run.benchmark
     whole, cue, fair = choose(benchmark, candidates)
@@ -227,8 +227,8 @@ def best_guesses(
 def choose(benchmark: Benchmark, candidates: Mapping[str, Outcomes]) -> tuple[Outcomes, str, bool]:
     """The outcomes of the best cue, cross-fitted over groups, its name, and whether that was fair.
 
-    Guessing at random is always among the candidates: a cue must be above chance on the other folds
-    by three standard errors to be taken (many are tried). Between equals the first wins.
+    Random guessing is always a candidate: because many cues are tried, a cue must be three standard
+    errors above chance on the other folds to be chosen. The first of equals wins.
     """
     first = next(iter(candidates.values()))
     fold = folds(benchmark.items.frame["group"].to_list())[first.item]
@@ -253,7 +253,7 @@ def choose(benchmark: Benchmark, candidates: Mapping[str, Outcomes]) -> tuple[Ou
 
 
 def _above_chance(value: Floats, chance: Floats) -> float:
-    """The mean lead over chance; 0 where it is within three standard errors."""
+    """The mean lead over chance; 0 if it is within three standard errors."""
     lead = value - chance
     mean = float(lead.mean())
     noise = 3 * float(lead.std()) / np.sqrt(len(lead))
@@ -262,7 +262,7 @@ def _above_chance(value: Floats, chance: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Guessable:
-    """What a guesser gets who reads captions and never looks at a picture, by measure and kind."""
+    """The score of a guesser that reads captions and never looks, by measure and kind."""
 
     benchmark: str
     rows: tuple[BestGuess, ...]
@@ -292,11 +292,11 @@ def guessable(
 ) -> Guessable:
     """The best guess from captions alone by each of the card's measures, ties halved.
 
-    Where captions are chosen among, it is the stronger attacker's (`attack/text_alone.py`): the
-    figure of the card, or one that was learned from the true captions of other images. Else, and
-    with few items, it is a cue (length, marks, capitals, word frequency, all together) that is
-    chosen on other groups of images than those that it is counted on; where none helps, as in a
-    balanced grid, the guess is chance. No picture is opened.
+    For choices among captions it is the stronger attacker's score (`attack/text_alone.py`): the
+    card's figure, or one learned from the true captions of other images. Otherwise, and with few
+    items, it is a cue (length, marks, capitals, word frequency, all together) chosen on groups of
+    images other than those it is scored on; if none helps, as in a balanced grid, the guess is
+    chance. No picture is opened.
     """
     names = benchmark.card.measures
     attacked = [name for name in names if name in read_by(benchmark)]
@@ -315,7 +315,7 @@ def guessable(
 
 
 def _attacked(benchmark: Benchmark, measure: str, known: TextAlone) -> list[BestGuess]:
-    """The attacker's figures, as far as they are known: overall, the mean of kinds, each kind."""
+    """The attacker's scores, as far as known: overall, the mean of kinds, each kind."""
     hits = [replace(known.overall, kind="micro")]
     if len(known.kinds) > 1:
         hits += [_mean_of_kinds(known), *known.kinds]
@@ -335,7 +335,7 @@ def _attacked(benchmark: Benchmark, measure: str, known: TextAlone) -> list[Best
 
 
 def _mean_of_kinds(known: TextAlone) -> Hit:
-    """The mean of the kinds' figures; its interval is that of independent ones."""
+    """The mean of the kinds' scores; its interval takes the kinds as independent."""
     number = len(known.kinds)
     half = float(np.sqrt(sum((hit.high - hit.low) ** 2 for hit in known.kinds))) / 2 / number
     value, chance = (
@@ -345,13 +345,13 @@ def _mean_of_kinds(known: TextAlone) -> Hit:
 
 
 def word_sheet(benchmark: Benchmark) -> GuessSheet:
-    """The edited captions that T2 and T3 need, of a seeded sample of the items with a slot."""
+    """The edited captions that T2 and T3 need, for a seeded sample of the items with a slot."""
     items = benchmark.items.where(pl.col("slot").struct.field("caption").is_not_null())
     return sheet_of(benchmark, frozenset(Ask), sample(items, WORD_ITEMS, 0))
 
 
 def best_cues(sheet: GuessSheet, measures: list[Measure], resamples: int) -> list[BestGuess]:
-    """The best single cue of the captions by each measure, chosen on other images."""
+    """The best single cue in the captions by each measure, chosen on other images."""
     candidates: dict[str, dict[str, Outcomes]] = {measure.name: {} for measure in measures}
     for guesser in text_guessers(sheet):
         for name, run in ways(guesser, sheet):

@@ -1,7 +1,7 @@
 """Guessers that see pictures and no caption: file size, brightness, and a detector.
 
-BiVLC (Miranda et al. 2024, section 5) shows that telling natural from synthetic images can stand
-in for understanding them; here simple statistics of the files do it, with no network.
+BiVLC (Miranda et al. 2024, section 5) shows that telling natural from synthetic images can replace
+understanding them; here simple statistics of the files do so, without a network.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ STATISTICS = (
     "contrast", "saturation", "warmth", "sharpness",
 )  # fmt: skip
 SIDE = 256
-"""Pictures are brought to at most this side before their pixels are averaged."""
+"""Pictures are scaled down to at most this side before their pixels are averaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class PictureStatistics:
-    """Statistics by image, the items whose images all have them, and why others are left out."""
+    """Statistics by image, the items whose images all have them, and why others are missing."""
 
     statistics: Mapping[str, Floats]
     items: ItemTable
@@ -58,7 +58,7 @@ def picture_statistics(benchmark: Benchmark, limit: int, progress: Progress) -> 
     total, missing = len(benchmark.items), len(benchmark.items) - len(whole)
     remark = ""
     if not len(items):
-        remark = f"the pictures are not here ({missing:,} of {total:,} items lack one)"
+        remark = f"pictures not found ({missing:,} of {total:,} items lack one)"
     elif len(items) < total:
         remark = (
             f"{len(items):,} of {total:,} items "
@@ -76,7 +76,7 @@ def statistics(picture: Picture) -> Floats:
     width, height = opened.size
     opened.thumbnail((SIDE, SIDE), Pillow.Resampling.BILINEAR)
     pixels = np.asarray(opened, dtype=float) / 255
-    red, green, blue = np.moveaxis(pixels, 2, 0)  # thrice as quick as max and min over an axis
+    red, green, blue = np.moveaxis(pixels, 2, 0)  # three times faster than max and min over an axis
     brightest = np.maximum(np.maximum(red, green), blue)
     darkest = np.minimum(np.minimum(red, green), blue)
     grey = pixels.mean(axis=2)
@@ -97,7 +97,7 @@ def statistics(picture: Picture) -> Floats:
 
 
 def image_guessers(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser]:
-    """Single statistics both ways, and all of them together where there is a right image."""
+    """Each statistic in both directions, and all together if there is a right image."""
     singles = [
         ("file size", "the smaller file", "the larger file", "log bytes"),
         ("size", "fewer pixels", "more pixels", "log pixels"),
@@ -119,7 +119,7 @@ def _single(looked: PictureStatistics, column: int) -> Callable[[GuessSheet], Fl
 
 
 def features(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
-    """The statistics of each cell's image, one row a cell."""
+    """The statistics of each cell's image, one row per cell."""
     rows = [looked.statistics[name] for name in sheet.cells.image_ids()]
     return np.array(rows).reshape(-1, len(STATISTICS))
 
@@ -130,10 +130,10 @@ def image_scores(looked: PictureStatistics, sheet: GuessSheet) -> Floats:
 
 
 def detectors(looked: PictureStatistics, sheet: GuessSheet) -> list[Guesser]:
-    """Original or edited, image and caption each by itself: matched, they answer whole grids.
+    """A guesser of whole grids that judges images and captions separately, original or edited.
 
-    The score of a cell is the product of both: an image that looks original takes the caption
-    that reads so. Nothing compares what the two say.
+    The score of a cell is the product of both: an image that looks original is matched with the
+    caption that reads like an original. Their contents are never compared.
     """
     if not len(option_pairs(sheet, IMAGES)) or not len(option_pairs(sheet, CAPTIONS)):
         return []

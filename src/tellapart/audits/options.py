@@ -1,4 +1,4 @@
-"""How an audit is made; importing this imports nothing heavy."""
+"""Options of an audit; importing this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -10,23 +10,21 @@ from tellapart.options import Help
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
-    """How an audit is made.
+    """Options of an audit.
 
-    The pictures of at most `picture_items` items are opened, a language model reads `read_items` at
-    most; `ngrams` fits the n-gram model too.
+    The pictures of at most `picture_items` items are opened, and a language model reads at most
+    `read_items` items; `ngrams` also fits the n-gram model.
     """
 
     text_features: Annotated[
         str,
         Help(
-            "What attackers on captions have: base (counts) or all (also the sentence encoder and "
-            "the language model that are installed)."
+            "Features of attackers on captions: base (counts) or all (also the sentence encoder "
+            "and the language model, if installed)."
         ),
     ] = "base"
 
-    lm: Annotated[str, Help("Also a causal language model: a folder or a name (transformers).")] = (
-        ""
-    )
+    lm: Annotated[str, Help("Add a causal language model: a folder or a name (transformers).")] = ""
     look: Annotated[
         bool, Help("Also guess from the pictures alone.", alias="--images/--no-images")
     ] = True

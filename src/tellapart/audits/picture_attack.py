@@ -1,8 +1,8 @@
-"""The attack on pictures: which is the right one, by pictures alone, without the caption.
+"""The attack on pictures: which picture is the right one, without the caption.
 
-Statistics of the files (`image_guessers.py`), and what a frozen encoder sees where one is named, go
-into the same attackers that read captions. In a 2 x 2 grid the question is which image is original;
-with the attack on captions it answers whole grids (`together`).
+Statistics of the files (`image_guessers.py`), and the features of a frozen encoder if one is named,
+go into the same attackers that read captions. In a 2 x 2 grid the question is which image is the
+original; together with the attack on captions this answers whole grids (`together`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def attack_pictures(
     seed: int = 0,
     progress: Progress = silent,
 ) -> TextAttack | None:
-    """Attack the choices among images; None where there are too few to learn from.
+    """Attack the choices among images; None if there are too few to learn from.
 
     `encoder` is a model (or its name) that embeds images.
     """
@@ -70,12 +70,12 @@ def _statistics(choices: Choices, looked: PictureStatistics) -> Features:
 
 
 def _embedded(benchmark: Benchmark, choices: Choices, model: Any, progress: Progress) -> Floats:
-    """What the model sees in each option's image, one row an option."""
+    """The model's embedding of each option's image, one row per option."""
     if not hasattr(model, "embed_images"):
         raise BadInput(
             f"{model.facts.name} does not embed images",
             allowed="a model that embeds images (storybook, open_clip:NAME), or a backbone",
-            todo="name another one with --encoder, or audit without it",
+            todo="name another model with --encoder, or audit without --encoder",
         )
     pictures = [benchmark.picture(name) for name in choices.texts]
     images, number = distinct_images(pictures, by_content=True, progress=progress)
@@ -86,10 +86,10 @@ def _embedded(benchmark: Benchmark, choices: Choices, model: Any, progress: Prog
 
 
 def together(captions: TextAttack, pictures: TextAttack) -> Guesser:
-    """Original or edited, image and caption each by itself: matched, they answer whole grids.
+    """A guesser of whole grids that judges images and captions separately, original or edited.
 
-    The score of a cell is the product of both: an image that looks original takes the caption that
-    reads so. Nothing compares what the two say.
+    The score of a cell is the product of both: an image that looks original is matched with the
+    caption that reads like an original. Their contents are never compared.
     """
 
     def scores(sheet: GuessSheet) -> Floats:
@@ -105,7 +105,7 @@ def together(captions: TextAttack, pictures: TextAttack) -> Guesser:
         return found
 
     def captions_items(sheet: GuessSheet) -> dict[int, int]:
-        """Places of items in the whole benchmark, as places among those that were looked at."""
+        """Positions of items in the whole benchmark, as positions among those looked at."""
         whole = {name: k for k, name in enumerate(sheet.benchmark.items.ids)}
         return {whole[name]: k for k, name in enumerate(sheet.items.ids)}
 
@@ -115,7 +115,7 @@ def together(captions: TextAttack, pictures: TextAttack) -> Guesser:
 
 
 def _by_item(attack: TextAttack, places: dict[int, int] | None) -> dict[int, Floats]:
-    """The scores of each item's options, around their mean."""
+    """The scores of each item's options, centred on their mean."""
     choices = attack.choices
     found = {}
     for row, item in enumerate(choices.item.tolist()):

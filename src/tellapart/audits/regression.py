@@ -1,8 +1,8 @@
 """A regression on cues: logistic, on differences between options, cross-fitted over groups.
 
-For a choice between two options with features a and b, P(a is taken) = 1 / (1 + exp(-w(a - b)))
-(Bradley & Terry 1952 with features). Weights are fitted on other groups of images than those
-that they are applied to; a small ridge keeps them finite where a cue decides everything.
+For a choice between two options with features a and b, P(a is chosen) = 1 / (1 + exp(-w(a - b)))
+(Bradley & Terry 1952 with features). Weights are applied to groups of images other than those they
+were fitted on; a small ridge keeps them finite when a cue decides everything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = 25
 
 @dataclass(frozen=True, slots=True)
 class OptionPairs:
-    """Options to be told apart, as places of cells: the right (or original) one and another."""
+    """Options to tell apart, as positions of cells: the right (or original) one and another."""
 
     right: Ints
     wrong: Ints
@@ -32,7 +32,7 @@ class OptionPairs:
 
 
 def option_pairs(sheet: GuessSheet, side: int) -> OptionPairs:
-    """Right and wrong options of what is shown; in larger grids the original and the others."""
+    """Right and wrong options of each question; in larger grids the original and the others."""
     tables: list[Ints] = [np.zeros((0, 2), np.int64)]
     for pattern in sheet.items.patterns:
         shown = pattern.original[1 - side] if pattern.original else 0
@@ -41,19 +41,19 @@ def option_pairs(sheet: GuessSheet, side: int) -> OptionPairs:
             begins = sheet.cells.begins[pattern.rows]
             tables.append(np.stack([begins + pattern.column(*cell) for cell in cells], axis=1))
     right, wrong = np.concatenate(tables).T
-    order = np.lexsort((wrong, right))  # as the items follow one another
+    order = np.lexsort((wrong, right))  # in the order of the items
     return OptionPairs(right[order], wrong[order])
 
 
 def contrasts(pattern: Pattern, side: int) -> list[tuple[int, int]]:
-    """Options to be told apart: (right, wrong), in larger grids (original, other)."""
+    """Options to tell apart: (right, wrong), in larger grids (original, other)."""
     right = right_options(pattern, side)
     size = (pattern.images, pattern.captions)[side]
     return [(a, b) for a in sorted(right) for b in range(size) if b not in right]
 
 
 def crossfitted(features: Floats, pairs: OptionPairs, fold: Ints) -> Floats:
-    """A score for each row of `features`; 0 is the mean row of those that were fitted on."""
+    """A score for each row of `features`; 0 is the score of the mean row of the fitting folds."""
     scale = features.std(axis=0)
     scaled = features / np.where(scale > 0, scale, 1.0)
     scores = np.zeros(len(features))
@@ -68,7 +68,7 @@ def crossfitted(features: Floats, pairs: OptionPairs, fold: Ints) -> Floats:
 
 
 def fit(differences: Floats) -> Floats:
-    """Weights of the penalised likelihood's maximum, by Newton's method (a convex problem)."""
+    """Weights that maximise the penalised likelihood, by Newton's method (a convex problem)."""
     weights = np.zeros(differences.shape[1])
     for _ in range(STEPS):
         taken = 1 / (1 + np.exp(-np.clip(differences @ weights, -30, 30)))

@@ -1,4 +1,4 @@
-"""A sheet of cells: all that a guesser scores, as columns, so that a cue reads each text once."""
+"""A sheet of cells: all that a guesser scores, as columns, so each distinct text is read once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDS = 5
 class GuessSheet:
     """The cells of some items, in the engine's order.
 
-    `text` is the number of each cell's text within the distinct `texts`.
+    `text` is the index of each cell's text in the distinct `texts`.
     """
 
     benchmark: Benchmark
@@ -34,7 +34,7 @@ class GuessSheet:
 
     @property
     def items(self) -> ItemTable:
-        """The items whose cells these are."""
+        """The items of these cells."""
         return self.cells.items
 
     @cached_property
@@ -44,11 +44,11 @@ class GuessSheet:
 
     @cached_property
     def unedited(self) -> Bools:
-        """Which cells have their caption as the item has it."""
+        """Which cells have their item's caption unchanged."""
         return (self.cells.edit == "").to_numpy()
 
     def by_text(self, cue: Callable[[str], float]) -> Floats:
-        """A score for each cell from its text alone; each distinct text is looked at once."""
+        """A score for each cell from its text alone; each distinct text is read once."""
         return np.array([float(cue(text)) for text in self.texts])[self.text]
 
     def run(self, name: str, scores: Floats) -> Run:
@@ -58,7 +58,7 @@ class GuessSheet:
         return Run(card, self.benchmark, frame, answers_frame([]))
 
     def plain_run(self, name: str) -> Run:
-        """A run that knows nothing: every cell has the same score."""
+        """A constant run: every cell has the same score."""
         return self.run(name, np.zeros(len(self.text)))
 
     @cached_property
@@ -69,7 +69,7 @@ class GuessSheet:
 def sheet_of(
     benchmark: Benchmark, asks: frozenset[Ask] = GRID_ASKS, items: ItemTable | None = None
 ) -> GuessSheet:
-    """All cells that the questions need, of all items or of those given."""
+    """All cells that the questions need, for all items or for those given."""
     cells = CellTable.of(benchmark.items if items is None else items, asks)
     places: dict[str, int] = {}
     text = [places.setdefault(one, len(places)) for one in cells.texts(np.arange(len(cells)))]

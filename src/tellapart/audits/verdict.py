@@ -1,4 +1,4 @@
-"""The verdict of an audit: what can be done without looking, in words."""
+"""The verdict of an audit: what can be answered without looking, in words."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from tellapart.audits.audit import Audit
 
 CLEARLY = 0.05
-"""How far above chance the lower end of an interval is where a benchmark counts as guessable."""
+"""A benchmark counts as guessable if the interval's lower end is this far above chance."""
 NAMED = 3
-"""How many families of features are named."""
+"""How many families of features to name."""
 
 
 def verdict(audit: Audit) -> list[str]:
-    """What a reader should know who reads nothing else, a sentence each."""
+    """The main results of an audit, one sentence each."""
     lines = [
         *_attacked(audit.attack, "by text alone", audit.grids),
         *_attacked(audit.pictures, "by pictures alone", audit.grids),
     ]
     lines += audit.detectors.verdict() if audit.detectors else []
     lines += [*_grids(audit), *_places(audit), *_single_cues(audit)]
-    return lines or ["nothing is asked that could be guessed from captions or pictures alone"]
+    return lines or ["no question could be guessed from captions or pictures alone"]
 
 
 def share(hit: Hit) -> str:
@@ -38,7 +38,7 @@ def share(hit: Hit) -> str:
 
 
 def degree(hit: Hit) -> str:
-    """How guessable: by the lower end of the interval, held against chance."""
+    """How guessable, by the lower end of the interval compared with chance."""
     if hit.low > hit.chance + CLEARLY:
         return "guessable"
     return "slightly guessable" if hit.low > hit.chance else "not guessable"
@@ -48,11 +48,11 @@ def _attacked(attack: TextAttack | None, how: str, grids: bool) -> Iterator[str]
     if attack is None:
         return
     if grids:
-        how += " (original or edited; a whole grid cannot be answered so)"
+        how += " (original or edited; this cannot answer a whole grid)"
     told = f"{degree(attack.overall)} {how}: {share(attack.overall)} by {attack.attacker}"
     carried = [f"{name} {percent(value)}" for name, value in attack.carried_by()[:NAMED]]
     if attack.overall.low > attack.overall.chance and carried:
-        told += f"; it is carried by {', '.join(carried)}"
+        told += f"; the main cues are {', '.join(carried)}"
     yield told
     worse = [
         f"{hit.kind} {percent(hit.value)}"
@@ -61,7 +61,7 @@ def _attacked(attack: TextAttack | None, how: str, grids: bool) -> Iterator[str]
     ]
     fair = len(attack.hits[attack.attacker]) - 1 - len(worse)
     if worse and fair:
-        yield f"of {fair + len(worse)} kinds these are guessable {how}: {', '.join(worse)}"
+        yield f"of {fair + len(worse)} kinds, these are guessable {how}: {', '.join(worse)}"
 
 
 def _grids(audit: Audit) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _places(audit: Audit) -> Iterator[str]:
         own = best.estimate
         if family.startswith("place of the") and own.low > own.chance and own.kind == "micro":
             yield (
-                f"guessable by the {family}, as stored: {percent(own.value)}% by taking always "
+                f"guessable by the {family}, as stored: {percent(own.value)}% by always choosing "
                 f"{best.cue} (chance {percent(own.chance)})"
             )
     for finding in audit.structure:
@@ -95,7 +95,7 @@ def _places(audit: Audit) -> Iterator[str]:
 
 
 def _single_cues(audit: Audit) -> Iterator[str]:
-    """Single cues where no attacker was run, and those of pictures, by their names."""
+    """Single cues of captions if no attacker ran, and single cues of pictures."""
     known: Sequence[str] = ["caption"] if audit.attack is not None else []
     for sees, best in audit.best:
         own = best.estimate

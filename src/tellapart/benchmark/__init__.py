@@ -1,1 +1,1 @@
-"""Benchmarks: items with a card, as folders that anyone can read."""
+"""Benchmarks: folders of items with a card, in open formats."""

@@ -1,9 +1,9 @@
 """A benchmark: a folder with a card, items and references to images.
 
-`benchmark.json` is the card, `items.parquet` the items, `images.parquet` the images (path or
-URI, sha256 and size where known). A benchmark that was exported has its items, with the pictures,
-in `data/test.parquet` instead, and is read all the same. The card's `items_sha256` is a hash of
-what the items say, not of the file's bytes, so that it survives another Parquet writer.
+`benchmark.json` is the card, `items.parquet` has the items, `images.parquet` the images (path or
+URI, and sha256 and size if known). An exported benchmark has its items, with the pictures, in
+`data/test.parquet` instead and can be read the same way. The card's `items_sha256` hashes the
+items' content, not the file's bytes, so that it does not depend on the Parquet writer.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from tellapart.seeds import digest
 
 SCHEMA = "tellapart-benchmark-1"
 AT_ONCE = 4096
-"""How many items of an export are read at a time; their pictures are left alone."""
+"""How many items of an export are read at a time; their pictures are not loaded."""
 
 EXPORTED = "data/test.parquet"
-"""Where an exported benchmark has its items; the column `image_ids` is `images` there."""
+"""The items of an exported benchmark; its column `image_ids` is `images` elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a benchmark says of itself.
+    """Facts about a benchmark.
 
-    `measures` are the names of those that it is scored by, the main one first. `verified` tells
-    who checked the items; empty means that nobody did.
+    `measures` are the names of its measures, the main one first. `verified` says who checked the
+    items; empty means that nobody did.
     """
 
     name: str
@@ -69,14 +69,14 @@ CARD_KINDS: dict[str, type] = {
     **dict.fromkeys((*Card.__dataclass_fields__, "items_sha256"), str),
     "measures": list, "skipped": list, "made": dict,
 }  # fmt: skip
-"""What must stand in a card's file, and of which type everything in it is."""
+"""The types of a card's entries; those in `NEEDED` are required."""
 
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """Items and images with their card; `root` is the folder that paths are relative to.
+    """Items and images with their card; paths are relative to the folder `root`.
 
-    Its length is the number of items, and iterating over it gives them out one by one.
+    Its length is the number of items; iterating over it yields them one by one.
     """
 
     card: Card
@@ -85,7 +85,7 @@ class Benchmark:
     images: ImageTable
 
     def __post_init__(self) -> None:
-        # any items and images may be given
+        # callers may pass any iterables of items and images
         object.__setattr__(self, "items", ItemTable.of(self.items))
         object.__setattr__(self, "images", ImageTable.of(self.images))
 
@@ -96,7 +96,7 @@ class Benchmark:
 
     @property
     def sha256(self) -> str:
-        """The hash of the items, which runs and reports carry."""
+        """The hash of the items, recorded in runs and reports."""
         return self.items.sha256
 
     @property
@@ -114,7 +114,7 @@ class Benchmark:
 
     @property
     def canary(self) -> str:
-        """A string that should never be in training data: it marks this benchmark's files."""
+        """A string that marks this benchmark's files, to detect them in training data."""
         return f"tellapart-canary-{digest('canary', self.name, self.card.version)[:32]}"
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ def make_benchmark(
     *,
     problems: Problems | None = None,
 ) -> Benchmark:
-    """Check items, put them into groups and make a benchmark of them."""
+    """Check and group items and make a benchmark of them."""
     problems = Problems() if problems is None else problems
     known = ImageTable.of(images)
     checked = items if isinstance(items, ItemTable) else _checked_one_by_one(items, problems)
@@ -156,9 +156,9 @@ def make_benchmark(
     problems.settle()
     if not len(table):
         raise BadInput(
-            f"no item came out for {card.name}",
+            f"{card.name} has no items",
             allowed="at least one item",
-            todo="give a larger corpus, or looser options (see --help)",
+            todo="use a larger corpus, or looser options (see --help)",
         )
     card = replace(card, skipped=card.skipped + tuple(p.what for p in problems))
     used = table.frame["images"].explode().unique()
@@ -166,7 +166,7 @@ def make_benchmark(
 
 
 def _checked_one_by_one(items: Iterable[Item], problems: Problems) -> ItemTable:
-    """The items that can be asked: what is no text would not even fit into a column."""
+    """The valid items; checked before they become columns, which cannot hold wrong types."""
     good: list[Item] = []
     for item in items:
         try:
@@ -179,7 +179,7 @@ def _checked_one_by_one(items: Iterable[Item], problems: Problems) -> ItemTable:
 
 
 def _checked(table: ItemTable, images: ImageTable, problems: Problems) -> ItemTable:
-    """The items that are whole, whose images are listed, and whose ids are not there before."""
+    """The items that are valid, whose images are listed, and whose ids are unique."""
     faults = dict(table.faulty())
     for place, image in table.unlisted(images.ids).items():
         faults.setdefault(
@@ -196,9 +196,9 @@ def _checked(table: ItemTable, images: ImageTable, problems: Problems) -> ItemTa
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> ImageTable:
-    """Write the three files into a folder that is being made (see `save_benchmark`).
+    """Write the three files into an unfinished folder (see `save_benchmark`).
 
-    Returns the images as they are there, with paths relative to the folder.
+    Returns the images with paths relative to that folder.
     """
     images = benchmark.images.moved(benchmark.root, folder)
     write_parquet(folder / "images.parquet", images.frame)
@@ -208,7 +208,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> ImageTable:
 
 
 def card_json(benchmark: Benchmark) -> dict[str, Any]:
-    """The card as it is written, with what is counted and hashed."""
+    """The card as written to its file, with counts and hashes."""
     card = asdict(benchmark.card)
     kinds = benchmark.items.frame["kind"].value_counts().sort("kind")
     return {
@@ -228,14 +228,14 @@ def card_json(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def save_benchmark(benchmark: Benchmark, out: Path, *, overwrite: bool = False) -> Benchmark:
-    """Write a benchmark, whole or not at all, and return it as it is there."""
+    """Write a benchmark, completely or not at all, and return it with its new paths."""
     with whole_folder(out, overwrite=overwrite) as partial:
         images = write_benchmark(benchmark, partial)
     return replace(benchmark, root=out, images=images)
 
 
 def is_benchmark(path: Path | str) -> bool:
-    """Whether a folder is a benchmark's."""
+    """Whether a folder is a benchmark."""
     return (Path(path) / CARD_FILE).is_file()
 
 
@@ -245,7 +245,7 @@ def load_benchmark(where: Path | str) -> Benchmark:
     card = read_json(folder / CARD_FILE)
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
         raise BadInput(
-            f"{folder / 'benchmark.json'} is not a card of this version",
+            f"{folder / 'benchmark.json'} is not a benchmark card of this version",
             allowed=f"schema {SCHEMA}",
             todo="build or import the benchmark again",
         )
@@ -260,16 +260,16 @@ def load_benchmark(where: Path | str) -> Benchmark:
     benchmark = Benchmark(Card(**fields), folder, items.taking_turns(), images)
     if benchmark.sha256 != sha256:
         raise BadInput(
-            f"the items of {benchmark.name} are not those that its card was written for",
+            f"the items of {benchmark.name} do not match its card",
             where=str(folder),
             allowed=f"items with sha256 {sha256[:12]}..., these have {benchmark.sha256[:12]}...",
-            todo="build or import the benchmark again; items must not be changed by hand",
+            todo="build or import the benchmark again; items must not be edited by hand",
         )
     return benchmark
 
 
 def _exported_items(path: Path) -> pl.DataFrame:
-    """The items of an export, without the pictures beside them."""
+    """The items of an export, without their pictures."""
     names = {"image_ids" if name == "images" else name: name for name in ITEM_COLUMNS}
     try_parquet(path, path, list(names), AT_ONCE)
     with whole_parquet(path):
@@ -280,7 +280,7 @@ def _exported_items(path: Path) -> pl.DataFrame:
 
 def _read_table(path: Path, columns: Mapping[str, Any], filled: Collection[str]) -> pl.DataFrame:
     if not path.exists():
-        raise BadInput(f"{path.parent.name} lacks its {path.name}", where=str(path.parent))
+        raise BadInput(f"{path.parent.name} has no {path.name}", where=str(path.parent))
     table = read_table(path)
     require_columns(table, list(columns), path)
     return typed(table, columns, path, filled=filled)

@@ -9,7 +9,7 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 
 
 def corpus_of(benchmark: Benchmark, *, uncaptioned: bool = False) -> Corpus:
-    """The images of a benchmark with their true captions; without one only where `uncaptioned`."""
+    """A benchmark's images with their true captions; `uncaptioned` includes images without any."""
     rows: dict[tuple[str, str], None] = {}
     for item in benchmark.items:
         rows |= {(item.images[i], item.captions[j]): None for i, j in sorted(item.true)}

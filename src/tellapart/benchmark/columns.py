@@ -1,4 +1,4 @@
-"""The columns of items: how an `Item` becomes a row of `items.parquet`, and is read from one."""
+"""The columns of items: converting an `Item` to a row of `items.parquet` and back."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ COLUMN_TYPES = {**ITEM_COLUMNS, **ITEM_COLUMNS["origin"].to_schema()}
 """The types of the columns, and of the fields of the origin."""
 
 BLANK = {"content": "", "group": "", "original": None, "slot": None, "seed": None}
-"""What stands in columns that are left out: contents and groups are worked out on columns."""
+"""Values of omitted columns; contents and groups are computed later, for whole columns."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 FILLED = ("id", "content", "kind", "group", "images", "captions", "true_cells", "origin")
-"""The columns that have a value in every row."""
+"""The columns that need a value in every row."""
 
 
 def frame_of(items: Iterable[Item]) -> pl.DataFrame:
-    """One row an item."""
+    """One row per item."""
     rows = list(items)
     return item_frame(
         plain_frame(
@@ -80,20 +80,20 @@ def frame_of(items: Iterable[Item]) -> pl.DataFrame:
 
 
 def plain_frame(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Columns of items, those of the origin beside the others."""
-    made = []
+    """Columns of items, with the origin's fields as columns of their own."""
+    series = []
     for name, values in columns.items():
         if name in ("images", "captions"):
-            made.append(_text_lists(name, values))
+            series.append(_text_lists(name, values))
         elif name in ("true_cells", "original"):
-            made.append(_repeated(name, values))
+            series.append(_repeated(name, values))
         else:
-            made.append(pl.Series(name, values, COLUMN_TYPES[name]))
-    return pl.DataFrame(made)
+            series.append(pl.Series(name, values, COLUMN_TYPES[name]))
+    return pl.DataFrame(series)
 
 
 def item_frame(plain: pl.DataFrame) -> pl.DataFrame:
-    """One row an item, from plain columns; of those in `BLANK` some may be left out."""
+    """One row per item, from plain columns; columns in `BLANK` may be omitted."""
     blank = {
         name: pl.lit(value).cast(COLUMN_TYPES[name])
         for name, value in BLANK.items()
@@ -104,7 +104,7 @@ def item_frame(plain: pl.DataFrame) -> pl.DataFrame:
 
 
 def _text_lists(name: str, lists: Sequence[Sequence[str]]) -> pl.Series:
-    """A column of lists of texts; Polars would make a series of each list."""
+    """A column of lists of texts; given lists, Polars would slowly make a series of each."""
     sizes = np.fromiter(map(len, lists), np.int64, len(lists))
     texts = pl.Series(name, [text for texts in lists for text in texts], pl.String)
     owner = pl.Series("owner", np.repeat(np.arange(len(lists)), sizes))
@@ -115,14 +115,14 @@ def _text_lists(name: str, lists: Sequence[Sequence[str]]) -> pl.Series:
 
 
 def _repeated(name: str, values: Sequence[Any]) -> pl.Series:
-    """A column in which few distinct values occur: each is given to Polars once."""
+    """A column with few distinct values, each of which is passed to Polars once."""
     numbers = {value: k for k, value in enumerate(dict.fromkeys(values))}
     distinct = pl.Series(name, list(numbers), ITEM_COLUMNS[name])
     return distinct.gather([numbers[value] for value in values])
 
 
 def slot_fields(slot: Slot) -> dict[str, Any]:
-    """A slot as it stands in the column."""
+    """A slot as stored in the column."""
     return {
         "caption": slot.caption,
         "start": slot.start,
@@ -136,7 +136,7 @@ def slot_fields(slot: Slot) -> dict[str, Any]:
 
 
 def notes_text(notes: Mapping[str, str]) -> str:
-    """Notes as they stand in the column."""
+    """Notes as stored in the column."""
     return _ENCODER.encode(dict(notes)) if notes else "{}"
 
 

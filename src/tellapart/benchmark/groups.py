@@ -1,8 +1,8 @@
-"""Which items belong together: statistics resample whole groups, folds keep them whole.
+"""Groups of dependent items: statistics resample whole groups, folds never split them.
 
-Items that share an image are not independent, nor are two that are linked by a chain of others
-(Winoground pairs, BISON's neighbours). Two parts of one picture (`7#crop=0,0,64,48` and another)
-share it. Items that take turns at one set of captions are linked too (see `turns`).
+Items that share an image are not independent, nor are items linked by a chain of others (Winoground
+pairs, BISON's neighbours). Two crops of one picture (`7#crop=0,0,64,48` and another) share it.
+Items that take turns at one set of captions are linked, too (see `turns`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tellapart.types import Ints
 
 
 def connected_groups(frame: pl.DataFrame) -> pl.Series:
-    """The name of each item's group: the smallest image id that it is connected to.
+    """The name of each item's group: the smallest image id it is connected to.
 
     `frame` has the columns of items (`ITEM_COLUMNS`).
     """
@@ -37,21 +37,21 @@ def connected_groups(frame: pl.DataFrame) -> pl.Series:
 
 
 def turns(frame: pl.DataFrame) -> tuple[Ints, Ints]:
-    """Pairs of items with the same captions, of which others are true: enough pairs to link all.
+    """Pairs of items with the same captions but different true ones; enough pairs to link them all.
 
-    So it is in fair sets. Whoever answers by the text alone gives them one answer, right for one
-    and wrong for the others; and a guesser that was fitted on one item of a set knows what is false
-    of the next. What merely recurs links nothing, whether it is one caption (BISON) or a pair with
-    the same truth (FOIL's "riding a wave on top of a kite"): that is one question put to several
-    images, which are drawn independently, and a sentence that many people wrote would make one
-    group of all its images.
+    Fair sets have such items. A model that answers by the text alone gives all of them the same
+    answer, right for one and wrong for the others, and a guesser fitted on one item of a set learns
+    what is false in the next. Mere repetition links nothing, be it a single caption (BISON) or a
+    pair with the same truth (FOIL's "riding a wave on top of a kite"): that is one question about
+    several independently drawn images, and a sentence that many people wrote would otherwise put
+    all its images into one group.
     """
     captions = frame["captions"]
     sizes = captions.list.len().cast(pl.Int64).to_numpy()
     several = np.flatnonzero(sizes > 1)
     if not len(several):
         return several, several
-    # Sums of hashes show which items can have the same captions; texts say whether they do.
+    # Sums of hashes find candidates with the same captions; comparing the texts decides.
     hashes = captions[several].explode().hash().to_numpy()
     begins = np.cumsum(sizes[several]) - sizes[several]
     may = several[pl.Series(np.add.reduceat(hashes, begins)).is_duplicated().to_numpy()]
@@ -68,7 +68,7 @@ def turns(frame: pl.DataFrame) -> tuple[Ints, Ints]:
 
 
 def codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
-    """Distinct names in alphabetical order, and the number of each one's."""
+    """Distinct names in alphabetical order, and the index of each entry's name."""
     distinct = names.unique().sort()
     numbers = names.replace_strict(
         distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64
@@ -77,10 +77,10 @@ def codes(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
 
 
 def components(one: Ints, other: Ints, number: int) -> Ints:
-    """The smallest of the numbers that each is connected to, by links between two of them each.
+    """The smallest number each number is connected to, by links between pairs of numbers.
 
-    Of linked numbers the larger root is hung under the smaller, then each under its root, until
-    nothing is left to hang (Shiloach and Vishkin 1982).
+    Hooks the larger root of each link under the smaller one, then shortcuts every number to its
+    root, until nothing changes (Shiloach and Vishkin 1982).
 
     >>> components(np.array([4, 1]), np.array([2, 4]), 5).tolist()
     [0, 1, 1, 3, 1]

@@ -1,4 +1,4 @@
-"""Where benchmarks are: in a folder that is named, or under the user's own."""
+"""Where benchmarks are: in a given folder, or in the user's home for benchmarks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tellapart.remote import fetch
 
 
 def home() -> Path:
-    """Where benchmarks live that are called by name."""
+    """The folder of benchmarks that can be called by name."""
     return Path(os.environ.get("TELLAPART_HOME", "~/.tellapart")).expanduser()
 
 
 def found_folder(where: Path) -> Path:
-    """The folder of a benchmark that is given by its path or by its name."""
+    """The folder of a benchmark given by its path or name."""
     if address_of(where) is not None and not (where / "benchmark.json").exists():
         fetch(where)  # a run names it
     for folder in (where, home() / where):
@@ -27,7 +27,7 @@ def found_folder(where: Path) -> Path:
         raise BadInput(
             f"{where} is not a benchmark",
             allowed="a folder with a benchmark.json, or the name of one under TELLAPART_HOME",
-            todo="make one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
+            todo="build one with: tellapart build bison|mcic|foil|bivlc CORPUS OUT",
         )
     names = _names(where)
     error = UnknownName("benchmark", str(where), names, todo="give a folder or a known name")
@@ -35,12 +35,12 @@ def found_folder(where: Path) -> Path:
     one = f"the folder {places[0]} does not exist"
     error.what += f": {one}, nor does {places[1]}" if places[1:] else f": {one}"
     if not names:
-        error.allowed = f"a folder with a benchmark.json (there is no benchmark in {home()} yet)"
+        error.allowed = f"a folder with a benchmark.json ({home()} has no benchmarks yet)"
     raise error
 
 
 def _names(where: Path) -> Sequence[str]:
-    """Benchmarks that could have been meant: under the home, and beside the path given."""
+    """Candidates for suggestions: benchmarks in the home folder and beside the given path."""
     found = {p.parent.name for p in home().glob("*/benchmark.json")}
     beside = where.parent
     found |= {str(beside / p.parent.name) for p in beside.glob("*/benchmark.json")}

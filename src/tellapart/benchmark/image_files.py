@@ -1,7 +1,7 @@
-"""A benchmark's picture files: copied beside its items, or looked for in another folder.
+"""A benchmark's picture files: copied beside its items, or found in another folder.
 
-With copies inside, a benchmark's folder can be packed, moved and evaluated anywhere. Without, the
-folder that holds the pictures on this machine can be named each time.
+With copies inside, a benchmark's folder can be packed, moved and evaluated anywhere. Without them,
+each command can be given the folder of the pictures on this machine.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from tellapart.items import Image
 from tellapart.pictures import crop_box, split_uri
 
 COPIES = "images"
-"""The folder of a benchmark that copies lie in."""
+"""The folder of copies inside a benchmark."""
 
 SIGNATURES = {
     b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp", b"BM": "bmp",
     b"II*\0": "tif", b"MM\0*": "tif",
 }  # fmt: skip
-"""How picture files begin, and what their names end in."""
+"""First bytes of picture files, and the matching file endings."""
 
 
 def with_copies(benchmark: Benchmark, folder: Path) -> Benchmark:
-    """Copy all pictures into a folder that is being made; the benchmark as it is there.
+    """Copy all pictures into an unfinished folder; returns the benchmark with the new paths.
 
-    What lies there already stays as it is. A picture that cannot be read keeps its name, to be put
-    there later; the card counts them.
+    Files that are there already are kept. A picture that cannot be read is listed under the name
+    it should get, so that it can be added later; the card counts such pictures.
     """
     copies = _Copies(benchmark, folder / COPIES)
     if copies.folder.is_dir():
@@ -49,7 +49,7 @@ def with_copies(benchmark: Benchmark, folder: Path) -> Benchmark:
 def save_portable(
     benchmark: Benchmark, out: Path, *, overwrite: bool, copy_images: bool
 ) -> Benchmark:
-    """Write a benchmark, with copies of its pictures if they are wanted, whole or not at all."""
+    """Write a benchmark completely or not at all, with copies of its pictures if requested."""
     if not copy_images:
         return save_benchmark(benchmark, out, overwrite=overwrite)
     with whole_folder(out, overwrite=overwrite) as partial:
@@ -60,7 +60,7 @@ def save_portable(
 
 @dataclass(slots=True)
 class _Copies:
-    """The files that were copied so far; two boxes of one picture are one file."""
+    """The files copied so far; two crops of one picture share one file."""
 
     benchmark: Benchmark
     folder: Path
@@ -70,7 +70,7 @@ class _Copies:
     inside: set[str] = field(default_factory=set)
 
     def add(self, image: Image) -> Image:
-        """The image, with its file in the folder."""
+        """Copy the image's file into the folder; returns the image with its new path."""
         path, fragment = split_uri(image.uri)
         if path in self.inside:
             return image
@@ -94,7 +94,7 @@ class _Copies:
         return replace(image, uri=f"{COPIES}/{self.names[source]}{box}", sha256=sha256)
 
     def _free(self, name: str, image_id: str) -> str:
-        """A file name that no other picture has, whatever a disk thinks of capitals."""
+        """A unique file name, also on file systems that ignore case."""
         plain = re.sub(r"[^\w. -]+", "-", name).strip(". ") or "image"
         if plain.lower() in self.taken:
             plain = f"{hashlib.sha256(image_id.encode()).hexdigest()[:12]}-{plain}"
@@ -103,19 +103,19 @@ class _Copies:
 
 
 def ending_of(data: bytes) -> str:
-    """What the name of a picture file with this content should end in."""
+    """The file ending that fits the content of a picture."""
     return next((end for start, end in SIGNATURES.items() if data.startswith(start)), "img")
 
 
 def pictures_in(benchmark: Benchmark, folder: Path | None) -> Benchmark:
-    """The benchmark with its pictures taken from a folder, or from one inside it, by their names.
+    """The benchmark with its pictures taken from a folder or its subfolders, by their names.
 
-    One that is not there stays where it was; None leaves all as they are.
+    Pictures that are not found there keep their paths; None changes nothing.
     """
     if folder is None:
         return benchmark
     if not folder.is_dir():
-        raise BadInput(f"there is no folder {folder}", todo="name the folder that holds pictures")
+        raise BadInput(f"there is no folder {folder}", todo="give the folder with the pictures")
     listed = listing(folder)
     given = list(benchmark.images.values())
     images = [_moved(image, folder, listed, benchmark) or image for image in given]
@@ -124,7 +124,7 @@ def pictures_in(benchmark: Benchmark, folder: Path | None) -> Benchmark:
         raise BadInput(
             f"none of the {len(images):,} pictures of {benchmark.name} is in {folder}",
             allowed=f"files with the pictures' own names, such as {example}, or COCO's usual ones; "
-            "also in folders inside",
+            "also in subfolders",
         )
     return replace(benchmark, images=ImageTable.of(images))
 
@@ -133,7 +133,9 @@ def _moved(
     image: Image, folder: Path, listed: dict[str, str], benchmark: Benchmark
 ) -> Image | None:
     path, fragment = split_uri(image.uri)
-    near = "/".join(PurePosixPath(path).parts[-2:])  # two files of one name in two folders
+    near = "/".join(
+        PurePosixPath(path).parts[-2:]
+    )  # tells files of the same name in two folders apart
     found = listed.get(near) or find(path, image.id.partition("#")[0], listed)
     if found is None:
         return None

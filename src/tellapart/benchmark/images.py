@@ -1,4 +1,4 @@
-"""The images of a benchmark as columns: a row an image, given out as an `Image` when looked at."""
+"""The images of a benchmark as columns: one row per image, read as `Image` objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMAGE_COLUMNS = {
 
 
 class ImageTable(Mapping[str, Image]):
-    """Images by their ids, as a Polars frame with `IMAGE_COLUMNS` in which every id occurs once."""
+    """Images by id: a Polars frame with `IMAGE_COLUMNS` and unique ids."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         if frame["id"].n_unique() < frame.height:
@@ -26,7 +26,7 @@ class ImageTable(Mapping[str, Image]):
 
     @classmethod
     def of(cls, images: Iterable[Image] | Mapping[str, Image]) -> ImageTable:
-        """The table of some images; of those with one id the last one counts."""
+        """A table of images; if an id occurs more than once, the last image counts."""
         if isinstance(images, ImageTable):
             return images
         rows = list(images.values() if isinstance(images, Mapping) else images)
@@ -34,7 +34,7 @@ class ImageTable(Mapping[str, Image]):
 
     @classmethod
     def of_columns(cls, *columns: Sequence[str | int | None]) -> ImageTable:
-        """The table of columns in the order of `IMAGE_COLUMNS`; the last ones may be missing."""
+        """A table of columns in the order of `IMAGE_COLUMNS`; the last ones may be omitted."""
         names = list(IMAGE_COLUMNS)
         given = dict(zip(names, columns, strict=False))
         blank = [pl.lit(None, IMAGE_COLUMNS[name]).alias(name) for name in names[len(given) :]]
@@ -70,10 +70,10 @@ class ImageTable(Mapping[str, Image]):
         return f"<ImageTable: {len(self):,} images>"
 
     def named(self, ids: pl.Series) -> ImageTable:
-        """Those of some ids, in the order of their ids."""
+        """The images with some ids, sorted by id."""
         return ImageTable(self.frame.filter(self.ids.is_in(ids.implode())).sort("id"))
 
     def moved(self, root: Path, folder: Path) -> ImageTable:
-        """The same images with paths that were relative to `root` relative to `folder`."""
+        """The same images, with paths relative to `folder` instead of `root`."""
         uris = pl.Series("uri", moved_uris(self.frame["uri"], root, folder), pl.String)
         return ImageTable(self.frame.with_columns(uris))

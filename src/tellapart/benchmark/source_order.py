@@ -1,8 +1,8 @@
-"""The order that an item's options had in its source, as the item's notes keep it.
+"""The order of an item's options in its source, as recorded in the item's notes.
 
-Importers shuffle options, because most sources give the truth away by its place. The note
-`source_order` says, place by place, which of the source's options stands there: `1 0` for captions
-of one image, `images 1 0, captions 0 1` where images were shuffled too.
+Importers shuffle options, because in most sources the position gives away the truth. The note
+`source_order` says for each position which of the source's options is there: `1 0` for captions
+of one image, `images 1 0, captions 0 1` if images were shuffled, too.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ Side = Literal["images", "captions"]
 
 @dataclass(frozen=True, slots=True)
 class SourceOrder:
-    """For each place of an item, the place in the source of what stands there."""
+    """For each position in an item, the position of that option in the source."""
 
     images: tuple[int, ...]
     captions: tuple[int, ...]
 
     def moved(self, side: Side) -> bool:
-        """Whether any option of a side stands elsewhere than in the source."""
+        """Whether any option of a side has another position than in the source."""
         order = getattr(self, side)
         return bool(order != tuple(range(len(order))))
 
     def here(self, side: Side, place: int) -> int:
-        """Where an option stands now that stood at a place of the source."""
+        """The position in the item of the option at a position of the source."""
         order: tuple[int, ...] = getattr(self, side)
         return order.index(place)
 
 
 def order_note(captions: Sequence[int], images: Sequence[int] = ()) -> dict[str, str]:
-    """The note on an item whose options have been put into an order.
+    """The note that records the order of an item's options.
 
     >>> order_note((1, 0)), order_note((0, 1), images=(1, 0))
     ({'source_order': '1 0'}, {'source_order': 'images 1 0, captions 0 1'})
@@ -50,7 +50,7 @@ def order_note(captions: Sequence[int], images: Sequence[int] = ()) -> dict[str,
 
 
 def source_order(item: Item) -> SourceOrder:
-    """The order of an item's options in its source; one without the note is as it was."""
+    """The order of an item's options in its source; without the note it is unchanged."""
     sizes = {"images": len(item.images), "captions": len(item.captions)}
     found = {side: tuple(range(size)) for side, size in sizes.items()}
     note = item.origin.notes.get(NOTE, "")
@@ -63,7 +63,7 @@ def source_order(item: Item) -> SourceOrder:
 
 
 def is_shuffled(items: ItemTable) -> bool:
-    """Whether any item has options elsewhere than its source."""
+    """Whether any item has its options in another order than its source."""
     noted = items.frame["origin"].struct.field("notes").str.contains(f'"{NOTE}"', literal=True)
     rows = items.where(pl.Series(noted)) if noted.any() else ()
     return any(o.moved("images") or o.moved("captions") for o in map(source_order, rows))

@@ -1,8 +1,8 @@
-"""The items of a benchmark as columns: one row an item, given out as an `Item` when looked at.
+"""The items of a benchmark as columns: one row per item.
 
-Whatever concerns all items (hashes, groups, checks, questions) is worked out on columns, so that a
-benchmark of millions of items costs little more than its text. `ItemTable` is a sequence of items:
-indexing and iterating build `Item` objects one at a time, and nothing keeps them.
+Hashes, groups, checks and questions are computed on whole columns, so that a benchmark of millions
+of items takes little more memory than its text. `ItemTable` is a sequence of items: indexing and
+iterating build `Item` objects one at a time and do not keep them.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from tellapart.items import Cell, Item, check_item, content_of
 from tellapart.types import Bools, Ints
 
 MASK_BITS = 63
-"""Grids of up to this many cells have their truth as the bits of one number."""
+"""The truth of grids with up to this many cells fits into the bits of one number."""
 
 HASHED_AT_ONCE = 16_384
-"""How many items are written out to be hashed: all of them would take much memory."""
+"""How many items are converted to text at a time for hashing, to limit memory."""
 
 CONTROL = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
 }  # fmt: skip
 ESCAPES = {'"': '\\"', "\\": "\\\\", **CONTROL}
-"""What JSON writes differently inside a string."""
+"""Characters that JSON escapes inside a string."""
 
 PLAIN_NOTES = r'^\{("[^"\\]*": "[^"\\]*"(, )?)*\}$'
-"""Notes that are certainly a JSON object; others are parsed to find out."""
+"""Notes that match are certainly a JSON object; others have to be parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Items with the same grid, truth and original pair: their questions are the same.
+    """Items with the same grid, truth and original pair, and so with the same questions.
 
-    `rows` are their places in the table.
+    `rows` are their rows in the table.
     """
 
     images: int
@@ -54,26 +54,26 @@ class Pattern:
     rows: Ints
 
     def column(self, image: int, caption: int) -> int:
-        """The cell's place when the grid is written in one row."""
+        """The cell's index when the grid is flattened row by row."""
         return image * self.captions + caption
 
 
 class ItemTable(Sequence[Item]):
-    """Items as a Polars frame with `ITEM_COLUMNS`; `source` is the file that errors name."""
+    """Items as a Polars frame with `ITEM_COLUMNS`; `source` is the file to name in errors."""
 
     def __init__(self, frame: pl.DataFrame, source: Path | None = None) -> None:
         self.frame, self._source = frame, source
 
     @classmethod
     def of(cls, items: Iterable[Item]) -> ItemTable:
-        """The table of some items."""
+        """A table of items."""
         if isinstance(items, ItemTable):
             return items
         return cls(frame_of(items))
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> ItemTable:
-        """The table of plain columns, those of the origin beside the others."""
+        """A table from plain columns, with the origin's fields as columns of their own."""
         return cls(item_frame(plain_frame(columns)))
 
     @classmethod
@@ -124,7 +124,7 @@ class ItemTable(Sequence[Item]):
         )
 
     def rows(self, places: Ints) -> ItemTable:
-        """Some of the items, in the order of the places given."""
+        """The items of some rows, in the given order."""
         return ItemTable(self.frame[places], self._source)
 
     def where(self, keep: pl.Expr | pl.Series) -> ItemTable:
@@ -132,7 +132,7 @@ class ItemTable(Sequence[Item]):
         return ItemTable(self.frame.filter(keep), self._source)
 
     def with_images(self, names: Iterable[str]) -> ItemTable:
-        """The items of which every image is among those named."""
+        """The items whose images are all among the given ones."""
         known = list(names)
         return self.where(pl.col("images").list.eval(pl.element().is_in(known)).list.all())
 
@@ -143,12 +143,12 @@ class ItemTable(Sequence[Item]):
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Where each id stands."""
+        """The row of each id."""
         return {name: k for k, name in enumerate(self.ids)}
 
     def places_of(self, ids: pl.Series) -> Ints:
-        """Where the items of some ids stand."""
-        # Nearly always they follow one another as the items do, each several times.
+        """The rows of the items with some ids."""
+        # Fast path: ids are nearly always in item order, each repeated several times.
         run = ids.rle_id() if len(ids) else ids.cast(pl.UInt32, strict=False)
         if len(ids) and int(run[-1]) + 1 == len(self):
             first = ids.filter(run.diff().fill_null(1) > 0)
@@ -158,12 +158,12 @@ class ItemTable(Sequence[Item]):
         return ids.replace_strict(self.ids, numbers, return_dtype=pl.Int64).to_numpy()
 
     def places_in(self, other: ItemTable) -> Ints:
-        """Where each item stands in another table that has all of them."""
+        """The row of each item in another table that has all of them."""
         return np.arange(len(self)) if self is other else other.places_of(self.ids)
 
     @property
     def by_id(self) -> Mapping[str, Item]:
-        """Items by their ids, each built when it is asked for."""
+        """Items by id, each built when requested."""
         return _ById(self)
 
     @cached_property
@@ -179,17 +179,17 @@ class ItemTable(Sequence[Item]):
 
     @cached_property
     def kinds(self) -> tuple[tuple[str, ...], Ints]:
-        """The kinds in alphabetical order, and the number of each item's."""
+        """The kinds in alphabetical order, and the index of each item's kind."""
         return codes(self.frame["kind"])
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], Ints]:
-        """The groups in alphabetical order, and the number of each item's."""
+        """The groups in alphabetical order, and the index of each item's group."""
         return codes(self.frame["group"])
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
-        """The items by pattern, in the order in which patterns first occur."""
+        """The items by pattern, in the order of first occurrence."""
         images, captions = self.shape
         if not len(self):
             return ()
@@ -216,13 +216,13 @@ class ItemTable(Sequence[Item]):
         return tuple(found)
 
     def has(self, pattern: Pattern, rows: Bools) -> Pattern:
-        """A pattern with those of its items that are marked."""
+        """A pattern restricted to the marked items."""
         kept = pattern.rows[rows[pattern.rows]]
         return Pattern(pattern.images, pattern.captions, pattern.true, pattern.original, kept)
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of ids, contents and kinds, whatever the order of the items."""
+        """The hash of ids, contents and kinds, independent of the items' order."""
         ordered = self.frame.select("id", "content", "kind")
         if not ordered["id"].is_sorted() or ordered["id"].is_duplicated().any():
             ordered = ordered.sort("id", "content", "kind")
@@ -242,7 +242,7 @@ class ItemTable(Sequence[Item]):
         slow = self.frame["slot"].struct.field("caption").is_not_null().to_numpy()
         for column in ("images", "captions"):
             lists = self.frame[column]
-            # Equal texts have no order of their own: the slow way says which stands first.
+            # Sorting equal texts is ambiguous; the slow way decides which comes first.
             slow = slow | (lists.list.n_unique() != lists.list.len()).to_numpy()
         texts = pl.Series([None], dtype=pl.String).new_from_index(0, len(self))
         for pattern in self.patterns:
@@ -255,25 +255,25 @@ class ItemTable(Sequence[Item]):
         return pl.Series("content", hashed, pl.String)
 
     def connected_groups(self) -> pl.Series:
-        """The name of the group that its images and captions put each item in."""
+        """The name of each item's group, from its images and captions."""
         return connected_groups(self.frame)
 
     def grouped(self) -> ItemTable:
-        """The same items, each in the group that it belongs to."""
+        """The same items, with their groups computed."""
         return ItemTable(self.frame.with_columns(self.connected_groups()), self._source)
 
     def taking_turns(self) -> ItemTable:
-        """The same items, put into groups anew where some take turns at a set of captions.
+        """The same items, regrouped if some take turns at one set of captions.
 
-        Files of version 0.1 have groups of shared images only; others stay as they were written,
-        for `validate` to look at.
+        Files of version 0.1 have groups by shared images only. Other groups stay as written, so
+        that `validate` can check them.
         """
         return self.grouped() if len(turns(self.frame)[0]) else self
 
     def faulty(self) -> list[tuple[int, BadInput]]:
-        """Items that cannot be asked, with the reason (see `items.check_item`).
+        """Invalid items, with the reason (see `items.check_item`).
 
-        Columns show which items may be wrong; only these are looked at one by one.
+        Columns show which items may be invalid; only these are checked one by one.
         """
         found = []
         for place in np.flatnonzero(self._suspects()).tolist():
@@ -284,7 +284,7 @@ class ItemTable(Sequence[Item]):
         return found
 
     def unlisted(self, images: pl.Series) -> dict[int, str]:
-        """Items with an image that is not among those given: their places, and the first such."""
+        """The rows of items with an image that is not listed, and the first such image of each."""
         distinct = self.frame["images"].explode().unique()
         missing = distinct.filter(~distinct.is_in(images.implode())).to_list()
         if not missing:
@@ -307,11 +307,11 @@ class ItemTable(Sequence[Item]):
         marked = self.frame.select(
             pl.col("original").is_not_null() | pl.col("slot").struct.field("caption").is_not_null()
         ).to_series()
-        # Originals and slots are few enough, or checked in one pass below.
+        # Originals and slots are checked on columns by `_odd_marks`.
         return np.asarray(suspect | (marked.to_numpy() & self._odd_marks()))
 
     def _odd_marks(self) -> Bools:
-        """Where the original pair is not a true cell, or a slot does not fit its caption."""
+        """Which items have an original pair that is not true, or a slot that does not fit."""
         slot = pl.col("slot").struct
         caption = pl.col("captions").list.get(slot.field("caption"), null_on_oob=True)
         length = slot.field("end") - slot.field("start")
@@ -332,9 +332,9 @@ class ItemTable(Sequence[Item]):
         return np.asarray(~good)
 
     def check_form(self) -> None:
-        """Raise unless every row can be given out as an item.
+        """Raise unless every row can be read as an item.
 
-        The columns have their types, and no holes where none may be (see `parquet.typed`).
+        Types and missing values of the columns have been checked before (see `parquet.typed`).
         """
         slot = pl.col("slot").struct
         notes = pl.col("origin").struct.field("notes")
@@ -356,7 +356,7 @@ class ItemTable(Sequence[Item]):
 
 
 class _ById(Mapping[str, Item]):
-    """Looks items up in a table."""
+    """Looks up items in a table by id."""
 
     def __init__(self, table: ItemTable) -> None:
         self._table = table
@@ -372,13 +372,13 @@ class _ById(Mapping[str, Item]):
 
 
 def _quoted(text: pl.Expr) -> pl.Expr:
-    """Texts as JSON writes them."""
+    """Texts as JSON strings."""
     escaped = text.str.replace_many(list(ESCAPES), list(ESCAPES.values()))
     return pl.concat_str(pl.lit('"'), escaped, pl.lit('"'))
 
 
 def _asked_json(frame: pl.DataFrame, pattern: Pattern) -> pl.Series:
-    """What items of one pattern, without a slot, ask: the text that `content_of` hashes."""
+    """The text that `content_of` hashes, for items of one pattern without a slot."""
     sides = [
         _sorted_side(frame[name], size)
         for name, size in (("images", pattern.images), ("captions", pattern.captions))
@@ -408,7 +408,7 @@ def _sorted_side(lists: pl.Series, size: int) -> tuple[pl.Series, pl.Series]:
             order=pl.col("texts").list.eval(order).list.join(","),
         )
         return both["texts"], both["order"]
-    # One or two texts, by far the most common: much quicker without lists.
+    # One or two texts are by far the most common, and much faster without lists.
     columns = [lists.list.get(k).alias(str(k)) for k in range(size)]
     frame = pl.DataFrame(columns)
     plain = not any(column.str.contains(r'["\\\x00-\x1f]').any() for column in columns)

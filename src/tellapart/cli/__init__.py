@@ -1,1 +1,1 @@
-"""The command line: verbs that read as a sentence. Nothing imports this package."""
+"""The command line. No other package imports this one."""

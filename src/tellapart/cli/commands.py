@@ -1,8 +1,8 @@
-"""Verbs become commands: their parameters, how they are run, what is printed.
+"""Turn verbs into commands: their parameters, how they are run, what is printed.
 
-Parameters are read off a verb's function and its options. Annotations are read one by one: a type
-that is only imported for the type checker is replaced by a stand-in, so that nothing heavy is
-imported to understand it.
+Parameters are derived from a verb's function and its options. Annotations are evaluated one by
+one: a type imported only for the type checker is replaced by a placeholder, so that nothing heavy
+has to be imported.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import builtins
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -33,25 +34,25 @@ GIVEN_BY_PROGRAM = ("progress", "ready")
 ALIAS = "older_name_of_"
 JSON = typer.Option("--json", help="Print JSON instead of text.")
 USUAL = {**vars(builtins), "Path": Path, "Sequence": Sequence}
-"""Known in every module: a type that several verbs share is written as text in one of them."""
+"""Names known in every module, for shared types that are written as text."""
 
 
 class Unloaded:
-    """Stands for a type that is not imported at run time."""
+    """Placeholder for a type that is not imported at run time."""
 
     def __class_getitem__(cls, item: Any) -> type:
         return cls
 
 
 class _Names(dict[str, Any]):
-    """The names of a module; one that is only there for the type checker is `Unloaded`."""
+    """The names of a module; one defined only for the type checker is `Unloaded`."""
 
     def __missing__(self, name: str) -> Any:
         return USUAL.get(name, Unloaded)
 
 
 def evaluate_annotation(annotation: Any, module: str) -> Any:
-    """An annotation as an object; `module` is where it was written."""
+    """Evaluate an annotation; `module` is where it was written."""
     if isinstance(annotation, ForwardRef):
         annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
@@ -65,7 +66,7 @@ def evaluate_annotation(annotation: Any, module: str) -> Any:
 class Parameter:
     """An argument or a flag of a command.
 
-    `goes_to` says what it becomes a part of: the call itself, the verb's options, or its flags.
+    `goes_to` says where its value is passed: to the call itself, the verb's options, or its flags.
     """
 
     name: str
@@ -77,14 +78,14 @@ class Parameter:
 
     @property
     def members(self) -> tuple[Any, ...]:
-        """The types that are allowed, without None."""
+        """The allowed types, without None."""
         union = get_origin(self.type) in (Union, UnionType)
         members = get_args(self.type) if union else (self.type,)
         return tuple(one for one in members if one is not NoneType)
 
     @property
     def element(self) -> Any:
-        """The type of one of several values; None where there is one value."""
+        """The element type if there are several values, else None."""
         for member in self.members:
             origin = get_origin(member)
             if isinstance(origin, type) and issubclass(origin, Sequence):
@@ -93,12 +94,12 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """A name that no other parameter of the command has."""
+        """A name that is unique within the command."""
         return self.name if self.goes_to == CALL else f"{self.goes_to}_{self.name}"
 
     @property
     def flag(self) -> str:
-        """The flag, with the one that turns it off where it is on by default."""
+        """The flag, with its negation if it is on by default."""
         flag = self.help.flag or f"--{self.name.replace('_', '-')}"
         if self.type is bool and self.default is True and not self.turns_off and "/" not in flag:
             return f"{flag}/--no-{flag[2:]}"
@@ -106,12 +107,12 @@ class Parameter:
 
     @property
     def turns_off(self) -> bool:
-        """Whether it is a switch that can only be turned off, such as `--no-cache`."""
+        """Whether this switch can only be turned off, such as `--no-cache`."""
         return self.type is bool and self.default is True and self.help.flag.startswith("--no-")
 
     @property
     def many(self) -> bool:
-        """Whether it is given again and again, or as words that follow each other."""
+        """Whether it may be repeated, or takes several words in a row."""
         return self.help.repeat or (self.element is not None and self.argument)
 
     @property
@@ -130,7 +131,7 @@ class Parameter:
         return Path if Path in self.members and not (nouns and str in self.members) else str
 
     def value(self, given: Any) -> Any:
-        """What the verb gets for what was given on the command line."""
+        """The value passed to the verb, converted from the command line."""
         if self.turns_off:
             return not given
         if is_dataclass(self.type):
@@ -175,12 +176,12 @@ class Parameter:
 
 
 def split(text: str) -> list[str]:
-    """The names in a text that are separated by commas."""
+    """The comma-separated names in a text."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def default_text(default: Any) -> str:
-    """Several values as they would be given."""
+    """Several default values as written on the command line."""
     return ",".join(map(str, default)) if isinstance(default, Sequence) else ""
 
 
@@ -202,7 +203,7 @@ def _of_call(verb: Verb) -> Iterator[Parameter]:
 
 
 def parameters_of_function(function: Callable[..., Any]) -> Iterator[Parameter]:
-    """The parameters of a function that have a help."""
+    """The parameters of a function that have a `Help`."""
     for name, one in inspect.signature(function).parameters.items():
         known = _annotated(one.annotation, function.__module__)
         if known is None or name in GIVEN_BY_PROGRAM:
@@ -213,9 +214,9 @@ def parameters_of_function(function: Callable[..., Any]) -> Iterator[Parameter]:
 
 
 def parameters_of_class(owner: type, goes_to: str = OPTIONS) -> Iterator[Parameter]:
-    """The fields of a dataclass that have a help, inherited ones too."""
+    """The fields of a dataclass that have a `Help`, including inherited ones."""
     for field in fields(owner):
-        # options inherit from one another: the annotation is read where the field is declared
+        # options inherit from one another: evaluate the annotation in the declaring module
         declares = next(o for o in owner.__mro__ if field.name in inspect.get_annotations(o))
         known = _annotated(field.type, declares.__module__)
         if known is not None:
@@ -227,7 +228,7 @@ def parameters_of_class(owner: type, goes_to: str = OPTIONS) -> Iterator[Paramet
 
 
 def _annotated(annotation: Any, module: str) -> tuple[Any, Help] | None:
-    """The type and the help of what is annotated with `Help`."""
+    """The type and the `Help` of an annotation; None if it has no `Help`."""
     annotated = evaluate_annotation(annotation, module)
     if get_origin(annotated) is not Annotated:
         return None
@@ -274,7 +275,7 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
     def show(result: Any) -> None:
         for line in _tell(verb.notes, result, given):
             note(line)
-        # What is not asked for is not computed: some texts and JSON take long.
+        # Compute only the requested form: some texts and JSON take long.
         emit(_tell(verb.json if as_json else verb.text, result, given), as_json)
 
     with ExitStack() as stack:
@@ -288,7 +289,7 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
             return
         try:
             result = verb.function(**arguments)
-        except PartDone as part:  # no failure: the rest is others' to do
+        except PartDone as part:  # not a failure: other processes do the rest
             emit(part.to_json() if as_json else str(part), as_json)
             return
     show(result)
@@ -336,15 +337,27 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 class PlainCommand(TyperCommand):
-    """A command whose line of usage has arguments without braces: `CORPUS [OUT] RUNS...`."""
+    """A command whose usage line shows arguments without braces: `CORPUS [OUT] RUNS...`."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The words after the command's name."""
+        """The words after the command's name in the usage line."""
         return [re.sub(r"[{}]", "", word) for word in super().collect_usage_pieces(ctx)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words; Click would quietly keep the last value of a flag given twice."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for option, times in Counter(order).items():
+                if times > 1 and not option.multiple and not getattr(option, "is_flag", True):
+                    raise BadInput(
+                        f"{option.opts[0]} is given {times} times",
+                        todo="give it once; several names are separated by commas",
+                    )
+        return super().parse_args(ctx, args)
 
 
 def spreading(flags: set[str]) -> type[TyperCommand]:
-    """A command with flags that take all that stands between them and the next one."""
+    """A command class whose given flags take all words up to the next flag."""
 
     class Spreading(PlainCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -354,7 +367,7 @@ def spreading(flags: set[str]) -> type[TyperCommand]:
 
 
 def spread(args: list[str], flags: set[str]) -> list[str]:
-    """Arguments with the flag before each of the words that follow one, which Click understands.
+    """Repeat each flag before every word that follows it, which is the form Click understands.
 
     >>> spread(["aro", "--from", "a.json", "b.json", "--json"], {"--from"})
     ['aro', '--from', 'a.json', '--from', 'b.json', '--json']

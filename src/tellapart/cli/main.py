@@ -12,14 +12,14 @@ import typer
 from typer.core import TyperGroup
 
 from tellapart._version import __version__
-from tellapart.errors import DiskFull, TellapartError, disk_is_full
+from tellapart.errors import DiskFull, TellapartError, UnknownName, disk_is_full
 from tellapart.verbs import ANALYSES, BUILDERS, STUDY, VERBS, WORK, module_of
 
 DEBUG = "--debug"
 
 
 class VerbGroup(TyperGroup):
-    """Verbs that are imported when one is called, or its help is asked for."""
+    """Verbs, imported only when called or when their help is requested."""
 
     lines = VERBS
 
@@ -39,6 +39,14 @@ class VerbGroup(TyperGroup):
             return typer.main.get_command(_group(WorkGroup, cmd_name))
         return _command(cmd_name, module_of(cmd_name)) if cmd_name in self.lines else None
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The named command; the error for an unknown name suggests similar ones."""
+        name = args[0]
+        known = name in self.lines or ctx.resilient_parsing
+        if not known and self.get_command(ctx, name) is None:
+            raise UnknownName("command", name, self.lines, f"see: {ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Name each verb with its line of help, without importing it."""
         with formatter.section("Commands"):
@@ -46,7 +54,7 @@ class VerbGroup(TyperGroup):
 
 
 class StudyGroup(VerbGroup):
-    """The verbs of studies."""
+    """The study verbs."""
 
     lines = STUDY
 
@@ -57,7 +65,7 @@ class StudyGroup(VerbGroup):
 
 
 class WorkGroup(VerbGroup):
-    """The verbs of work in shards."""
+    """The verbs for work in shards."""
 
     lines = WORK
 
@@ -68,12 +76,12 @@ class WorkGroup(VerbGroup):
 
 
 class BuilderGroup(VerbGroup):
-    """The builders, those of plugins too."""
+    """The builders, including those of plugins."""
 
     lines = BUILDERS
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A builder's command; an unknown name is an error that names the near ones."""
+        """A builder's command; the error for an unknown name suggests similar ones."""
         from tellapart.cli.commands import command_of
         from tellapart.verbs.build import find_builder
 
@@ -81,12 +89,12 @@ class BuilderGroup(VerbGroup):
 
 
 class AnalysisGroup(VerbGroup):
-    """The analyses, those of plugins too."""
+    """The analyses, including those of plugins."""
 
     lines = ANALYSES
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """An analysis's command; an unknown name is an error that names the near ones."""
+        """An analysis's command; the error for an unknown name suggests similar ones."""
         from tellapart.cli.commands import command_of
         from tellapart.verbs.runs.analyse import analysis_verb
 
@@ -140,39 +148,39 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option(DEBUG, help="After an error, print where it came from (a traceback).")
+        bool, typer.Option(DEBUG, help="After an error, print the traceback.")
     ] = False,
 ) -> None:
-    """What stands before the verb."""
+    """The options before the verb."""
 
 
 def main() -> None:
-    """Run the program; a user's mistake ends in a message and exit code 2."""
+    """Run the program; a user's mistake ends with a message and exit code 2."""
     debug = DEBUG in sys.argv
-    sys.argv = [word for word in sys.argv if word != DEBUG]  # it may stand behind the verb, too
+    sys.argv = [word for word in sys.argv if word != DEBUG]  # it may also follow the verb
     try:
         app()
     except Exception as error:
-        told = _told(error)
-        if told is None:
+        shown = user_error(error)
+        if shown is None:
             raise
         if debug:
             traceback.print_exc()
         if "--json" in sys.argv:
-            print(json.dumps({"error": told.parts()}, ensure_ascii=False, indent=2))
-        print(f"error: {told}", file=sys.stderr)
-        if error.__cause__ is not None and not debug and not isinstance(told, DiskFull):
-            print(f"  (with {DEBUG}: where it came from)", file=sys.stderr)
+            print(json.dumps({"error": shown.parts()}, ensure_ascii=False, indent=2))
+        print(f"error: {shown}", file=sys.stderr)
+        if error.__cause__ is not None and not debug and not isinstance(shown, DiskFull):
+            print(f"  (use {DEBUG} for a traceback)", file=sys.stderr)
         sys.exit(2)
 
 
-def _told(error: Exception) -> TellapartError | None:
-    """An error as users are told of it; None for one that is a fault of the program."""
+def user_error(error: Exception) -> TellapartError | None:
+    """The error to show to the user; None if it is a bug in the program."""
     if isinstance(error, TellapartError):
         return error
     where = str(getattr(error, "filename", None) or "")
     if disk_is_full(error):
-        return DiskFull(where or "standard output, or the folder for temporary files")
+        return DiskFull(where or "standard output, or the temporary folder")
     if isinstance(error, OSError):
         return TellapartError(error.strerror or str(error), where=where)
     return None

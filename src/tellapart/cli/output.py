@@ -1,4 +1,4 @@
-"""What the command line prints: text or JSON on stdout, notes and progress on stderr."""
+"""Output of the command line: text or JSON on stdout, notes and progress on stderr."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tellapart.addresses import shown
 from tellapart.types import Progress
 
 STOPPED = 130
-"""The exit code of a command that was stopped with Ctrl-C."""
+"""Exit code of a command stopped with Ctrl-C."""
 EVERY = 15.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if stderr is not a terminal."""
 
 
 def emit(value: Any, as_json: bool) -> None:
@@ -29,7 +29,7 @@ def emit(value: Any, as_json: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Say something that is not the result: it goes to stderr."""
+    """Print a note that is not part of the result to stderr."""
     print(shown(text), file=sys.stderr)
 
 
@@ -40,7 +40,7 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def log_as_notes() -> Iterator[None]:
-    """What the package logs while it works is printed as notes."""
+    """Print the package's log messages as notes."""
     logger, handler = logging.getLogger("tellapart"), _Notes(logging.INFO)
     before = logger.level
     logger.addHandler(handler)
@@ -54,13 +54,13 @@ def log_as_notes() -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Ctrl-C ends in a sentence that says how to go on; warnings are printed as notes."""
+    """On Ctrl-C, say how to resume and exit; print warnings as notes."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
             yield
         except KeyboardInterrupt:
-            note("stopped; give the same command again, and it goes on from here")
+            note("stopped; run the same command again to continue from here")
             raise typer.Exit(STOPPED) from None
         finally:
             for warning in caught:
@@ -70,7 +70,7 @@ def stoppable() -> Iterator[None]:
 def progress_lines(
     say: Callable[[str], None], clock: Callable[[], float] = time.monotonic, every: float = EVERY
 ) -> Progress:
-    """Progress for a log: a line now and then, none for what is quickly done."""
+    """Progress for a log: a line every so often, none for quick phases."""
     told = clock()
     begun: dict[str, tuple[float, int]] = {}
 
@@ -91,7 +91,7 @@ def progress_lines(
 
 
 def _duration(seconds: float) -> str:
-    """A time in words.
+    """A duration in readable units.
 
     >>> _duration(40), _duration(150), _duration(9000)
     ('40 s', '2 min', '2.5 h')
@@ -103,7 +103,7 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Bars on stderr with the time left, one for each phase; lines where it is no terminal."""
+    """Progress bars on stderr with the time left, one per phase; lines if it is not a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -116,7 +116,7 @@ def progress_bars() -> Iterator[Progress]:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """How many a second."""
+        """The rate per second."""
 
         def render(self, task: Any) -> Text:
             speed = task.finished_speed or task.speed

@@ -1,1 +1,1 @@
-"""Images with their captions, read from wherever they are, or drawn by the built-in world."""
+"""Images with captions, read from many formats or drawn by the built-in world."""

@@ -1,4 +1,4 @@
-"""Category tables: words, the category each names, and its supercategory; COCO's, and others."""
+"""Category tables: words, their categories and supercategories, for COCO and others."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tellapart.text.english import plural
 WORLD_NOUNS = ("picture", "drawing", "view", "pair", "grass", "ground", *BACKGROUNDS)
 COLUMNS = ("word", "category", "supercategory")
 LISTS = {"long": "names of more than one word", "synonyms": "other words"}
-"""Columns that a table may have: several entries in one are separated by `;`."""
+"""Optional columns of a table; several entries in one are separated by `;`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryName:
-    """A word that names a category, under which images list it among their objects.
+    """A word that names a category; `category` is its name among the objects of images.
 
-    `long` are names of more than one word that hold the word (fire hydrant, remote control);
-    `synonyms` are words after which the category may well be there (bike, cyclist). `one` and
-    `several` are what a foil is put as, in the singular and the plural, where that is not what
-    people write most (pair of skis; baseball glove, as a glove may be another).
+    `long` are multi-word names that contain the word (fire hydrant, remote control); `synonyms`
+    are words that suggest that the category may be present (bike, cyclist). `one` and `several`
+    are the singular and plural to use for a foil, if not the word itself (pair of skis; baseball
+    glove, because a plain glove may be another kind).
     """
 
     word: str
@@ -51,10 +51,10 @@ class CategoryName:
 
 @dataclass(frozen=True)
 class Categories:
-    """Words that name categories; only words of one supercategory are exchanged.
+    """Words that name categories; only words of the same supercategory replace each other.
 
-    `others` are names that hold a word and mean something else (hot dog). `nouns` are what a
-    tagger without a parser knows beside the words.
+    `others` are names that contain a word but mean something else (hot dog). `nouns` are further
+    words that count as nouns if there is no parser.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Categories:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """The place of each word among the names."""
+        """The index of each word among the names."""
         return {name.word: k for k, name in enumerate(self.names)}
 
     @cached_property
@@ -73,13 +73,13 @@ class Categories:
         return tuple(dict.fromkeys(name.supercategory for name in self.names))
 
     def with_objects(self, objects: Iterable[str]) -> Categories:
-        """The table with those names of objects that it lacks as names of other things."""
+        """The table, with unknown multi-word names of objects added as names of other things."""
         mine = {phrase for name in self.names for phrase in (name.category, *name.long)}
         long = {object_.lower() for object_ in objects if " " in object_}
         return replace(self, others=tuple(sorted({*self.others, *long} - mine)))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of target and foil: two categories of one supercategory (FOIL, step 1)."""
+        """All pairs of target and foil: two categories of the same supercategory (FOIL, step 1)."""
         return [
             (target.word, foil.word)
             for target in self.names
@@ -89,7 +89,7 @@ class Categories:
 
 
 def categories_for(corpus: Corpus, file: Path | None = None) -> Categories:
-    """The table in a file, else the one that fits a corpus: the world's own, or COCO's."""
+    """The table in a file, else the one for the corpus: the built-in world's, or COCO's."""
     if file is not None:
         return read_categories(file)
     if corpus.about.get("world"):
@@ -98,7 +98,7 @@ def categories_for(corpus: Corpus, file: Path | None = None) -> Categories:
 
 
 def coco_categories() -> Categories:
-    """COCO's 73 names of one word, as in FOIL (Shekhar et al. 2017, section 3, step 1)."""
+    """COCO's 73 one-word names, as in FOIL (Shekhar et al. 2017, section 3, step 1)."""
     names = []
     for supercategory, lines in COCO.items():
         for line in lines:
@@ -128,7 +128,7 @@ def _world(corpus: Corpus) -> Categories:
 
 
 def read_categories(file: Path) -> Categories:
-    """A table with the columns word, category, supercategory; `long` and `synonyms` may follow."""
+    """Read a table with columns word, category, supercategory, and optionally long and synonyms."""
     rows = read_table(file)
     require_columns(rows, COLUMNS, file)
     names: dict[str, CategoryName] = {}
@@ -139,7 +139,7 @@ def read_categories(file: Path) -> Categories:
             raise BadInput(
                 f"{word!r} is more than one word",
                 where=where,
-                allowed="one word in `word`; longer names go into the column `long`",
+                allowed="one word in `word`; put longer names into the column `long`",
             )
         if word in names:
             raise BadInput(f"the word {word!r} occurs twice", where=where, allowed="each once")
@@ -148,16 +148,16 @@ def read_categories(file: Path) -> Categories:
         for phrase in long:
             if word not in phrase.split() and phrase != category:
                 raise BadInput(
-                    f"the long name {phrase!r} does not hold the word {word!r}",
+                    f"the long name {phrase!r} does not contain the word {word!r}",
                     where=where,
-                    allowed="names that hold it; others are synonyms",
+                    allowed="names that contain it; others are synonyms",
                 )
         long = tuple(phrase for phrase in long if word in phrase.split())
         names[word] = CategoryName(word, category, supercategory, long, lists["synonyms"])
     table = Categories(file.stem, tuple(names.values()))
     if not table.pairs():
         raise BadInput(
-            f"no two words of {file.name} can be exchanged",
+            f"no two words of {file.name} can replace each other",
             where=str(file),
             allowed="at least two categories in a supercategory",
         )
@@ -167,7 +167,7 @@ def read_categories(file: Path) -> Categories:
 def _text(value: object, column: str, where: str) -> str:
     text = value.strip().lower() if isinstance(value, str) else ""
     if not text:
-        raise BadInput(f"there is no text in the column {column!r}", where=where, allowed="text")
+        raise BadInput(f"the column {column!r} is empty", where=where, allowed="text")
     return text
 
 
@@ -176,8 +176,7 @@ def _listed(value: object) -> tuple[str, ...]:
     return tuple(part.strip().lower() for part in parts if isinstance(part, str) and part.strip())
 
 
-# A line is `word = category, long names : words after which the category may well be there`, where
-# `_` joins words that stand together.
+# A line is `word = category, long names : synonyms`, in which `_` joins the words of one synonym.
 COCO: dict[str, tuple[str, ...]] = {
     "outdoor": (
         "bench : pew bleacher",
@@ -295,7 +294,7 @@ OTHER_NAMES = (
     "base ball", "foot ball", "basket ball", "volley ball", "jet skis", "water skis",
     "stop light", "pine apple", "computer monitor",
 )  # fmt: skip
-"""Names that hold one of the words and mean something else."""
+"""Names that contain one of the words but mean something else."""
 
 PUT_AS = {
     "skis": {"one": "pair of skis"},

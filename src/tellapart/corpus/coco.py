@@ -1,4 +1,4 @@
-"""Finding picture files in a folder, COCO's under each of the names that its releases use."""
+"""COCO captions and objects, and finding picture files under the names of COCO's releases."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tellapart.files import can_be_written, read_json, suffix
 from tellapart.remote import names_below
 
 USUAL_PREFIXES = ("", "COCO_val2014_", "COCO_train2014_")
-"""What stands before the image id in the names of COCO's picture files, in its releases."""
+"""Prefixes before the image id in the names of COCO's picture files, by release."""
 LONGEST_ID = 18
-"""Digits of an image id; COCO's have six."""
+"""Maximum number of digits in an image id; COCO's have six."""
 COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg", re.IGNORECASE)
 SPLIT_PREFIX = re.compile(r"(?:COCO_)?(?:train|val|test)\d{4}_")
 PICTURE_SUFFIX = re.compile(r"\.(jpe?g|png|webp|gif|bmp|tiff?)$", re.IGNORECASE)
@@ -37,14 +37,14 @@ class CocoReader:
     about = 'COCO captions: a JSON object with "images" and "annotations" (.json)'
 
     def fits(self, path: Path) -> bool:
-        """Whether this is a JSON object that begins with COCO's keys."""
+        """Whether this is a JSON object that starts with COCO's keys."""
         if suffix(path) != "json" or not path.is_file():
             return False
         start = file_head(path).lstrip()
         return start.startswith("{") and ('"annotations"' in start or '"images"' in start)
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
-        """The corpus in a captions file; pictures are looked up in `options.images`."""
+        """Read a captions file; pictures are searched for in `options.images`."""
         problems = Problems(skip=options.skip_bad)
         data = read_json(path)
         images = _CocoRows(data, "images", ("id", "file_name"), path)
@@ -83,13 +83,13 @@ def _caption_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 class _CocoRows:
-    """One list of a COCO file, its rows checked against the keys that they must have."""
+    """One list of a COCO file; its rows are checked for required keys."""
 
     def __init__(self, data: object, name: str, keys: tuple[str, ...], path: Path) -> None:
         rows = data.get(name) if isinstance(data, dict) else None
         if not isinstance(rows, list):
             if not isinstance(data, dict):
-                problem = f"{path.name} holds {_kind(data)}, not an object"
+                problem = f"{path.name} contains {_kind(data)}, not an object"
             elif name not in data:
                 present = ", ".join(list(data)[:8]) or "none"
                 problem = f'{path.name} has no "{name}"; its keys are: {present}'
@@ -100,7 +100,7 @@ class _CocoRows:
         self.name, self.keys, self.path, self.rows = name, keys, path, rows
 
     def good(self, problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The rows that are as they must be, each with where it stands; the others are problems."""
+        """The valid rows with their locations; invalid ones are added to the problems."""
         for number, row in enumerate(self.rows, 1):
             where = f"{self.path}, {self.name}, row {number}"
             problem = self._problem(row, number)
@@ -140,16 +140,16 @@ def _kind(value: object) -> str:
 
 
 def with_objects(corpus: Corpus, file: Path | None) -> Corpus:
-    """The corpus with the objects that a file names; images that it leaves out stay as they are."""
+    """The corpus with the objects listed in a file; images not in the file are unchanged."""
     if file is None:
         return corpus
     named = read_objects(file)
     ids = corpus.images["id"]
     if not any(image_id in named for image_id in ids):
         raise BadInput(
-            f"{file.name} names none of the images of {corpus.name}",
+            f"{file.name} lists none of the images of {corpus.name}",
             where=str(file),
-            allowed=f"image ids as the corpus has them, such as {ids[0]!r}",
+            allowed=f"image ids of the corpus, such as {ids[0]!r}",
             todo="check that the two files belong together",
         )
     lists = [
@@ -161,11 +161,13 @@ def with_objects(corpus: Corpus, file: Path | None) -> Corpus:
 
 
 def read_objects(file: Path) -> dict[str, list[str]]:
-    """The distinct names of what each image shows, sorted, by image id; see `OBJECT_FORMS`."""
+    """The distinct objects in each image, sorted, by image id; see `OBJECT_FORMS`."""
     data = read_json(file)
     if not isinstance(data, dict):
         raise BadInput(
-            f"{file.name} holds {_kind(data)}, not an object", where=str(file), allowed=OBJECT_FORMS
+            f"{file.name} contains {_kind(data)}, not an object",
+            where=str(file),
+            allowed=OBJECT_FORMS,
         )
     if isinstance(data.get("annotations"), list) or "categories" in data:
         return _instances(data, file)
@@ -191,7 +193,7 @@ def _instances(data: dict[str, Any], file: Path) -> dict[str, list[str]]:
     problems = Problems()
     categories = _CocoRows(data, "categories", ("id", "name"), file).good(problems)
     names = {row["id"]: _category(row["name"], where) for where, row in categories}
-    # An image that is listed and has no annotation shows none of the categories.
+    # An image that is listed but has no annotations shows none of the categories.
     listed = _CocoRows(data, "images", ("id",), file).good(problems) if "images" in data else ()
     shown: dict[str, set[str]] = {str(row["id"]): set() for _, row in listed}
     for where, row in _CocoRows(data, "annotations", ("image_id", "category_id"), file).good(
@@ -214,7 +216,7 @@ def _category(name: object, where: str) -> str:
 
 
 def listing(folder: Path) -> dict[str, str]:
-    """Where each file of a folder and of its subfolders lies, by its name and by its path."""
+    """The paths of the files in a folder and its direct subfolders, by file name and by path."""
     there = names_below(folder)
     if there is not None:
         near = sorted(
@@ -232,7 +234,7 @@ def listing(folder: Path) -> dict[str, str]:
 
 
 def coco_id(file_name: str) -> str | None:
-    """The id of the COCO picture that a file name is one of the usual names of.
+    """The COCO image id in one of COCO's usual file names; None for other names.
 
     >>> coco_id("val2014/COCO_val2014_000000000139.jpg"), coco_id("000000000139.jpg"), coco_id("a")
     ('139', '139', None)
@@ -244,8 +246,8 @@ def coco_id(file_name: str) -> str | None:
 def plain_id(image_id: str) -> str:
     """An image's id without folder, ending, split name and leading zeros.
 
-    COCO numbers its images through over all splits, so `COCO_val2014_000000000139.jpg`,
-    `000000000139.jpg` and `139` are one image.
+    COCO's numbers are unique across all splits, so `COCO_val2014_000000000139.jpg`,
+    `000000000139.jpg` and `139` are the same image.
 
     >>> plain_id("val2014/COCO_val2014_000000000139.jpg"), plain_id("139"), plain_id("a/dog_01.png")
     ('139', '139', 'dog_01')
@@ -256,7 +258,7 @@ def plain_id(image_id: str) -> str:
 
 
 def usual_names(file_name: str, image_id: str) -> Iterable[str]:
-    """What the file of an image may be called: as its source has it, or as COCO does."""
+    """Possible names of an image's file: the source's, and COCO's usual ones."""
     yield file_name
     yield file_name.rpartition("/")[2]
     if image_id.isdecimal() and len(image_id) <= LONGEST_ID:
@@ -267,7 +269,7 @@ def usual_names(file_name: str, image_id: str) -> Iterable[str]:
 
 
 def find(file_name: str, image_id: str, listed: Mapping[str, str]) -> str | None:
-    """Where the file of an image lies in a `listing`; None where it is not there."""
+    """The path of an image's file in a `listing`; None if it is not there."""
     return next((listed[name] for name in usual_names(file_name, image_id) if name in listed), None)
 
 

@@ -1,8 +1,8 @@
-"""A corpus: images, their captions, and their objects where these are known.
+"""A corpus: images, their captions, and their objects if known.
 
-On disk the toolkit's own form is a folder: `corpus.json` (the card), `images.parquet` (id, uri,
-sha256, width, height, objects), `captions.parquet` (id, image, text). Every other form is read
-by a reader (see `reader.py`).
+The toolkit's own format is a folder: `corpus.json` (the card), `images.parquet` (id, uri, sha256,
+width, height, objects), `captions.parquet` (id, image, text). Readers read other formats (see
+`reader.py`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ CAPTION_COLUMNS = {"id": pl.String, "image": pl.String, "text": pl.String}
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Images and captions as two tables; `root` is the folder that the uris are relative to.
+    """Images and captions as two tables; uris are relative to the folder `root`.
 
-    Its length is the number of images, and it gives out their pictures one after another.
+    Its length is the number of images; iterating over it yields their pictures.
 
-    `objects` is null for an image whose content is not known, and an empty list for one
-    that shows nothing of interest. `skipped` tells what `skip_bad` left out.
+    `objects` is null for an image whose content is unknown, and an empty list for one that shows
+    nothing of interest. `skipped` lists what `skip_bad` left out.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Corpus:
         return Picture(self.image(image_id), self.root)
 
     def objects(self, image_id: str) -> frozenset[str] | None:
-        """The categories that an image shows, or None where that is not known."""
+        """The categories in an image, or None if they are unknown."""
         listed = self._image_rows[image_id][5]
         return None if listed is None else frozenset(listed)
 
@@ -107,9 +107,9 @@ def make_corpus(
 ) -> Corpus:
     """Check rows from any reader and make a corpus of them.
 
-    Image rows have `id`, `uri` and what else of `IMAGE_COLUMNS` is known; caption rows have
-    `id`, `image`, `text`, and `where` for messages. Bad rows are problems: a caption that is
-    empty or not text, an id that occurs twice, a caption whose image is not in the corpus.
+    Image rows have `id`, `uri` and any others of `IMAGE_COLUMNS`; caption rows have `id`, `image`,
+    `text`, and `where` for messages. Problems are captions that are empty or not text, duplicate
+    ids, and captions whose image is not in the corpus.
     """
     problems = Problems() if problems is None else problems
     image_rows = _checked_images(images, problems)
@@ -138,12 +138,12 @@ def _checked_images(
     for row in rows:
         if row["id"] in checked:
             problem = BadInput(
-                f"the image id {row['id']!r} occurs twice", allowed="one row an image"
+                f"the image id {row['id']!r} occurs twice", allowed="one row per image"
             )
         elif not can_be_written(row["id"], row["uri"], *(row.get("objects") or ())):
             problem = BadInput(
                 f"the name of image {row['id']!a}, or of an object, is not Unicode text",
-                allowed="names that can be written as UTF-8",
+                allowed="names that UTF-8 can encode",
                 todo="rename the file or the object",
             )
         else:
@@ -179,28 +179,28 @@ def _caption_problem(
         )
     if not text.strip():
         return BadInput(
-            f"caption {caption_id} is empty", allowed="text", todo="write it or take the row out"
+            f"caption {caption_id} is empty", allowed="text", todo="write it or remove the row"
         )
     if not can_be_written(text, caption_id):
         return BadInput(
             f"caption {caption_id!a} has a character that is not Unicode: {text!a}",
-            allowed="text that can be written as UTF-8",
-            todo="write the caption again",
+            allowed="text that UTF-8 can encode",
+            todo="rewrite the caption",
         )
     if caption_id in seen:
         return BadInput(f"the caption id {caption_id!r} occurs twice", allowed="every id once")
     if image_id not in images:
         return BadInput(
             f"caption {caption_id} belongs to image {image_id}, which is not in the corpus",
-            allowed="captions of images that are listed",
+            allowed="captions of listed images",
         )
     return None
 
 
 def write_corpus(corpus: Corpus, out: Path) -> None:
-    """Write a corpus in the toolkit's own form into a folder that is being made.
+    """Write a corpus in the toolkit's own format into an unfinished folder.
 
-    Paths of pictures outside the folder are kept relative to it.
+    Paths of pictures outside the folder are stored relative to it.
     """
     uris = moved_uris(corpus.images["uri"], corpus.root, out)
     write_parquet(out / "images.parquet", corpus.images.with_columns(uri=pl.Series(uris)))
@@ -217,6 +217,6 @@ def write_corpus(corpus: Corpus, out: Path) -> None:
 
 
 def save_corpus(corpus: Corpus, out: Path, *, overwrite: bool = False) -> None:
-    """Write a corpus in the toolkit's own form, whole or not at all."""
+    """Write a corpus in the toolkit's own format, completely or not at all."""
     with whole_folder(out, overwrite=overwrite) as partial:
         write_corpus(corpus, partial)

@@ -15,7 +15,7 @@ from tellapart.files import read_text, suffix
 
 LINE = re.compile(r"(\S.*)#\d+\t")
 FOLDERS = ("images", "Images", "Flickr8k_Dataset")
-"""Where the pictures usually lie, beside the token file."""
+"""Usual folders of the pictures, beside the token file."""
 
 
 class FlickrReader:
@@ -24,14 +24,14 @@ class FlickrReader:
     about = "Flickr token file: lines of name.jpg#0, a tab, a caption (.token .txt)"
 
     def fits(self, path: Path) -> bool:
-        """Whether the first line that is not blank is a token file's."""
+        """Whether the first non-blank line looks like a token file's."""
         if suffix(path) not in ("token", "txt") or not path.is_file():
             return False
         first = next((line for line in file_head(path).split("\n") if line.strip()), "")
         return LINE.match(first) is not None
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
-        """The corpus in a token file."""
+        """Read a token file."""
         problems = Problems(skip=options.skip_bad)
         captions = list(_captions(path, problems))
         names = dict.fromkeys(row["image"] for row in captions)
@@ -58,7 +58,7 @@ def _captions(path: Path, problems: Problems) -> Iterator[dict[str, Any]]:
                     f"row {number} of {path.name} is not an image, a tab and a caption",
                     where=where,
                     allowed="name.jpg#0, a tab, a caption",
-                    todo="mend the line or take it out",
+                    todo="fix or remove the line",
                 )
             )
             continue

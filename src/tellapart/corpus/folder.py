@@ -1,4 +1,4 @@
-"""A folder of pictures, each with its captions in a text file of the same name beside it."""
+"""A folder of pictures, each with its captions in a text file of the same name."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ TEXTS = (".txt", ".txt.gz")
 
 
 class FolderReader:
-    """Reads pictures with NAME.txt beside them, subfolders too; a caption a line.
+    """Reads pictures with NAME.txt beside them, one caption per line, including subfolders.
 
     An image's id is its path in the folder; its captions are `ID#0`, `ID#1`, ...
     """
 
-    about = "a folder of pictures with NAME.txt beside each (a caption a line)"
+    about = "a folder of pictures with NAME.txt beside each (one caption per line)"
 
     def fits(self, path: Path) -> bool:
         """Whether this is a folder."""
         return path.is_dir()
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
-        """The corpus in a folder, in the order of the images' ids."""
+        """Read a folder, in the order of the images' ids."""
         if options.images is not None:
             raise BadInput(
-                "in a folder of pictures the captions lie beside the pictures",
+                "a folder of pictures has its captions beside the pictures",
                 where=str(path),
                 allowed="no other folder of images",
-                todo="leave out --images (images=...), or name the file that has the captions",
+                todo="omit --images (images=...), or name the file with the captions",
             )
         problems = Problems(skip=options.skip_bad)
         images: list[dict[str, Any]] = []
@@ -57,7 +57,7 @@ class FolderReader:
 
 
 def read_pictures(path: Path | str, options: ReadOptions = DEFAULTS) -> Corpus:
-    """The images of a corpus, or all pictures of a folder; captions beside these are not needed."""
+    """The images of a corpus, or all pictures of a folder, which need no captions."""
     path = Path(path)
     if not (path.is_dir() and isinstance(reader_of(path), FolderReader)):
         return read_corpus(path, options)
@@ -69,7 +69,7 @@ def read_pictures(path: Path | str, options: ReadOptions = DEFAULTS) -> Corpus:
 
 
 def _files(folder: Path) -> set[str]:
-    """The paths of all files inside, in posix form, hidden ones left out."""
+    """The posix paths of all files inside, except hidden ones."""
     there = names_below(folder)
     if there is not None:
         return set(there)
@@ -85,10 +85,10 @@ def _pictures(files: set[str], folder: Path) -> list[str]:
     pictures = sorted(name for name in files if name.lower().endswith(PICTURES))
     if not pictures:
         raise BadInput(
-            f"there is no picture in the folder {folder.name or folder}",
+            f"the folder {folder.name or folder} contains no pictures",
             where=str(folder.absolute()),
             allowed=" ".join(PICTURES) + ", each with NAME.txt beside it",
-            todo="name another folder, or the file that has the captions",
+            todo="name another folder, or the file with the captions",
         )
     return pictures
 
@@ -100,7 +100,7 @@ def _captions(picture: str, files: set[str], folder: Path) -> list[dict[str, Any
         raise BadInput(
             f"the picture {picture} has no {PurePosixPath(stem).name}.txt beside it",
             where=str(folder / picture),
-            allowed="a text file with a caption a line, .txt or .txt.gz",
+            allowed="a text file with one caption per line, .txt or .txt.gz",
             todo="write the captions into that file",
         )
     lines = [
@@ -108,7 +108,7 @@ def _captions(picture: str, files: set[str], folder: Path) -> list[dict[str, Any
         for number, line in enumerate(read_text(folder / text).split("\n"), 1)
         if line.strip()
     ]
-    # A file without any caption goes on as one empty caption, which is then the problem.
+    # A file without captions yields one empty caption, which is then reported as the problem.
     return [
         {
             "id": f"{picture}#{k}",

@@ -1,4 +1,4 @@
-"""The toolkit's own form: a folder with corpus.json."""
+"""The toolkit's own format: a folder with corpus.json."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CARD_KINDS: dict[str, type] = {"name": str, "about": dict, "skipped": list}
 
 
 class NativeReader:
-    """Reads what `save_corpus` wrote; the path is the folder, or the card inside it."""
+    """Reads the output of `save_corpus`; the path is the folder, or the card inside it."""
 
     about = "a folder that tellapart wrote (it has corpus.json)"
 
@@ -31,20 +31,20 @@ class NativeReader:
         return (path / CARD).is_file()
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
-        """The corpus in a folder; it says itself where its pictures are."""
+        """Read a corpus folder, which stores the paths of its pictures."""
         if options.images is not None:
             raise BadInput(
-                "a corpus that tellapart wrote says itself where its pictures are",
+                "a corpus written by tellapart stores the paths of its pictures",
                 where=str(path),
-                allowed="no folder of images beside it",
-                todo="leave out --images (images=...)",
+                allowed="no folder of images",
+                todo="omit --images (images=...)",
             )
         folder = path.parent if path.name == CARD and path.is_file() else path
         return with_objects(load_corpus(folder), options.objects)
 
 
 def load_corpus(folder: Path) -> Corpus:
-    """Read the toolkit's own form."""
+    """Read the toolkit's own format."""
     card = read_json(folder / CARD)
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
         raise BadInput(
@@ -67,7 +67,7 @@ def _own_table(path: Path, columns: Mapping[str, Any], filled: tuple[str, ...]) 
 
 
 def _check_ids(images: pl.DataFrame, captions: pl.DataFrame, folder: Path) -> None:
-    """Raise where the two tables do not belong together."""
+    """Raise if the two tables do not belong together."""
     for name, table in (("image", images), ("caption", captions)):
         twice = table.filter(table["id"].is_duplicated())
         if twice.height:

@@ -1,7 +1,7 @@
-"""Reading a corpus, whatever form it has: the options, what a reader is, and which one fits.
+"""Reading a corpus in any format: the options, the reader protocol, and choosing a reader.
 
-A plugin adds a form with one object that has `about`, `fits` and `read`, named under
-`tellapart.readers` among its package's entry points.
+A plugin adds a format with one object that has `about`, `fits` and `read`, listed under
+`tellapart.readers` in its package's entry points.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tellapart.files import read_bytes, read_json, read_text, suffix
 from tellapart.registry import readers
 
 ORDER = ("corpus", "coco", "flickr", "table", "folder")
-"""The built-in readers in the order in which they are tried; plugins come after them."""
+"""The built-in readers in the order in which they are tried; plugins come last."""
 
 HEAD = 65_536
-"""How many bytes of a file are looked at to tell its form."""
+"""How many bytes of a file are read to recognise its format."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a reader may be told beside the path.
+    """Options of readers.
 
-    `images` is the folder in which the picture files lie, `objects` a file that says which
-    objects each image shows; the two columns are for tables.
+    `images` is the folder with the picture files, `objects` a file with the objects in each image;
+    the two column names are for tables.
     """
 
     images: Path | None = None
@@ -44,16 +44,16 @@ DEFAULTS = ReadOptions()
 
 
 class Reader(Protocol):
-    """Reads one form of corpus."""
+    """Reads one format of corpus."""
 
     about: str
-    """One line that says which form it reads."""
+    """One line that describes the format."""
 
     def fits(self, path: Path) -> bool:
-        """Whether the path looks like this form: by its name and its first bytes only."""
+        """Whether the path looks like this format, judging by its name and first bytes only."""
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
-        """The corpus at a path; no picture is opened."""
+        """Read the corpus at a path, without opening any picture."""
 
 
 def read_corpus(
@@ -73,18 +73,18 @@ def read_corpus(
 
 
 def reader_of(path: Path) -> Reader:
-    """The first reader that a file or folder fits."""
+    """The first reader that fits a file or folder."""
     for name in _names():
         reader: Reader = readers.get(name)
         if reader.fits(path):
             return reader
     if suffix(path) == "json":
-        read_json(path)  # a file that is not JSON at all has a clearer error than the one below
+        read_json(path)  # raises a clearer error than the one below if the file is not JSON
     raise BadInput(
-        f"{path.name} does not look like any form of corpus that can be read",
+        f"{path.name} does not look like any supported corpus format",
         where=str(path),
         allowed=_forms(),
-        todo="bring it into one of these; in Python, read_corpus(path, format=...) names the form",
+        todo="convert it to one of these; in Python, choose one with read_corpus(path, format=...)",
     )
 
 
@@ -100,17 +100,17 @@ def _forms() -> str:
 
 
 def file_head(path: Path) -> str:
-    """The beginning of a file as text, unpacked; bytes that are not UTF-8 are replaced."""
+    """The start of a file as text, unzipped if needed; bytes that are not UTF-8 are replaced."""
     try:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
             data = file.read(HEAD)
     except (OSError, EOFError, zlib.error):
-        data = read_bytes(path)[:HEAD]  # raises the error that says what is wrong
+        data = read_bytes(path)[:HEAD]  # raises a helpful error
     return data.decode("utf-8-sig", errors="replace")
 
 
 def name_of(path: Path) -> str:
-    """A corpus's name, from its file or folder.
+    """A corpus's name, derived from its file or folder.
 
     >>> name_of(Path("flickr/captions.token.txt.gz"))
     'captions'
@@ -122,10 +122,10 @@ def name_of(path: Path) -> str:
 
 
 def picture_folder(path: Path, options: ReadOptions, *beside: str) -> Path:
-    """The folder that holds the pictures of the corpus in a file.
+    """The folder with the pictures of the corpus in a file.
 
-    It is the one that the user named, else the first of `beside` that lies beside the file,
-    else the file's own.
+    It is the one given by the user, else the first of `beside` that exists beside the file, else
+    the file's own.
     """
     if options.images is None:
         there = (path.parent / name for name in beside)
@@ -134,14 +134,14 @@ def picture_folder(path: Path, options: ReadOptions, *beside: str) -> Path:
         raise BadInput(
             f"there is no folder {options.images.name or options.images} with images",
             where=str(options.images.absolute()),
-            allowed="a folder that holds the picture files",
-            todo="check what --images (images=...) names",
+            allowed="a folder with the picture files",
+            todo="check the path after --images (images=...)",
         )
     return options.images
 
 
 def listed_ids(files: Iterable[Path | str], known: Collection[str]) -> set[str]:
-    """The ids that files list, one a line; raises for one that is not known."""
+    """The ids listed in files, one per line; raises for unknown ids."""
     lines = [line.strip() for file in files for line in read_text(Path(file)).split("\n")]
     ids = {line for line in lines if line}
     unknown = sorted(ids - set(known))

@@ -1,7 +1,7 @@
 """Tables with an image and a caption in each row: CSV, TSV, JSONL and Parquet.
 
-The optional columns are `caption_id` or `id` (of the caption), `image_id`, and `objects` (a list,
-or text separated by `;`). Rows of the same image are merged.
+Optional columns are `caption_id` or `id` (of the caption), `image_id`, and `objects` (a list, or
+text separated by `;`). Rows of the same image are merged.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ CAPTION_IDS = ("caption_id", "id")
 OPTIONAL = (*CAPTION_IDS, "image_id", "objects")
 
 SLICE = 256
-"""How many rows with pictures in them are in memory at a time."""
+"""How many rows with embedded pictures are in memory at a time."""
 
 
 class TableReader:
-    """Reads tables, plain or gzipped; pictures inside Parquet stay where they are."""
+    """Reads tables, plain or gzipped; pictures inside Parquet stay there."""
 
     about = "a table with a column of images and one of captions (.csv .tsv .jsonl .parquet)"
 
     def fits(self, path: Path) -> bool:
-        """Whether the name ends as a table's does."""
+        """Whether the file name ends like a table's."""
         return path.is_file() and suffix(path) in TABLE_KINDS
 
     def read(self, path: Path, options: ReadOptions) -> Corpus:
-        """The corpus in a table."""
+        """Read a table."""
         inside, tables = _opened(path, options)
         beside = picture_folder(path, options)
         rows = _TableRows(path, options, path.parent if inside else beside, beside, name_of(path))
@@ -66,7 +66,7 @@ class TableReader:
 
 
 def _opened(path: Path, options: ReadOptions) -> tuple[bool, Iterator[pl.DataFrame]]:
-    """Whether the pictures are inside the table; its columns of interest, a few rows at a time."""
+    """Whether the pictures are inside the table, and its relevant columns, a few rows at a time."""
     if suffix(path) != "parquet":
         table = read_table(path)
         return False, iter([table.select(_wanted(table, path, options))])
@@ -90,7 +90,7 @@ def _wanted(table: pl.DataFrame, path: Path, options: ReadOptions) -> list[str]:
 
 @dataclass(slots=True)
 class _TableRows:
-    """Gathers a table's rows into images and captions; a row that is wrong raises `BadInput`.
+    """Collects a table's rows as images and captions; an invalid row raises `BadInput`.
 
     Uris are relative to `root`; paths in the table are relative to `beside`.
     """
@@ -115,9 +115,9 @@ class _TableRows:
         image = self.images.setdefault(row["id"], row)
         if (image["sha256"] or image["uri"]) != (row["sha256"] or row["uri"]):
             raise BadInput(
-                f"image {row['id']} is another picture in {title} than before",
-                allowed="one picture for each image_id",
-                todo="give each picture an id of its own",
+                f"image {row['id']} is a different picture in {title} than before",
+                allowed="one picture per image_id",
+                todo="give each picture its own id",
             )
         if objects is not None:
             image["objects"] = sorted({*(image["objects"] or ()), *objects})
@@ -150,7 +150,7 @@ class _TableRows:
                 if missing
                 else f"the image in {title} is {type(value).__name__} ({value!r:.60})",
                 allowed="the path of a picture as text; in Parquet also its bytes",
-                todo=f"fill the column {column!r}, or name another with --image-column",
+                todo=f"fill in the column {column!r}, or name another with --image-column",
             )
         if values.get("image_id") is not None:
             image_id = _id(values["image_id"], title)
@@ -176,7 +176,7 @@ def _objects(value: object, title: str) -> list[str] | None:
         return value
     raise BadInput(
         f"the objects in {title} are {type(value).__name__} ({value!r:.60})",
-        allowed="a list of names, or text with ; between the names",
+        allowed="a list of names, or names separated by ;",
     )
 
 

@@ -1,6 +1,6 @@
-"""Backbones: networks (or less) that turn a picture into a vector and a map of vectors.
+"""Backbones: networks (or simpler functions) that turn a picture into a vector and a map.
 
-A plugin adds one with a factory like those here, named under `tellapart.backbones`.
+A plugin adds a factory like those here, registered under `tellapart.backbones`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
 
 LITE_SIDES = {"lite0": 224, "lite1": 240, "lite2": 260, "lite3": 280, "lite4": 300}
-"""The sides of the pictures that the networks were trained on, in pixels."""
+"""The input sizes that the networks were trained on, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackboneFacts:
-    """What features depend on beside the pictures, and how many numbers they have."""
+    """What features depend on besides the pictures, and how many numbers they have."""
 
     name: str
     weights: str
@@ -45,7 +45,7 @@ class Backbone(Protocol):
         ...
 
     def describe(self, pictures: Sequence[PILImage]) -> tuple[Floats32, Floats32]:
-        """A vector of each picture, (n, d), and a map of vectors, (n, rows, columns, d)."""
+        """A vector for each picture, (n, d), and a map of vectors, (n, rows, columns, d)."""
         ...
 
 
@@ -66,7 +66,7 @@ def backbone_of(text: str) -> Backbone:
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """No network: a coarse picture, and the colours and the place of each of 8 x 8 cells."""
+    """No network: a coarse picture, and the colours and position of each of 8 x 8 cells."""
 
     SIDE = 8
 
@@ -76,7 +76,7 @@ class Pixels:
         return BackboneFacts("pixels", "none", seeds.digest("pixels", self.SIDE, 2, 4), 768, 64)
 
     def describe(self, pictures: Sequence[PILImage]) -> tuple[Floats32, Floats32]:
-        """The whole is 16 x 16 colours; a cell of the map has 4 x 4, and 16 numbers of place."""
+        """The whole is 16 x 16 colours; a cell of the map has 4 x 4, and 16 position numbers."""
         from PIL import Image
 
         side = 4 * self.SIDE
@@ -104,7 +104,7 @@ def _pooled(maps: Floats32) -> Floats32:
 
 @dataclass(frozen=True, slots=True)
 class TorchMaps:
-    """A network of torch: `look` gives vectors of wholes, or None for the maps' mean, and maps."""
+    """A torch network: `look` returns vectors of wholes (None: the maps' mean) and maps."""
 
     facts: BackboneFacts
     look: Callable[[torch.Tensor], tuple[torch.Tensor | None, torch.Tensor]]
@@ -114,7 +114,7 @@ class TorchMaps:
     device: str
 
     def describe(self, pictures: Sequence[PILImage]) -> tuple[Floats32, Floats32]:
-        """Pictures are squeezed to a square, so that nothing of them is cut off."""
+        """Pictures are squeezed to a square, so that nothing is cropped."""
         import torch
 
         pixels = torch.from_numpy(squares(pictures, self.side)).to(self.device)
@@ -138,13 +138,13 @@ def squares(pictures: Sequence[PILImage], side: int) -> Any:
 
 
 def _square(tokens: torch.Tensor, prefix: int) -> torch.Tensor:
-    """Tokens of patches (n, t, d), without those before them, as a map (n, rows, columns, d)."""
+    """Patch tokens (n, t, d), without the prefix tokens, as a map (n, rows, columns, d)."""
     patches = tokens[:, prefix:]
     side = round(patches.shape[1] ** 0.5)
     if side * side != patches.shape[1]:
         raise BadInput(
-            f"{patches.shape[1]} patches are no square, so that they give no map",
-            allowed="a vision model whose patches are a square",
+            f"{patches.shape[1]} patches do not form a square map",
+            allowed="a vision model whose patches form a square",
         )
     return patches.reshape(len(patches), side, side, -1)
 
@@ -158,7 +158,7 @@ def timm(name: str, *, pretrained: bool = True) -> Backbone:
         network = library.create_model(name, pretrained=pretrained, num_classes=0)
     except (RuntimeError, OSError, ValueError) as error:
         raise TellapartError(
-            f"timm has no model {name!r} within reach: {str(error).splitlines()[0]}",
+            f"timm cannot load the model {name!r}: {str(error).splitlines()[0]}",
             todo="check the name (timm.list_models()) and the network or the cache (HF_HOME)",
         ) from None
     network = network.eval().requires_grad_(False)
@@ -236,9 +236,9 @@ def efficientnet_lite2() -> Backbone:
 
 
 def _efficientnet(size: str) -> TorchMaps:
-    """The network with the weights that come inside a package (Tan and Le 2019; Liu 2020).
+    """The network with the weights from a package (Tan and Le 2019; Liu 2020).
 
-    The weights were converted from the authors' own; pixels are (x - 127) / 128, as there.
+    The weights were converted from the authors' own; pixels are (x - 127) / 128, as in theirs.
     """
     import torch
 
@@ -267,7 +267,7 @@ def _efficientnet(size: str) -> TorchMaps:
 
 
 def _fold_norms(network: Any) -> None:
-    """Put batch norms into the convolutions before them: the same numbers with less work."""
+    """Fold batch norms into the convolutions before them: the same numbers with less work."""
     import torch
     from torch.nn.utils.fusion import fuse_conv_bn_eval
 
@@ -282,9 +282,9 @@ def _fold_norms(network: Any) -> None:
 
 
 def check_grid(cells: int, rows: int) -> None:
-    """Raise where a map cannot be divided into so many cells."""
+    """Raise if a map cannot be divided into this many cells."""
     if not 1 <= cells <= rows:
         raise BadInput(
-            f"a map of {rows} x {rows} vectors has no {cells} x {cells} cells",
-            allowed=f"1 to {rows} cells a side",
+            f"a map of {rows} x {rows} vectors cannot be divided into {cells} x {cells} cells",
+            allowed=f"1 to {rows} cells per side",
         )

@@ -1,9 +1,9 @@
-"""Features that others computed: files of bottom-up attention (Anderson et al. 2018).
+"""Features computed by others: files of bottom-up attention (Anderson et al. 2018).
 
-Three forms are read: the authors' TSV (base64 of float32, six columns), a folder of one `.npz` or
-`.npy` an image (as caption code keeps them), and HDF5 (`features`, `image_bb`, `pos_boxes`,
-`image_id`, or one group an image). What comes out is a store like any other; its regions are the
-file's, the vector of the whole is their mean.
+Three formats are read: the authors' TSV (base64 of float32, six columns), a folder with one `.npz`
+or `.npy` file per image (common in captioning code), and HDF5 (`features`, `image_bb`, `pos_boxes`,
+`image_id`, or one group per image). The result is a store like any other; its regions are the
+file's, and the vector of the whole is their mean.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LAYOUT = "regions of a file"
 
 @dataclass(frozen=True, slots=True)
 class FileRegions:
-    """The regions of one image: vectors (r, d), and corner boxes (r, 4) as fractions or nothing."""
+    """The regions of one image: vectors (r, d), and corner boxes (r, 4) as fractions, if any."""
 
     image: str
     rows: Floats32
@@ -53,7 +53,7 @@ class FileRegions:
 
 
 def read_regions(path: Path) -> Iterator[FileRegions]:
-    """The images in a file or folder, one after another."""
+    """The images in a file or folder, one by one."""
     kind = path.suffix.lower()
     if path.is_dir():
         yield from _folder(path)
@@ -78,7 +78,7 @@ def import_regions(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> FeatureStore:
-    """Make a store of a corpus's images out of a file; pictures that are there are hashed."""
+    """Make a store for a corpus's images from a file; available pictures are hashed."""
     wanted = {_plain(image): image for image in corpus.images["id"]}
     job = seeds.digest("import", str(source), source.stat().st_size, corpus.images["id"].to_list())
     with resumable_folder(out, job, overwrite=overwrite) as folder:
@@ -99,11 +99,11 @@ def import_regions(
                 progress("features", len(rows), len(corpus))
         if wanted:
             raise BadInput(
-                f"the file has no features of {len(wanted):,} images, such as "
+                f"the file has no features for {len(wanted):,} images, such as "
                 f"{next(iter(wanted.values()))}",
                 where=str(source),
-                allowed=f"features of all {len(corpus):,} images of {corpus.name}",
-                todo="keep those that it has: tellapart corpus OUT CORPUS --ids FILE",
+                allowed=f"features for all {len(corpus):,} images of {corpus.name}",
+                todo="make a corpus of the images it has: tellapart corpus OUT CORPUS --ids FILE",
             )
         space = FeatureSpace(f"file:{source.name}", "", "", LAYOUT, width, width, most)
         index = pl.DataFrame(rows, schema=INDEX_COLUMNS, orient="row")
@@ -112,7 +112,7 @@ def import_regions(
 
 
 def _plain(image: str) -> str:
-    """An id as files of features write it: without leading zeros and ending."""
+    """An id as files of features write it: without leading zeros or extension."""
     stem = image.rpartition("/")[2]
     stem = stem.rpartition(".")[0] or stem
     stem = stem.removeprefix("COCO_val2014_").removeprefix("COCO_train2014_")
@@ -124,7 +124,7 @@ def _hashes(corpus: Corpus, image: str) -> tuple[str, int]:
     try:
         data = picture.read()
         return hashlib.sha256(data).hexdigest(), look_of(picture.open())
-    except BadImage:  # the picture need not be here: its features are
+    except BadImage:  # the picture is not needed, since its features are known
         return picture.image.sha256 or seeds.digest("no picture", corpus.name, image), 0
 
 
@@ -158,7 +158,7 @@ def _tsv(path: Path) -> Iterator[FileRegions]:
                 size = np.array([float(row["image_w"]), float(row["image_h"])] * 2, np.float32)
             except (ValueError, binascii.Error) as error:
                 raise BadInput(
-                    f"row {number} of {path.name} is not whole: {error}", where=where
+                    f"row {number} of {path.name} is damaged: {error}", where=where
                 ) from None
             yield FileRegions(row["image_id"], rows, np.asarray(boxes / size, np.float32))
 
@@ -173,7 +173,9 @@ def _folder(path: Path) -> Iterator[FileRegions]:
             loaded = np.load(file, allow_pickle=False)
             named = {"feat": loaded} if file.suffix == ".npy" else dict(loaded)
         except (ValueError, OSError) as error:
-            raise BadInput(f"{file.name} is not a whole array: {error}", where=str(file)) from None
+            raise BadInput(
+                f"{file.name} is not a complete array: {error}", where=str(file)
+            ) from None
         key = next((k for k in ("feat", "features", "x", "arr_0") if k in named), None)
         if key is None:
             raise BadInput(
@@ -190,7 +192,9 @@ def _hdf5(path: Path) -> Iterator[FileRegions]:
     try:
         file = h5py.File(path, "r")
     except OSError as error:
-        raise BadInput(f"{path.name} is not a whole HDF5 file: {error}", where=str(path)) from None
+        raise BadInput(
+            f"{path.name} is not a complete HDF5 file: {error}", where=str(path)
+        ) from None
     with file:
         if "pos_boxes" in file:
             ids = np.asarray(file["image_id"]).tolist()

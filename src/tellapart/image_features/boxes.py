@@ -1,4 +1,4 @@
-"""Boxes of objects, read from files: where regions are crops of a picture."""
+"""Boxes of objects, read from files, for regions that are crops of a picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tellapart.image_features.extract import Boxes
 
 CENTRED, CORNER = "bbox_cxcywh_norm", "box"
 LabelledBox = tuple[str, tuple[float, float, float, float]]
-"""What a box shows (empty where its file does not say), and where: left, top, width, height."""
+"""The category of a box (empty if unknown), and its left, top, width and height."""
 
 
 def read_boxes(path: Path) -> dict[str, Boxes]:
@@ -29,7 +29,7 @@ def read_boxes(path: Path) -> dict[str, Boxes]:
 
 
 def read_labelled_boxes(path: Path) -> dict[str, list[LabelledBox]]:
-    """The boxes of each image with the category of what they show; see `read_boxes`."""
+    """The boxes of each image with their categories; see `read_boxes`."""
     data = read_json(path)
     if not isinstance(data, dict):
         raise _bad(path, "it is not an object")

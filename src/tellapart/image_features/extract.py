@@ -1,4 +1,4 @@
-"""Computing the features of a corpus: block by block, so that a killed job goes on where it was."""
+"""Computing the features of a corpus block by block, so that a killed job can resume."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 BATCH = 32
 BLOCK = 8 * BATCH
-"""Images after which what is done is noted; a block is computed again as a whole."""
+"""Images per block; progress is saved after each block, and a block is never split."""
 STATE, ROWS, SHARDS = "state.json", "rows.jsonl", "shards"
 
 Boxes = list[tuple[float, float, float, float]]
@@ -54,7 +54,7 @@ Boxes = list[tuple[float, float, float, float]]
 
 @dataclass(frozen=True, slots=True)
 class FeaturePlan:
-    """What is to be computed: cells a side of the grid, and boxes for the images that have some."""
+    """What to compute: cells per side of the grid, and boxes for the images that have some."""
 
     cells: int = 4
     boxes: dict[str, Boxes] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class FeaturePlan:
 
     @property
     def layout(self) -> str:
-        """What regions are, in words."""
+        """The kind of regions, in words."""
         grid = f"cells {self.cells}x{self.cells}"
         return f"boxes, else {grid}" if self.boxes else grid
 
@@ -75,7 +75,7 @@ class FeaturePlan:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A picture that was read: its pixels, or why there are none."""
+    """A picture after reading: its pixels, or why there are none."""
 
     sha256: str
     look: int
@@ -96,7 +96,7 @@ def extract(
 ) -> FeatureStore:
     """Compute and write the features of all images of a corpus, in its order.
 
-    A `crew` computes blocks elsewhere, each by a backbone that it loads by its name.
+    A `crew` computes blocks elsewhere, each with a backbone that it loads by name.
     """
     images = corpus.images["id"].to_list()
     facts = backbone.facts
@@ -132,7 +132,7 @@ def extract(
 
 
 def _shards(pictures: Sequence[Picture]) -> Iterator[Shard]:
-    """Blocks of pictures, each named by its place and what it is made from."""
+    """Blocks of pictures, each named by its position and its inputs."""
     for begin in range(0, len(pictures), BLOCK):
         part = tuple(pictures[begin : begin + BLOCK])
         what = [(one.id, one.image.uri, one.image.sha256) for one in part]
@@ -142,9 +142,9 @@ def _shards(pictures: Sequence[Picture]) -> Iterator[Shard]:
 
 @dataclass(frozen=True, slots=True)
 class FeatureBlock:
-    """The features of a block: rows of half precision as bytes, facts of each image, what is bad.
+    """The features of a block: half-precision rows as bytes, facts about each image, bad images.
 
-    Facts are the image's id, hash and look, the number of its regions, and their boxes.
+    Facts are the image's id, hash and perceptual hash, the number of its regions, and their boxes.
     """
 
     whole: bytes
@@ -169,7 +169,7 @@ class FeatureBlock:
 
 @dataclass(frozen=True, slots=True)
 class FeatureTask:
-    """What workers compute: a backbone by its name, regions, and what to do about bad pictures."""
+    """The task of workers: a backbone by name, regions, and what to do about bad pictures."""
 
     backbone: str
     plan: FeaturePlan
@@ -182,7 +182,7 @@ class FeatureTask:
 
 
 class BlockMaker:
-    """Computes blocks; pictures of the next batch are read while one is looked at."""
+    """Computes blocks; the next batch of pictures is read while one is processed."""
 
     def __init__(self, task: FeatureTask, backbone: Backbone) -> None:
         self.task, self.backbone = task, backbone
@@ -233,7 +233,7 @@ class BlockMaker:
 
 
 class _Work:
-    """Files that grow, and the note that says how much of them counts."""
+    """Growing files, and the record of how much of them is valid."""
 
     def __init__(self, folder: Path, state: dict[str, Any]) -> None:
         self.folder = folder
@@ -244,14 +244,14 @@ class _Work:
 
     @classmethod
     def opened(cls, folder: Path) -> _Work:
-        """The work as it was left, or new."""
+        """The unfinished work, or new work."""
         new: dict[str, Any] = {"done": 0, "regions": 0, "skipped": []}
         new |= {WHOLE: 0, REGIONS: 0, ROWS: 0}
         path = folder / STATE
         return cls(folder, read_json(path) if path.exists() else new)
 
     def add(self, block: FeatureBlock, pictures: int) -> None:
-        """Write a block out, and note that it is done."""
+        """Write a block, and record that it is done."""
         self.files[WHOLE].write(block.whole)
         self.files[REGIONS].write(block.regions)
         for image, sha256, look, regions, boxes in block.facts:
@@ -268,7 +268,7 @@ class _Work:
         write_json(self.folder / STATE, state)
 
     def index(self) -> pl.DataFrame:
-        """A row for each image that was done."""
+        """One row for each finished image."""
         rows = [json.loads(line) for line in (self.folder / ROWS).read_bytes().splitlines()]
         return pl.DataFrame(rows, schema=INDEX_COLUMNS, orient="row")
 
@@ -277,12 +277,12 @@ class _Work:
 
     def __exit__(self, *error: object) -> None:
         for file in self.files.values():
-            with suppress(OSError):  # a full disk was told already; what counts was synced
+            with suppress(OSError):  # a full disk was reported already, and valid data is synced
                 file.close()
 
 
 def _cut(path: Path, size: int) -> Any:
-    """A file to append to, without what was written after the last note."""
+    """A file to append to, truncated to its valid part."""
     path.touch()
     os.truncate(path, size)
     file = path.open("ab")
@@ -300,7 +300,7 @@ def _read(picture: Picture) -> _Seen:
 
 
 def look_of(pixels: PILImage) -> int:
-    """A hash of what a picture looks like, 64 bits; alike pictures differ in few of them.
+    """A 64-bit perceptual hash of a picture; similar pictures differ in few bits.
 
     Each bit says whether a cell of 8 x 8 is darker than the one to its right (the difference hash
     of Krawetz 2013, "Kind of Like That").
@@ -314,7 +314,7 @@ def look_of(pixels: PILImage) -> int:
 def grid_cells(maps: Floats32, cells: int) -> Floats32:
     """Means of the cells of maps (n, h, w, d): shape (n, cells * cells, d), row by row.
 
-    Cells overlap by a row or column where the map cannot be divided, as in torch's adaptive
+    Cells overlap by a row or column if the map cannot be divided evenly, as in torch's adaptive
     average pooling.
     """
     rows, columns = (_shares(size, cells) for size in maps.shape[1:3])
@@ -332,7 +332,7 @@ def _shares(size: int, cells: int) -> Floats32:
 
 
 def _crops(seen: _Seen, boxes: Boxes, backbone: Backbone) -> Floats32:
-    """The vectors of parts of a picture, the means of their maps; a box is at least one pixel."""
+    """The vectors of boxes in a picture, the means of their maps; a box has at least one pixel."""
     assert seen.pixels is not None
     width, height = seen.pixels.size
     parts = []

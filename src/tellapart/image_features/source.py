@@ -1,4 +1,4 @@
-"""Features of any pictures: out of stores where they lie there, else computed on the spot."""
+"""Features of any pictures: from stores if they are there, else computed on demand."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CELLS = re.compile(r"cells (\d+)x\1$")
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """Features of one space; the stores are looked into by the pictures' bytes."""
+    """Features of one space; stores are searched by the hash of a picture's bytes."""
 
     space: FeatureSpace
     stores: tuple[FeatureStore, ...] = ()
 
     def take(self, pictures: Sequence[Picture], *, regions: bool = True) -> ImageArrays:
-        """The features of some pictures, one row each."""
+        """The features of some pictures, one row per picture."""
         hashes = [picture.stored_sha256() for picture in pictures]
         found: list[ImageArrays | None] = [self._stored(sha256, regions) for sha256 in hashes]
         missing = [k for k, one in enumerate(found) if one is None]
@@ -52,15 +52,15 @@ class FeatureSource:
             raise BadInput(
                 f"these features ({self.space.layout}) cannot be computed from a picture",
                 allowed="pictures whose features are stored",
-                todo="name the stores that hold them with features=FOLDER behind the model's ?",
+                todo="name their stores in the model string: MODEL?features=FOLDER",
             )
         backbone = backbone_of(self.space.backbone)
         facts = backbone.facts
         if (facts.weights, facts.preprocessing) != (self.space.weights, self.space.preprocessing):
             raise BadInput(
-                f"{self.space.backbone} is not what it was when the features were computed",
+                f"{self.space.backbone} has changed since the features were computed",
                 allowed=f"weights {self.space.weights[:12]}, not {facts.weights[:12]}",
-                todo="install the version that was used, or train again",
+                todo="install the version used then, or train again",
             )
         return backbone
 
@@ -74,7 +74,7 @@ class FeatureSource:
 
 
 def joined(parts: Sequence[ImageArrays], space: FeatureSpace, regions: bool) -> ImageArrays:
-    """Features of several lots of images as one, filled up to the most regions among them."""
+    """Features of several sets of images as one, padded to the largest number of regions."""
     whole = np.concatenate([one.whole for one in parts])
     counts = np.concatenate([one.counts for one in parts])
     if not regions:
@@ -91,12 +91,12 @@ def joined(parts: Sequence[ImageArrays], space: FeatureSpace, regions: bool) -> 
 
 
 def check_spaces(stores: Sequence[FeatureStore]) -> FeatureSpace:
-    """The space of stores that are used together; raises where they do not fit."""
+    """The common space of stores; raises if they do not match."""
     first = stores[0].space
     for store in stores[1:]:
         if store.space.key != first.key:
             raise BadInput(
-                f"the features in {store.folder} are not of the same kind as the first",
+                f"the features in {store.folder} differ in kind from the first store's",
                 where=str(Path(store.folder) / "features.json"),
                 allowed=f"{first.backbone}, {first.layout}; not {store.space.backbone}, "
                 f"{store.space.layout}",

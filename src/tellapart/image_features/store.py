@@ -1,9 +1,9 @@
-"""A feature store: for each image of a corpus one vector of the whole and some of its regions.
+"""A feature store: for each image of a corpus, a vector of the whole and vectors of its regions.
 
-A folder: `features.json` (the card), `index.parquet` (a row an image: its id, the hash of its
-bytes, a hash of its look, the place of its first region, how many it has, their boxes),
-`whole.f16` and `regions.f16` (rows of little-endian float16, memory-mapped). Images are found by
-id, or by the hash of their bytes.
+A folder: `features.json` (the card), `index.parquet` (one row per image: its id, the hash of its
+bytes, a perceptual hash, the position of its first region, the number of regions, their boxes),
+`whole.f16` and `regions.f16` (rows of little-endian float16, memory-mapped). Images are looked up
+by id, or by the hash of their bytes.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ Halves = npt.NDArray[np.float16]
 
 @dataclass(frozen=True, slots=True)
 class FeatureSpace:
-    """What vectors mean: two stores of one space can be used together.
+    """The meaning of vectors: two stores of one space can be used together.
 
-    `layout` says what regions are: `cells 4x4`, `boxes`, or what a file held.
+    `layout` is the kind of regions: `cells 4x4`, `boxes`, or those of a file.
     """
 
     backbone: str
@@ -61,7 +61,7 @@ class FeatureSpace:
 
 @dataclass(frozen=True, slots=True)
 class FeatureCard:
-    """What a store says of itself."""
+    """The metadata of a store."""
 
     corpus: str
     images: int
@@ -74,7 +74,7 @@ class FeatureCard:
 class ImageArrays:
     """Features of some images: (n, d), (n, most regions, d), and the true number of regions.
 
-    Rows of `regions` behind an image's own are zero. `regions` is empty where it was not asked for.
+    Rows of `regions` after an image's own are zero. `regions` is empty if not requested.
     """
 
     whole: Halves
@@ -92,7 +92,7 @@ class FeatureStore:
 
     @property
     def space(self) -> FeatureSpace:
-        """What its vectors mean."""
+        """The space of its vectors."""
         return self.card.space
 
     @cached_property
@@ -102,7 +102,7 @@ class FeatureStore:
 
     @cached_property
     def regions(self) -> Halves:
-        """A row for each region of each image in turn."""
+        """A row for each region of each image, in order."""
         return _mapped(self.folder / REGIONS, self.card.regions, self.space.region_width)
 
     @cached_property
@@ -112,7 +112,7 @@ class FeatureStore:
 
     @cached_property
     def by_content(self) -> dict[str, int]:
-        """A row with the picture of these bytes, by their sha256."""
+        """The row of a picture with these bytes, by sha256."""
         return {sha256: row for row, sha256 in enumerate(self.index["sha256"].to_list())}
 
     @cached_property
@@ -158,13 +158,13 @@ def _mapped(path: Path, rows: int, width: int) -> Halves:
 
 
 def write_store(folder: Path, card: FeatureCard, index: pl.DataFrame) -> None:
-    """Write the card and the index beside the rows that are already in a folder."""
+    """Write the card and the index into a folder that already has the rows."""
     write_parquet(folder / INDEX, index.select(list(INDEX_COLUMNS)))
     write_json(folder / CARD, {"schema": SCHEMA, **asdict(card), "skipped": list(card.skipped)})
 
 
 def load_store(folder: Path | str) -> FeatureStore:
-    """Open the features in a folder; the sizes of its files are checked, not their content."""
+    """Open the features in a folder; file sizes are checked, not their contents."""
     folder = Path(folder)
     card = read_json(folder / CARD)
     if not isinstance(card, dict) or card.get("schema") != SCHEMA:
@@ -187,7 +187,7 @@ def load_store(folder: Path | str) -> FeatureStore:
         path = folder / name
         size = path.stat().st_size if path.is_file() else -1
         if size != rows * width * HALF.itemsize:
-            raise _broken(path, f"is not whole: {rows:,} rows of {width} numbers should be there")
+            raise _broken(path, f"is incomplete: it should have {rows:,} rows of {width} numbers")
     return FeatureStore(folder, known, index)
 
 

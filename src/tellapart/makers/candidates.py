@@ -1,8 +1,8 @@
-"""Candidates: pictures that a maker makes one after the other, each kept as soon as it is there.
+"""Candidates: pictures that a maker makes one by one, each saved as soon as it is made.
 
-A folder holds `images/KEY.png` (or `.jpg`) for what was made and `refused/KEY.json` for what was
-not. Each file is written whole, so that a job that was killed goes on with the first picture that
-is missing; since a picture depends on its request alone, the outcome is the same bytes.
+A folder holds `images/KEY.png` (or `.jpg`) for each picture and `refused/KEY.json` for each
+refusal. Each file is written whole, so that a killed job resumes with the first missing picture;
+since a picture depends on its request alone, the outcome is the same bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WRITERS = 4
 
 @dataclass(frozen=True)
 class Candidates:
-    """What became of some requests, by their keys: images, or the reason why there is none."""
+    """The results of some requests, by their keys: images, or the reason of a refusal."""
 
     images: dict[str, Image]
     refused: dict[str, str]
@@ -36,13 +36,13 @@ class Candidates:
 def make_candidates(
     maker: ImageMaker, requests: Sequence[ImageRequest], folder: Path, progress: Progress = silent
 ) -> Candidates:
-    """Make what is not in the folder yet; returns all of it.
+    """Make the pictures that are not in the folder yet, and return all of them.
 
-    A maker that fails ends the work with an error that says how far it came.
+    If the maker fails, the error says how many pictures were made.
     """
     (folder / IMAGES).mkdir(parents=True, exist_ok=True)
     (folder / REFUSED).mkdir(exist_ok=True)
-    there = _there(folder)
+    there = _existing_keys(folder)
     missing = [one for one in requests if one.key not in there]
     done = len(requests) - len(missing)
     if missing and isinstance(maker, Preparing):
@@ -73,13 +73,13 @@ def _check_number(
 ) -> None:
     if len(made) != len(batch):
         raise MakerFailed(
-            f"{maker.facts.name} gave {len(made)} pictures for {len(batch)} requests",
-            todo="mend the maker: one picture or refusal a request, in order",
+            f"{maker.facts.name} returned {len(made)} pictures for {len(batch)} requests",
+            todo="fix the maker: it must return one picture or refusal per request, in order",
         )
 
 
 def _broken_off(error: TellapartError, done: int, total: int) -> MakerFailed:
-    kept = f"give the same command again: the {done:,} of {total:,} that are there are kept"
+    kept = f"run the same command again: the {done:,} of {total:,} pictures made so far are kept"
     todo = f"{error.todo}; then {kept}" if error.todo else kept
     return MakerFailed(error.what, where=error.where, allowed=error.allowed, todo=todo)
 
@@ -92,7 +92,7 @@ def _write(folder: Path, key: str, made: MadeImage) -> None:
         partial.write_bytes(made.data)
 
 
-def _there(folder: Path) -> set[str]:
+def _existing_keys(folder: Path) -> set[str]:
     files = [*(folder / IMAGES).iterdir(), *(folder / REFUSED).iterdir()]
     return {path.stem for path in files if not path.name.startswith(".")}
 

@@ -2,9 +2,9 @@
 
 `diffusers:FOLDER-OR-HUB-NAME?steps=30&guidance=5&size=512`. `diffusers:sdxl-dpo` is what BiVLC used
 (Miranda et al. 2024, step 2): Stable Diffusion XL with the UNet of Wallace et al. 2023, fp16,
-guidance 5, kept at 512 x 512; the prompt is the caption without its full stop, with words that ask
-for quality behind it. Every picture has a generator of its own, seeded by caption and candidate, so
-that it does not depend on the batch that it is made in (beyond the last bits of a GPU's sums).
+guidance 5, kept at 512 x 512; the prompt is the caption without its full stop, followed by words
+that ask for quality. Every picture has its own random generator, seeded by caption and candidate,
+so that it does not depend on its batch (beyond the last bits of a GPU's sums).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tellapart.makers.maker import (
 from tellapart.seeds import digest
 from tellapart.torch_tools import fingerprint, mend_torchvision
 
-NSFW = "the pipeline's own filter took it for unsafe"
+NSFW = "the pipeline's own filter found it unsafe"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPipeline:
-    """A published pipeline: where its parts are on the hub, and the settings that it had."""
+    """A published pipeline: its parts on the hub, and its settings."""
 
     base: str
     unet: str = ""
@@ -50,7 +50,7 @@ KNOWN = {
         licence="SDXL: CreativeML Open RAIL++-M; the DPO UNet: Apache 2.0",
     ),
 }
-"""Pipelines by name; the words behind the prompt are ours, where a paper does not print them."""
+"""Pipelines by name; the words after the prompt are ours if a paper does not print them."""
 
 
 class Diffusion:
@@ -87,13 +87,13 @@ class Diffusion:
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._dtype = dtype or ("float16" if self._device.startswith("cuda") else "float32")
         self._pipeline = load_pipeline("DiffusionPipeline", known, self._device, self._dtype)
-        # the batch and the device do not belong to a picture's name; the precision does
+        # a picture's name includes the precision, but not the batch or the device
         named = {**options, "batch": 1, "device": "", "dtype": self._dtype}
         name = maker_name("diffusers", named, pipeline)
         self.facts = MakerInfo(name, options, weights_of(self._pipeline), known.licence)
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """One call of the pipeline for the batch, each picture with a generator of its own."""
+        """One call of the pipeline for the batch, each picture with its own generator."""
         side = {"height": self._size, "width": self._size} if self._size else {}
         result = called(
             self._pipeline,
@@ -108,7 +108,7 @@ class Diffusion:
 
 
 def prompt_of(caption: str, suffix: str) -> str:
-    """The caption without its full stop, and what asks for quality.
+    """The caption without its full stop, followed by the suffix.
 
     >>> prompt_of("A dog on a beach.", ", detailed")
     'A dog on a beach, detailed'
@@ -117,13 +117,13 @@ def prompt_of(caption: str, suffix: str) -> str:
 
 
 def generators(requests: Sequence[ImageRequest]) -> list[Any]:
-    """A generator on the processor for each picture: its numbers are the same on every machine."""
+    """A CPU generator for each picture, so that its numbers are the same on every machine."""
     torch = need("torch", "generate", "the maker diffusers:")
     return [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
 
 
 def load_pipeline(class_name: str, known: KnownPipeline, device: str, dtype: str) -> Any:
-    """A pipeline from a folder or the hub, on its device and without bars of its own."""
+    """A pipeline from a folder or the hub, on its device, without progress bars."""
     torch = need("torch", "generate", "the maker diffusers:")
     mend_torchvision()
     diffusers = need("diffusers", "generate", "the maker diffusers:")
@@ -139,7 +139,7 @@ def load_pipeline(class_name: str, known: KnownPipeline, device: str, dtype: str
         )
     except TellapartError:
         raise
-    except Exception as error:  # the library's own errors are many, and change
+    except Exception as error:  # the library raises many kinds of errors, and they change
         reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
         raise BadInput(
             f"the pipeline {known.base} cannot be loaded: {reason}",
@@ -152,22 +152,22 @@ def load_pipeline(class_name: str, known: KnownPipeline, device: str, dtype: str
 
 
 def weights_of(pipeline: Any) -> str:
-    """A hash of all numbers of a pipeline: what its pictures depend on beside the settings."""
+    """A hash of all weights of a pipeline, on which its pictures depend besides the settings."""
     torch = need("torch", "generate", "the maker diffusers:")
     modules = {n: m for n, m in pipeline.components.items() if isinstance(m, torch.nn.Module)}
     return digest([[name, fingerprint(part)] for name, part in sorted(modules.items())])
 
 
 def called(pipeline: Any, **arguments: Any) -> Any:
-    """Call a pipeline; what it cannot do is an error that says so."""
+    """Call a pipeline, and turn its failures into errors that say what to do."""
     torch = need("torch", "generate", "the maker diffusers:")
     try:
         with torch.no_grad():
             return pipeline(**arguments)
     except torch.OutOfMemoryError:
         raise MakerFailed(
-            "the pipeline needs more memory than there is",
-            todo="make fewer at a time with ?batch=1, or smaller ones with ?size=512",
+            "the pipeline ran out of memory",
+            todo="make fewer pictures at a time with ?batch=1, or smaller ones with ?size=512",
         ) from None
     except (RuntimeError, ValueError, TypeError) as error:
         reason = str(error).strip().partition("\n")[0][:300]
@@ -175,7 +175,7 @@ def called(pipeline: Any, **arguments: Any) -> Any:
 
 
 def finished(result: Any, keep: int) -> list[MadeImage]:
-    """What a pipeline gave, at the size that is kept; what its own filter caught is refused."""
+    """A pipeline's pictures, at the size to keep; those its filter caught become refusals."""
     unsafe = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
     made = []
     for picture, bad in zip(result.images, unsafe, strict=True):

@@ -1,8 +1,8 @@
-"""`edit:`: pictures edited by diffusers, by an instruction or by painting a box anew.
+"""`edit:`: pictures edited by diffusers, by an instruction or by repainting a box.
 
 `edit:FOLDER-OR-HUB-NAME?way=instruct` gives the original picture and the negative caption to a
-pipeline such as InstructPix2Pix; `way=inpaint` paints the boxes of a photograph anew, so that it
-can stand in for MI-GAN on photographs with boxes.
+pipeline such as InstructPix2Pix; `way=inpaint` repaints the boxes of a photograph, so that it can
+replace MI-GAN on photographs with boxes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 WAYS = {"instruct": "DiffusionPipeline", "inpaint": "AutoPipelineForInpainting"}
 STEP = 8
-"""Pipelines want sides that are multiples of this."""
+"""Pipelines need sides that are multiples of this."""
 
 
 class Editing:
-    """Pictures edited by diffusers, by the caption, or their boxes painted anew (?way=inpaint)."""
+    """Pictures edited by diffusers: by the caption, or with boxes repainted (?way=inpaint)."""
 
     batch = 1
 
@@ -68,12 +68,12 @@ class Editing:
         self.facts = MakerInfo(name, options, weights_of(self._pipeline))
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """Each source with its edit done."""
-        return [self._one(request) for request in requests]
+        """Each source picture, edited."""
+        return [self._make_one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         if request.source is None:
-            raise BadInput("edit: edits pictures, and there is none to edit")
+            raise BadInput("edit: needs a picture to edit")
         picture = request.source.open()
         if self._way == "inpaint":
             return self._inpainted(request, whole_blocks(picture))

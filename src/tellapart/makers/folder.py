@@ -1,4 +1,4 @@
-"""`folder:`: pictures that were made elsewhere, by hand, on a cluster, with any program."""
+"""`folder:`: pictures made elsewhere, by hand, on a cluster, or with any program."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class FolderMaker:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise BadInput(
-                f"there is no folder {folder}",
-                todo="make an empty one: what is to be put there is then listed in it",
+                f"the folder {folder} does not exist",
+                todo="create it empty: a list of the pictures to make is then written there",
             )
         self.facts = MakerInfo(maker_name("folder", {}, folder))
 
     def prepare(self, requests: Sequence[ImageRequest]) -> None:
-        """List what is wanted; where no picture is there yet, say so and stop."""
+        """Write the list of pictures to make; raises if none of them exists yet."""
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(["key", "caption", "seed"])
@@ -42,26 +42,26 @@ class FolderMaker:
         write_text(self.folder / LIST, text.getvalue())
         if requests and not any(self._path(one.key) for one in requests):
             raise BadInput(
-                f"none of the {len(requests):,} pictures is in {self.folder} yet",
+                f"{self.folder} has none of the {len(requests):,} pictures yet",
                 where=str(self.folder / LIST),
                 allowed=f"KEY.{ENDINGS[0]} or KEY.{ENDINGS[1]} for each row of {LIST}",
-                todo="make them from the captions there, and give the same command again",
+                todo="make them from the captions in that list, then run the same command again",
             )
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """The files of the requests; one that is not there counts as refused."""
-        return [self._one(request.key) for request in requests]
+        """The files of the requests; a missing file counts as refused."""
+        return [self._make_one(request.key) for request in requests]
 
     def _path(self, key: str) -> Path | None:
         paths = (self.folder / f"{key}.{ending}" for ending in ENDINGS)
         return next((path for path in paths if path.is_file()), None)
 
-    def _one(self, key: str) -> MadeImage:
+    def _make_one(self, key: str) -> MadeImage:
         path = self._path(key)
         if path is None:
             return MadeImage(refused="not in the folder")
         picture = Picture(Image(key, path.name), self.folder)
-        pixels = picture.open()  # a broken file is an error that names it
+        pixels = picture.open()  # raises an error that names a broken file
         if path.suffix == ".png":
             return MadeImage(picture.read(), "png")
         return MadeImage(picture.read(), "jpg") if path.suffix in (".jpg", ".jpeg") else png(pixels)

@@ -1,8 +1,8 @@
-"""`http:`: a server that makes images, as OpenAI's interface or Automatic1111's has it.
+"""`http:`: a server that makes images, with OpenAI's or Automatic1111's interface.
 
-`http:MODEL@http://host/v1` asks `POST .../images/generations`; with `?api=automatic1111` it asks
-`POST .../sdapi/v1/txt2img`. The seed goes along (`?seed=false` for servers that take none: their
-pictures cannot be had again). A prompt that the server will not draw is a refusal, not an error.
+`http:MODEL@http://host/v1` sends `POST .../images/generations`; with `?api=automatic1111` it sends
+`POST .../sdapi/v1/txt2img`. The seed is sent, too (`?seed=false` for servers that accept none:
+their pictures cannot be reproduced). A prompt that the server rejects is a refusal, not an error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tellapart.models.chat_http import KEYS, PASSING, model_and_url, pause_befor
 
 APIS = ("openai", "automatic1111")
 REFUSALS = ("content_policy", "moderation", "safety", "rejected")
-"""Words in an error's code or message that mean: not this prompt."""
+"""Words in an error's code or message that mean that the prompt was rejected."""
 
 
 class HttpMaker:
@@ -76,11 +76,11 @@ class HttpMaker:
         self.facts = MakerInfo(maker_name("http", options, model_at_url), options)
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """One request to the server for each picture, a batch of them at a time."""
+        """One request to the server for each picture, a batch at a time."""
         with ThreadPoolExecutor(self.batch) as pool:
-            return list(pool.map(self._one, requests))
+            return list(pool.map(self._make_one, requests))
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         reply = self._answer(self._payload(request))
         return reply if isinstance(reply, MadeImage) else self._picture(reply)
 
@@ -116,14 +116,14 @@ class HttpMaker:
             if attempt < self._retries:
                 time.sleep(pause_before(attempt, self._wait) if pause is None else pause)
         raise self._failed(
-            f"the server gave no picture after {self._retries + 1} attempts: {self._hidden(reason)}"
+            f"the server sent no picture in {self._retries + 1} attempts: {self._hidden(reason)}"
         )
 
     def _json(self, answer: Any) -> Mapping[str, Any]:
         try:
             reply = answer.json()
         except ValueError:
-            raise self._failed("the server's reply is not whole JSON") from None
+            raise self._failed("the server's reply is not complete JSON") from None
         if not isinstance(reply, Mapping):
             raise self._failed("the server's reply is not a JSON object")
         return reply
@@ -137,14 +137,14 @@ class HttpMaker:
                 made.load()
                 return png(made)
         except (KeyError, IndexError, TypeError, binascii.Error, OSError, ValueError):
-            raise self._failed("the server's reply holds no whole picture") from None
+            raise self._failed("the server's reply has no complete picture") from None
 
     def _failed(self, what: str, status: int = 0, message: str = "") -> MakerFailed:
-        todo = "see that the server is up"
+        todo = "check that the server is running"
         if status == 401:
-            todo = f"put the key into {' or '.join(KEYS)}"
+            todo = f"set the key in {' or '.join(KEYS)}"
         elif status == 400 and "seed" in message:
-            todo = "this server takes no seed: give ?seed=false"
+            todo = "this server accepts no seed: use ?seed=false"
         elif status == 404:
             todo = "check the model's name and the URL (it usually ends in /v1)"
         return MakerFailed(what, where=self._url, todo=todo)

@@ -1,9 +1,9 @@
-"""What a maker of images is to the toolkit: one small protocol.
+"""The protocol of a maker of images.
 
-A maker is given requests and gives one picture, or the reason why there is none, for each. All that
-a picture depends on is in the maker's name and in the request, so that a job that was killed makes
-the same pictures when it goes on. A maker that writes pictures from captions reads the caption and
-the seed; one that edits reads the source and the edit as well; `folder:` reads the key.
+A maker gets requests and returns one picture, or the reason why there is none, for each. Everything
+a picture depends on is in the maker's name and in the request, so that a killed job makes the same
+pictures when it resumes. A maker that draws from captions reads the caption and the seed; one that
+edits reads the source and the edit as well; `folder:` reads the key.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ FractionBox = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class PhotoEdit:
-    """What is to be done to a picture: mirrored, some boxes taken out of it, or neither."""
+    """An edit of a picture: mirror it, erase some boxes, or neither."""
 
     mirror: bool = False
     erase: tuple[FractionBox, ...] = ()
 
     def facts(self) -> list[Any]:
-        """As it goes into hashes."""
+        """The edit as values for hashing."""
         return [self.mirror, [list(box) for box in self.erase]]
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRequest:
-    """A picture that is wanted: `key` names its file, `seed` is of this caption and candidate."""
+    """A requested picture: `key` names its file, `seed` belongs to this caption and candidate."""
 
     key: str
     caption: str
@@ -51,7 +51,7 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class MadeImage:
-    """An encoded picture with the ending of its file; or the words of a refusal, and no picture."""
+    """An encoded picture with its file extension, or the reason of a refusal and no picture."""
 
     data: bytes = b""
     suffix: Literal["png", "jpg"] = "png"
@@ -60,9 +60,9 @@ class MadeImage:
 
 @dataclass(frozen=True, slots=True)
 class MakerInfo:
-    """What a card records of a maker, so that the same pictures can be had again.
+    """What a card records about a maker, so that the same pictures can be made again.
 
-    `licence` are the facts about its weights that whoever shares the pictures must know.
+    `licence` states the terms of its weights, for anyone who shares the pictures.
     """
 
     name: str
@@ -72,7 +72,7 @@ class MakerInfo:
 
     @property
     def fingerprint(self) -> str:
-        """The hash of all that a picture depends on beside its request."""
+        """The hash of everything a picture depends on besides its request."""
         return digest("maker", self.name, self.weights)
 
     def to_json(self) -> dict[str, Any]:
@@ -83,9 +83,9 @@ class MakerInfo:
 
 @runtime_checkable
 class ImageMaker(Protocol):
-    """Makes pictures; `batch` is how many it is asked for at a time.
+    """Makes pictures, `batch` at a time.
 
-    `needs` says what a request must hold beside its caption: nothing, a picture to edit, or a
+    `needs` says what a request must have besides its caption: nothing, a picture to edit, or a
     picture with boxes.
     """
 
@@ -94,21 +94,21 @@ class ImageMaker(Protocol):
     needs: Literal["caption", "picture", "boxes"]
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """One picture or refusal a request, in order."""
+        """One picture or refusal per request, in order."""
         ...
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A maker that wants to know all requests before the first picture is made."""
+    """A maker that must see all requests before it makes the first picture."""
 
     def prepare(self, requests: Sequence[ImageRequest]) -> None:
-        """Told once for each job that has anything left to make."""
+        """Called once for each job that has anything left to make."""
         ...
 
 
 class MakerFailed(TellapartError):
-    """A maker that cannot go on; what was made before is kept."""
+    """A maker cannot continue; the pictures made so far are kept."""
 
 
 def load_maker(text: str) -> ImageMaker:
@@ -120,12 +120,12 @@ def load_maker(text: str) -> ImageMaker:
     name = ModelName.parse(text)
     maker = factory_object(name, registry.makers.get(name.scheme), registry.makers)
     if not isinstance(maker, ImageMaker):
-        raise BadInput(f"{text!r} is no maker of images", todo="see: tellapart list makers")
+        raise BadInput(f"{text!r} is not a maker of images", todo="see: tellapart list makers")
     return maker
 
 
 def maker_name(scheme: str, options: Mapping[str, Any], rest: str = "") -> str:
-    """The string that builds a maker again; the colon stays where nothing stands behind it.
+    """The string that rebuilds a maker; the colon stays even with nothing after it.
 
     >>> maker_name("world", {"error": 0.1, "look": "storybook"})
     'world:?error=0.1'

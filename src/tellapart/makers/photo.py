@@ -1,8 +1,8 @@
 """`photo:`: real photographs, mirrored or with objects painted out; nothing is generated.
 
-Works offline on pictures with boxes. Every picture that it gives, edited or not, has gone the same
-way: cropped to whole JPEG blocks, so that mirroring leaves the grid of the first encoding in place,
-and encoded once more with the same quality. Of a pair one cannot be told by its file.
+Works offline on pictures with boxes. Every picture it returns, edited or not, is processed the same
+way: cropped to whole JPEG blocks, so that mirroring keeps the block grid of the first encoding, and
+encoded again with the same quality. So a file does not show which picture of a pair was edited.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
 
 BLOCK = 16
-"""Pixels of a JPEG block with halved colour."""
+"""The side of a JPEG block with subsampled colour, in pixels."""
 QUALITY = 85
 GROWTH = 0.02
-"""A box grows by this share of the picture on every side: annotators draw them tight."""
+"""A box grows by this share of the picture on every side, since annotators draw tight boxes."""
 
 
 class PhotoMaker:
@@ -48,15 +48,15 @@ class PhotoMaker:
         self.facts = MakerInfo(maker_name("photo", options), options, f"migan {SHA256}", LICENCE)
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """Each source with its edit done."""
-        return [self._one(request) for request in requests]
+        """Each source picture, edited."""
+        return [self._make_one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         if request.source is None or request.edit is None:
             raise BadInput(
-                "photo: edits photographs, and there is none to edit",
+                "photo: needs a photograph to edit",
                 allowed="a corpus with boxes",
-                todo="name one instead of a benchmark of captions, and the boxes with --boxes",
+                todo="give a corpus instead of a benchmark of captions, and boxes with --boxes",
             )
         picture = whole_blocks(request.source.open())
         if request.edit.erase:
@@ -69,7 +69,7 @@ class PhotoMaker:
 
 
 def whole_blocks(picture: PILImage) -> PILImage:
-    """The picture without what goes beyond whole JPEG blocks on its right and lower side."""
+    """The picture cropped to whole JPEG blocks on its right and lower side."""
     width, height = (max(BLOCK, side - side % BLOCK) for side in picture.size)
     return picture.crop((0, 0, min(width, picture.width), min(height, picture.height)))
 

@@ -1,8 +1,8 @@
 """`world:`: a caption of the built-in world is read and drawn.
 
-A stand-in for a generator of images whose truth is known. Like a real one it may miss what the
-caption says (`error`), and it may have a look of its own (`look=synthetic`: softer, more colourful,
-with a fine grain), by which its pictures can be told from others without reading anything.
+A stand-in for an image generator whose truth is known. Like a real one it may get the caption wrong
+(`error`), and its pictures may have a recognizable style (`look=synthetic`: softer, more colourful,
+with a fine grain), which gives them away without reading anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOOKS = ("storybook", "synthetic")
 ATTEMPTS = 400
 GRAIN = 5.0
 MOST, FURTHER = 3, 0.4
-"""Without a source: things of a scene at most, and how often there is one that is not mentioned."""
+"""Without a source: the most things in a scene, and the share with an unmentioned thing."""
 
 
 class WorldMaker:
@@ -50,17 +50,17 @@ class WorldMaker:
         self._painter = StorybookPainter()
 
     def make(self, requests: Sequence[ImageRequest]) -> list[MadeImage]:
-        """Each caption drawn; one that is not of the world is refused."""
+        """Each caption drawn; captions that are not about the world are refused."""
         with ThreadPoolExecutor() as pool:
-            return list(pool.map(self._one, requests))
+            return list(pool.map(self._make_one, requests))
 
-    def _one(self, request: ImageRequest) -> MadeImage:
+    def _make_one(self, request: ImageRequest) -> MadeImage:
         statement = understand(request.caption)
         if statement is None:
             return MadeImage(refused="not a caption of the built-in world")
         rng = seeds.rng(request.seed, "world maker")
         source = scene_of(request.source) if request.source is not None else None
-        # pictures of one part of the world stay among themselves
+        # pictures of one part of the world stay in that part
         part = part_of(source) if source else None
         wrong = bool(rng.random() < self.error)
         for _ in range(ATTEMPTS):
@@ -81,7 +81,7 @@ class WorldMaker:
     ) -> Scene | None:
         """A scene with what the statement mentions.
 
-        What it leaves open is as in the scene that the request came from, else drawn.
+        What it leaves open is copied from the scene of the request's source, or else drawn.
         """
         known = {thing.category: thing for thing in source.things} if source else {}
         things = []
@@ -115,7 +115,7 @@ class WorldMaker:
     def _further(
         self, there: int, source: Scene | None, known: list[Thing], rng: np.random.Generator
     ) -> list[Thing]:
-        """Things that are not mentioned: as many as the source had, else sometimes one."""
+        """Unmentioned things: as many as the source had, or else sometimes one."""
         if source is None:
             one = random_thing(rng, self._painter, self._category(rng))
             return [one] if there < MOST and rng.random() < FURTHER else []
@@ -139,7 +139,7 @@ class WorldMaker:
 
 
 def synthetic(picture: PILImage, rng: np.random.Generator) -> PILImage:
-    """The same picture in a generator's look: softer, more colourful, with a fine grain."""
+    """The picture in a generator's style: softer, more colourful, with a fine grain."""
     from PIL import Image, ImageEnhance, ImageFilter
 
     soft = ImageEnhance.Color(picture.filter(ImageFilter.GaussianBlur(0.9))).enhance(1.3)

@@ -34,11 +34,11 @@ SIDES = {"caption": Ask.CAPTION, "image": Ask.IMAGE}
 
 @dataclass(frozen=True)
 class ChoiceMeasure(Measure):
-    """How often questions of choice are answered rightly.
+    """The share of choice questions answered rightly.
 
-    `together`: all questions of an item must be right, and the item is the unit; else each
-    question is one. `side` keeps the questions about the original (`+1`) or the edited (`-1`)
-    image or caption.
+    With `together`, all questions of an item must be right and the item is the unit; otherwise
+    each question is a unit. `side` keeps the questions about the original (`+1`) or the edited
+    (`-1`) image or caption.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ChoiceMeasure(Measure):
     grid: tuple[int, int] | None = None
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """What the run answered."""
+        """The run's answers, unit by unit."""
         if not self.together:
             table = answered(run, self.asks)
             return Outcomes.of_answers(table.filter(self._counted(run, table)), ties)
@@ -59,7 +59,7 @@ class ChoiceMeasure(Measure):
         return Outcomes.joined(self._chosen_together(run))
 
     def about_side(self, side: str) -> Measure | None:
-        """The measure for one side; for "both" only where it reads whole 2 x 2 grids."""
+        """The measure for one side; for "both" only if it reads whole 2 x 2 grids."""
         if side == "both":
             return self if self.grid == (2, 2) else None
         asks = frozenset({SIDES[side]})
@@ -68,7 +68,7 @@ class ChoiceMeasure(Measure):
         return replace(self, asks=asks) if asks < self.asks and not self.together else None
 
     def _counted(self, run: Run, table: pl.DataFrame) -> pl.Series:
-        """Which answers are to questions that count: of the right grid, about the right side."""
+        """Which answers count: those of the right grid, about the right side."""
         items = run.benchmark.items
         row = table["item"].to_numpy()
         counted = np.ones(len(row), bool)
@@ -93,14 +93,14 @@ class ChoiceMeasure(Measure):
         ]
 
     def _scored_together(self, run: Run, ties: TieRule) -> Iterator[Outcomes]:
-        """Items whose questions must all be right; ties among shared cells need the cells."""
+        """Items whose questions must all be right; ties among shared cells need the scores."""
         for pattern, scores in pattern_scores(run):
             choices = _option_cells(pattern, self._questions(run, pattern))
             if choices:
                 yield _scored(pattern, scores, choices, ties)
 
     def _chosen_together(self, run: Run) -> Iterator[Outcomes]:
-        """Trial by trial: right where all questions were; a trial that lacks one does not count."""
+        """Trial by trial: right if all questions were; a trial that lacks one does not count."""
         table = answered(run, self.asks)
         turn = pl.int_range(pl.len()).over(QUESTION)
         turns = table.filter(pl.col("trial") >= 0).with_columns(turn=turn).group_by("item", "turn")
@@ -147,7 +147,7 @@ def _scored(
 
 @dataclass(frozen=True)
 class ConsistencyMeasure(Measure):
-    """The share of questions whose trials were all answered alike, right or wrong."""
+    """The share of questions whose trials all got the same answer, right or wrong."""
 
     name: str = "consistency"
     about: str = "share of questions answered alike in every order of the options (choosers)"
@@ -155,7 +155,7 @@ class ConsistencyMeasure(Measure):
     asks: frozenset[Ask] = frozenset({Ask.CAPTION, Ask.IMAGE})
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """One unit a question that was asked more than once; empty for scorers."""
+        """One unit per question that was asked more than once; empty for scorers."""
         if run.card.kind != "chooser":
             return Outcomes.joined([])
         asked = answered(run, self.asks).filter(pl.col("trial") >= 0)
@@ -196,7 +196,7 @@ ACCURACY = ChoiceMeasure(
 )
 I2T = ChoiceMeasure("I2T", "both images get their own caption", _TO_TEXT, BIVLC, True, 0, _TWO)
 T2I = ChoiceMeasure("T2I", "both captions get their own image", _TO_IMAGE, BIVLC, True, 0, _TWO)
-GROUP = ChoiceMeasure("Group", "I2T and T2I at once", _BOTH, BIVLC, True, 0, _TWO)
+GROUP = ChoiceMeasure("Group", "I2T and T2I together", _BOTH, BIVLC, True, 0, _TWO)
 IPOS2T = ChoiceMeasure(
     "Ipos2T", "the original image gets its caption", _TO_TEXT, BIVLC, False, 1, _TWO
 )

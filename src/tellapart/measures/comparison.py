@@ -1,6 +1,6 @@
-"""A comparison of runs, every two on the units that both cover, which prints itself.
+"""A comparison of runs, pair by pair on the units that both cover.
 
-Text with marks of significance, LaTeX, JSON, a table.
+It prints as text with significance marks, and converts to LaTeX, JSON and a table.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _HEADS = ("A", "B", "A %", "B %", "A - B", "95% interval", "", "p", "p (Holm)", 
 class ComparedPair:
     """Two models on the units that both cover; values are shares, 0 to 1, or their differences.
 
-    `kind` is "micro", "macro" or a kind of item. `p` is of the test over clusters, `p_holm` of the
-    same corrected for all pairs, `naive_p` of the test that takes units for independent; `error`
-    is the difference's standard error over clusters. `won`, `lost` and `level` count units,
-    `differing` clusters in which the models differ; `only_first` and `only_second` count units
-    left out because one run lacks them. `needed_units` (and clusters) would show a difference of
-    this size with 80% power, None where there is none; `detectable` is the smallest difference
-    that is shown so with what is there. `by_kind` has the differences on each kind of item.
-    `against_line`: one of the two never looks (see `contestants`), and its ties are halved;
-    `ties_behind` counts the units won or lost on which one of the two ties. `decided_by` is the way
-    to decide that both share.
+    `kind` is "micro", "macro" or a kind of item. `p` comes from the test over clusters, `p_holm` is
+    corrected for all pairs, and `naive_p` comes from a test that treats units as independent;
+    `error` is the difference's standard error over clusters. `won`, `lost` and `level` count units,
+    `differing` counts clusters in which the models differ; `only_first` and `only_second` count
+    units left out because one run lacks them. `needed_units` (and `needed_clusters`) would show a
+    difference of this size with 80% power, None if there is no difference; `detectable` is the
+    smallest difference that the units at hand show with that power. `by_kind` has the differences
+    on each kind of item. `against_line` means that one of the two never looks (see `contestants`)
+    and its ties are halved; `ties_behind` counts the units won or lost on which one of the two
+    ties. `decided_by` is the procedure that decided both runs' answers.
     """
 
     benchmark: str
@@ -97,27 +97,27 @@ class ComparedPair:
 
     @property
     def shown(self) -> str:
-        """The measure's name with the way in which both runs' answers came about."""
+        """The measure's name with the procedure that decided both runs' answers."""
         return shown_as(self.measure, self.decided_by)
 
     @property
     def real(self) -> bool:
-        """Whether the difference can be told from noise at 5%, all pairs considered."""
+        """Whether the difference is significant at 5%, corrected for all pairs."""
         return self.p_holm < MARKS[-1][0]
 
     @property
     def mark(self) -> str:
-        """Stars, or the sign for noise."""
+        """Stars for significance, or the sign for noise."""
         return next((mark for level, mark in MARKS if self.p_holm < level), NOISE)
 
     @property
     def verdict(self) -> str:
-        """What the numbers say, in words; a difference with the ties that it rests on."""
+        """The result in words, with the number of ties behind the difference."""
         return self._difference() + self.ties_told
 
     @property
     def ties_told(self) -> str:
-        """How many of the units that differ are ties, as the end of a sentence."""
+        """How many of the units that differ rest on ties, as the end of a sentence."""
         if not self.ties_behind:
             return ""
         differ = self.won + self.lost
@@ -133,23 +133,23 @@ class ComparedPair:
             if self.difference < 0:
                 winner, loser = loser, winner
             return f"{winner} is better than {loser} by {points}"
-        start = f"{self.first} and {self.second}: not to be told from noise"
+        start = f"{self.first} and {self.second}: no difference beyond noise is shown"
         if not self.won and not self.lost:
-            return f"{start}: the same on every unit"
+            return f"{start}: they are the same on every unit"
         if abs(self.difference) < 1e-9:
-            return f"{start}: no difference on average"
+            return f"{start}: their averages are equal"
         if self.needed_units is None or 2.0 ** (1 - self.differing) > MARKS[-1][0]:
-            return f"{start}: they differ in {self.differing} groups, too few for any test"
+            return f"{start}: they differ in only {self.differing} groups, too few for any test"
         return (
-            f"{start}; to see a difference of {points} takes about "
+            f"{start}; a difference of {points} needs about "
             f"{self.needed_units:,} units in {self.needed_clusters:,} groups, "
-            f"here are {self.n:,} in {self.clusters:,}"
+            f"and there are {self.n:,} in {self.clusters:,}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All pairs, in the order benchmark, measure, kind; remarks say what was left out and why."""
+    """All pairs, ordered by benchmark, measure and kind; remarks say what was left out and why."""
 
     pairs: tuple[ComparedPair, ...]
     remarks: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ class Comparison:
         return {"pairs": pairs, "remarks": list(self.remarks)}
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a pair; `by_kind` becomes a list of kinds and differences."""
+        """One row per pair; `by_kind` becomes a list of kinds and differences."""
         rows = []
         for pair in self.pairs:
             by_kind = [{"kind": k, "difference": d} for k, d in pair.by_kind.items()]
@@ -211,7 +211,7 @@ class Comparison:
             self.pairs, lambda p: (p.benchmark, p.shown, p.kind, p.against_line)
         ):
             pairs = list(rows)
-            against = ", against lines that need no picture, their ties halved" if line else ""
+            against = ", against models that never look, their ties halved" if line else ""
             title = f"{benchmark}, {measure}, {kind} (ties: {pairs[0].tie_rule}){against}"
             table = aligned([_HEADS, *(_cells(pair) for pair in pairs)], {0, 1, 6})
             words = [f"  {pair.verdict}{_kinds(pair)}" for pair in pairs]
@@ -229,14 +229,14 @@ class Comparison:
 def _legend() -> str:
     stars = ", ".join(f"{mark} p < {level}" for level, mark in reversed(MARKS))
     return (
-        f"{stars} (p with Holm's correction for all pairs); {NOISE} not to be told from noise at "
-        "5%.\nThe naive p takes units for independent; where it is smaller, items that share "
-        "images made it so.\nNeeded: units to see the same difference with 80% power."
+        f"{stars} (p with Holm's correction for all pairs); {NOISE} not distinguishable from noise "
+        "at 5%.\nThe naive p treats units as independent; if it is smaller, that is because items "
+        "share images.\nNeeded: units that would show the same difference with 80% power."
     )
 
 
 def _kinds(pair: ComparedPair) -> str:
-    """The span over kinds: a gain on one kind only should not hide in a mean."""
+    """The range over kinds, so that a gain on a single kind does not hide in a mean."""
     if not pair.by_kind:
         return ""
     low, high = (pick(pair.by_kind, key=pair.by_kind.__getitem__) for pick in (min, max))
@@ -291,7 +291,7 @@ def _latex_cells(pair: ComparedPair) -> tuple[str, ...]:
 
 DRAWS = 10_000
 LEAST_DRAWS = 100
-"""Sign flips for each test that is corrected for, so that a corrected p can fall to 0.01."""
+"""Sign flips for each corrected test, enough for a corrected p of 0.01."""
 
 
 def compare_runs(
@@ -305,19 +305,19 @@ def compare_runs(
     seed: int = 0,
     names: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare every two runs of each benchmark, measure by measure, on what both cover.
+    """Compare all pairs of runs of each benchmark, measure by measure, on the units both cover.
 
     The interval of a difference is a paired bootstrap over clusters (groups of items that share
-    images), the test flips signs over clusters, and Holm's correction goes over all pairs of a
+    images), the test flips signs over clusters, and Holm's correction covers all pairs of a
     benchmark and measure. `by_kind` adds the macro average and each kind of item, corrected over
-    pairs and kinds together. Pairs with a model that never looks are corrected apart from those of
-    contestants, so that a pair has the same p-value with and without such lines. `names` says what
-    the runs are called, where they are some of more runs (see `contestants.labels`).
+    pairs and kinds together. Pairs with a model that never looks are corrected separately from
+    pairs of contestants, so that a pair has the same p-value with and without such models. `names`
+    gives the runs' names, if they are a selection from more runs (see `contestants.labels`).
     """
     rule = check_rule(ties)
     if min(resamples, permutations) < 1:
         raise BadInput(
-            f"{min(resamples, permutations)} random draws tell nothing",
+            f"{min(resamples, permutations)} random draws are too few",
             allowed="at least 1 resample and 1 permutation",
         )
     pairs: list[ComparedPair] = []
@@ -329,7 +329,7 @@ def compare_runs(
     for sha256, rows in by_benchmark.items():
         together, told = [run for run, *_ in rows], [label for _, label, _ in rows]
         if len(together) < 2:
-            remarks.append(f"{together[0]}: alone on its benchmark, nothing to compare it with")
+            remarks.append(f"{together[0]}: the only run on its benchmark, so it is not compared")
             continue
         for measure in measures_of(together[0], measures):
             draws = RandomDraws(resamples, permutations, seed, (sha256, measure.name))
@@ -350,7 +350,7 @@ def compare_runs(
 
 @dataclass(frozen=True)
 class _Comparer:
-    """All pairs of one benchmark's runs by one measure; `places`: the runs that it applies to."""
+    """All pairs of one benchmark's runs by one measure; `places` are the runs it applies to."""
 
     runs: Sequence[Run]
     names: Sequence[str]
@@ -363,23 +363,23 @@ class _Comparer:
 
     @property
     def couples(self) -> list[Couple]:
-        """Every two columns that share units which count."""
+        """All pairs of columns that share units that count."""
         every = combinations(range(len(self.places)), 2)
         return [couple for couple in every if self.units.kept(couple).any()]
 
     def pairs(self, by_kind: bool) -> list[ComparedPair]:
-        """Contestants against each other, then against lines; each time also kind by kind."""
+        """Contestants against each other, then against lines; each also kind by kind."""
         by_lines: dict[int, list[Couple]] = {0: [], 1: [], 2: []}
         for couple in self.couples:
             by_lines[self._lines(couple)].append(couple)
         found = self._family(by_lines[0], by_kind) + self._family(by_lines[1], by_kind)
-        return found or self._family(by_lines[2], by_kind)  # two lines: only if nothing else is
+        return found or self._family(by_lines[2], by_kind)  # two lines: only if there is no other
 
     def _lines(self, couple: Couple) -> int:
         return sum(is_reference(self.runs[self.places[k]].model) for k in couple)
 
     def _family(self, couples: list[Couple], by_kind: bool) -> list[ComparedPair]:
-        """Some pairs, corrected for one another; then kind by kind."""
+        """Pairs that are corrected together, then kind by kind."""
         units = self.units
         everything = np.ones(len(units.kind), dtype=bool)
         own = [self._own_contrast(couple) for couple in couples]
@@ -440,7 +440,7 @@ class _Comparer:
         ]
 
     def _way(self, couple: Couple) -> str:
-        """The way to decide that both runs of a pair share."""
+        """The procedure that decided both runs' answers, if it is the same."""
         ways = {self.measure.decided_by(self.runs[self.places[k]]) or "" for k in couple}
         return ways.pop() if len(ways) == 1 else ""
 
@@ -449,7 +449,7 @@ class _Comparer:
         return not np.allclose(chance[:, 0], chance[:, 1])
 
     def remarks(self, by_kind: bool) -> Iterator[str]:
-        """What a reader must know beside the numbers."""
+        """What a reader must know besides the numbers."""
         names = self.names
         for place, name in enumerate(names):
             if place not in self.places:
@@ -457,25 +457,25 @@ class _Comparer:
         for couple in combinations(range(len(self.places)), 2):
             if not self.units.kept(couple).any():
                 who = " and ".join(names[self.places[k]] for k in couple)
-                yield f"{who} share no unit of {self.measure.name} that counts"
+                yield f"{who} have no unit of {self.measure.name} in common that counts"
         ways = {names[place]: self.measure.decided_by(self.runs[place]) for place in self.places}
         if len(set(ways.values())) > 1:
             yield (
-                f"{self.measure.name} is decided in several ways "
+                f"{self.measure.name} is decided by different procedures "
                 f"({', '.join(f'{name}: {way}' for name, way in ways.items())}): "
                 f"{self.measure.name}@fitted compares like with like"
             )
         if any(self._chances_differ(couple) for couple in self.couples):
-            yield f"by {self.measure.name} chance is not the same for all models (see measure)"
+            yield f"chance by {self.measure.name} is not the same for all models (see measure)"
         if by_kind and not self.measure.by_item:
-            yield f"{self.measure.name} compares all true captions with all foils: not by kind"
+            yield f"{self.measure.name} compares all true captions with all foils, so not by kind"
 
 
 def corrected(pairs: list[ComparedPair]) -> list[ComparedPair]:
-    """With Holm's correction over the pairs given, and what each would need to be seen.
+    """The pairs with Holm's correction, and with the units that each difference would need.
 
-    Needed units are those at Holm's first and strictest step, 5% divided by the number of pairs,
-    so that they never contradict the marks.
+    Needed units are for Holm's first and strictest step, 5% divided by the number of pairs, so
+    that they never contradict the marks.
     """
     if not pairs:
         return []

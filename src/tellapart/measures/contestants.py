@@ -1,4 +1,4 @@
-"""Contestants: what runs are called, and which of them are only lines to hold others against."""
+"""Contestants: the names of runs, and which of them are only reference lines for the others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tellapart.measures.ties import TieRule
 from tellapart.score.run import Run
 
 REFERENCES = ("chance", "chance-chooser", "constant", "constant-chooser", "blind")
-"""Models that never look: lines to hold others against, never contestants."""
+"""Models that never look: reference lines, never contestants."""
 
 
 def is_reference(model: str) -> bool:
-    """Whether a model never looks at pictures, so that its score is a line and not a rank.
+    """Whether a model never looks at pictures, so that its score is a line without a rank.
 
     >>> is_reference("chance?seed=3"), is_reference("storybook")
     (True, False)
@@ -22,18 +22,18 @@ def is_reference(model: str) -> bool:
 
 
 def rule_for(run: Run, ties: TieRule) -> TieRule:
-    """The rule for a run's ties: those of a model that never looks are halved, whatever is chosen.
+    """The tie rule for a run: for a model that never looks ties are halved, whatever is chosen.
 
-    It cannot tell pictures apart; calling that wrong would put every model above it.
+    It cannot tell pictures apart; counting its ties as wrong would put every model above it.
     """
     return "half" if is_reference(run.model) else ties
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """What runs are called in every table: the model's string.
+    """The names of runs in every table: the model string.
 
-    Where a model was run twice on a benchmark, the name in the runs' paths that sets them apart
-    stands behind it, or a number.
+    If a model was run twice on a benchmark, the part of the runs' paths that differs follows it,
+    or a number.
     """
     often = Counter((run.model, run.benchmark.sha256) for run in runs)
     twice = {model for (model, _), number in often.items() if number > 1}
@@ -46,7 +46,7 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def benchmark_labels(runs: Sequence[Run]) -> list[str]:
-    """What the runs' benchmarks are called: versions of one name are told apart by their hash."""
+    """The names of the runs' benchmarks; versions with the same name get their hash."""
     versions: dict[str, set[str]] = {}
     for run in runs:
         versions.setdefault(run.benchmark.name, set()).add(run.benchmark.sha256)
@@ -55,7 +55,7 @@ def benchmark_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def _told_apart(runs: Sequence[Run]) -> list[str]:
-    """A name for each run of one model, different for all runs of one benchmark."""
+    """A name for each run of one model, unique among the runs of one benchmark."""
     paths = [run.folder.resolve().parts if run.folder else () for run in runs]
     places = [run.benchmark.sha256 for run in runs]
     for depth in range(1, min(map(len, paths)) + 1):

@@ -1,4 +1,4 @@
-"""Runs unit by unit: what each made of every unit, and the contrast of two, with its test."""
+"""Runs unit by unit, and the contrast of two runs with its test."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from tellapart.stats.power import difference_error
 from tellapart.types import Bools, Floats, Ints
 
 ROUNDING = 1e-9
-"""Values nearer than this are equal: thirds and sixths do not add up exactly."""
+"""Values closer than this are equal: thirds and sixths do not add up exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All units that any of the runs covers: one row a unit, one column a run.
+    """All units that any of the runs covers: one row per unit, one column per run.
 
-    A unit is an item and a place within it (its first question, its second, ...). A failed unit is
-    covered and worth 0. `item` is its place in the first run's benchmark; `kind` and `cluster` are
-    codes from 0, `kinds` the names of the kinds.
+    A unit is an item and a position within it (its first question, its second, ...). A failed unit
+    is covered and worth 0. `item` is its position in the first run's benchmark; `kind` and
+    `cluster` are codes from 0, and `kinds` are the names of the kinds.
     """
 
     item: Ints
@@ -62,7 +62,7 @@ class Units:
         return np.asarray(self.covered[:, pair].all(axis=1))
 
     def kept(self, pair: tuple[int, int]) -> Bools:
-        """Those of them that count: under the rule `drop` a tie of either leaves the unit out."""
+        """The shared units that count: under the rule `drop`, a tie of either drops the unit."""
         return np.asarray(self.shared(pair) & ~self.left_out[:, pair].any(axis=1))
 
     def gap(self, pair: tuple[int, int], kept: Bools) -> Floats:
@@ -91,7 +91,7 @@ class UnitTally:
 
 
 def paired_units(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[list[int], Units]:
-    """The places of those runs that the measure applies to, and their units side by side.
+    """The positions of the runs that the measure applies to, and their units side by side.
 
     Ties of a model that never looks are halved, as everywhere: see `rule_for`.
     """
@@ -132,7 +132,7 @@ def paired_units(runs: Sequence[Run], measure: Measure, ties: TieRule) -> tuple[
 
 
 def _in_order_of(reference: Benchmark, run: Run, outcomes: Outcomes) -> Outcomes:
-    """A benchmark's hash does not depend on the order of its items, so runs may have another."""
+    """Outcomes in the reference's item order; the benchmark's hash does not fix that order."""
     item = run.benchmark.items.places_in(reference.items)[outcomes.item]
     ordered = outcomes.where(np.argsort(item, kind="stable"))
     return replace(ordered, item=np.sort(item, kind="stable"))
@@ -145,7 +145,7 @@ def _place_in_item(item: Ints) -> Ints:
 
 
 def tally(units: Units, pair: tuple[int, int], wanted: Bools) -> UnitTally:
-    """Count a pair's units, among those wanted."""
+    """Count a pair's units among those wanted."""
     a, b = pair
     kept, both = units.kept(pair) & wanted, units.shared(pair) & wanted
     gap = units.gap(pair, kept)
@@ -167,7 +167,7 @@ def tally(units: Units, pair: tuple[int, int], wanted: Bools) -> UnitTally:
 
 
 def kind_differences(measure: Measure, units: Units, pair: tuple[int, int]) -> dict[str, float]:
-    """A pair's difference on each kind of item, where there are several kinds."""
+    """A pair's difference on each kind of item, if there are several kinds."""
     kept = units.kept(pair)
     if not measure.is_mean:
         codes = np.unique(units.kind[kept])
@@ -187,7 +187,7 @@ Couple = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RandomDraws:
-    """How much is drawn at random, and from which seed for which purpose."""
+    """The numbers of random draws, and the seed of each step."""
 
     resamples: int
     permutations: int
@@ -207,15 +207,15 @@ class _Table:
     counts: Floats
 
     def some(self, clusters: Bools, pairs: list[int]) -> _Table:
-        """Some clusters of some pairs."""
+        """A part of the table: these clusters of these pairs."""
         return _Table(self.sums[clusters][..., pairs], self.counts[clusters][..., pairs])
 
     def difference(self) -> Floats:
-        """One a pair."""
+        """The difference of each pair."""
         return mean_differences(self.sums.sum(axis=0), self.counts.sum(axis=0))
 
     def shares(self) -> Floats:
-        """Each cluster's share in the difference, shape (clusters, pairs)."""
+        """Each cluster's share of the difference, shape (clusters, pairs)."""
         size = self.counts.sum(axis=0)
         each = np.divide(self.sums, size, out=np.zeros_like(self.sums), where=size > 0)
         return np.asarray(each.sum(axis=1) / (size > 0).sum(axis=0))
@@ -229,7 +229,7 @@ def contrasts(
     *,
     macro: bool = False,
 ) -> list[Contrast]:
-    """The pairs' contrasts on the wanted units, those of a micro or a macro average."""
+    """The pairs' contrasts on the wanted units, by micro or macro average."""
     strata = units.kind if macro else np.zeros_like(units.kind)
     kept = [units.kept(couple) & wanted for couple in couples]
     table = _table(units, strata, couples, kept)
@@ -249,7 +249,7 @@ def contrasts(
 def _contrasts(
     table: _Table, values: list[tuple[float, float]], naive: list[float], draws: RandomDraws
 ) -> list[Contrast]:
-    """Of pairs that lie in the same clusters: all are resampled and flipped at once."""
+    """Contrasts of pairs in the same clusters, all resampled and flipped together."""
     interval = paired_intervals(table.sums, table.counts, draws.rng("bootstrap"), draws.resamples)
     shares = table.shares() * len(table.sums)
     p = sign_flip_p(shares, draws.rng("flips"), draws.permutations)
@@ -270,14 +270,14 @@ def _contrasts(
             differing=int(differing[k]),
             test="all sign flips over groups" if differing[k] <= EXACT_CLUSTERS else drawn,
             naive_test="McNemar, exact",
-            method=resampled if errors[k] else "Wilson, groups as units: nothing to resample",
+            method=resampled if errors[k] else "Wilson, groups as units (no variation to resample)",
         )
         for k, difference in enumerate(table.difference())
     ]
 
 
 def _error(sums: Floats, counts: Floats) -> float | None:
-    """None where there is only one cluster; exactly 0 where nothing varies between clusters."""
+    """The standard error; None with only one cluster, exactly 0 if clusters do not vary."""
     if len(sums) < 2:
         return None
     used = counts.sum(axis=0) > 0
@@ -352,7 +352,7 @@ class _Reduced:
         differing = np.unique(clusters[np.abs(values[:, 0] - values[:, 1]) > ROUNDING])
         first, second = (self._reduce(values[:, k], slice(None)) for k in (0, 1))
         difference, error = first - second, 0.0 if size > 1 else None
-        method = "Wilson, groups as units: nothing to resample"
+        method = "Wilson, groups as units (no variation to resample)"
         low, high = unchanging_interval(difference, effective_size(np.bincount(clusters)), 0.95)
         if size > 1 and len(differing):
             rng, tail = draws.rng("bootstrap"), expanded_tail(size)
@@ -388,7 +388,7 @@ class _Reduced:
     def _exchange_p(
         self, values: Floats, clusters: Ints, differing: Ints, draws: RandomDraws
     ) -> float:
-        """Two-sided; all exchanges where few clusters differ, else p = (b + 1) / (m + 1)."""
+        """Two-sided; all exchanges if few clusters differ, else p = (b + 1) / (m + 1)."""
         place = np.full(int(clusters.max()) + 1, -1)
         place[differing] = np.arange(len(differing))
         reached = abs(self._difference(values)) - ROUNDING
@@ -396,7 +396,7 @@ class _Reduced:
         def beyond(coins: Iterable[Floats | Ints]) -> int:
             number = 0
             for coin in coins:
-                # Clusters that do not differ have the place -1, which is a coin that never falls.
+                # Clusters that do not differ have index -1: the appended coin, which never swaps.
                 swap = np.append(coin, 0)[place[clusters]].astype(bool)
                 swapped = np.where(swap[:, None], values[:, ::-1], values)
                 number += abs(self._difference(swapped)) >= reached

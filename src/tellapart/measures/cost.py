@@ -1,9 +1,9 @@
-"""What a fine-tune gained and what it cost: a model before and after, on one set of everything.
+"""What a fine-tune gained and what it cost: a model before and after, on the same tests.
 
-Near-miss benchmarks by their own measures, retrieval, zero-shot classification, and cues that the
-training may have taught: does the model prefer true captions beside a picture of another item (a
-text-only cue), and how well does one neuron on its vectors tell false captions, or edited pictures,
-from the others (Miranda et al. 2024, section 5.3)? Differences have paired intervals over groups.
+The tests are near-miss benchmarks by their own measures, retrieval, zero-shot classification, and
+cues that training may have taught: does the model prefer true captions even beside a picture of
+another item (a text-only cue), and how well does one neuron on its vectors detect false captions or
+edited pictures (Miranda et al. 2024, section 5.3)? Differences have paired intervals over groups.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from tellapart.types import Floats, Ints, Progress, silent
 
 KS = (1, 5)
 FOLDS, STEPS, RATE, WEIGHT = 5, 200, 0.5, 1e-3
-"""Of the one neuron that tells one sort from another: folds over groups, steps, rate, decay."""
+"""The settings of the one neuron: folds over groups, steps, rate, decay."""
 CHANGED = 20
-"""How many items whose answer changed are named."""
+"""How many items with a changed answer to name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
     """A figure before and after, in percent, with the difference's interval.
 
-    `sort` is near-miss, retrieval, zero-shot or cue; of a cue more is worse, chance being 50.
+    `sort` is near-miss, retrieval, zero-shot or cue; for a cue higher is worse, and chance is 50.
     """
 
     sort: str
@@ -78,7 +78,7 @@ class TuningCost:
     changed: tuple[ChangedItem, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
-        """For `--json`, and as it is kept beside the model."""
+        """For `--json` and for the file kept beside the model."""
         return {
             "before": self.before,
             "after": self.after,
@@ -95,7 +95,7 @@ class TuningCost:
                  f"{row.change:+.1f}{told}", f"[{row.low:+.1f}, {row.high:+.1f}]", f"{row.n:,}")
             )  # fmt: skip
         table = aligned(lines, {0, 1, 2})
-        return f"before: {self.before}\nafter:  {self.after}\n{table}\n* the interval is clear of 0"
+        return f"before: {self.before}\nafter:  {self.after}\n{table}\n* the interval excludes 0"
 
 
 def tuning_cost(
@@ -106,7 +106,7 @@ def tuning_cost(
     folders: Sequence[tuple[ClassFolder, Sequence[str]]] = (),
     progress: Progress = silent,
 ) -> TuningCost:
-    """Put both models through everything."""
+    """Run both models on all tests."""
     both = before, after
     for one in both:
         if not isinstance(one, DualEncoder):
@@ -130,14 +130,14 @@ def tuning_cost(
 
 
 def _row(sort: str, on: str, measure: str, before: Floats, after: Floats, groups: Ints) -> CostRow:
-    """Means of two sets of values of the same units, and the interval of their difference."""
+    """Means of two sets of values for the same units, and the interval of their difference."""
     low, high = paired_interval(after - before, groups)
     values = 100 * float(before.mean()), 100 * float(after.mean())
     return CostRow(sort, on, measure, *values, 100 * low, 100 * high, len(before))
 
 
 def paired_interval(change: Floats, groups: Ints, resamples: int = 2_000) -> tuple[float, float]:
-    """95% of the mean differences when groups of units are drawn anew (bootstrap percentiles)."""
+    """The 95% percentile interval of the mean difference, with groups of units resampled."""
     _, groups = np.unique(groups, return_inverse=True)
     sums, counts = np.bincount(groups, change), np.bincount(groups).astype(float)
     rng, means = seeds.rng(0, "paired interval"), []
@@ -170,7 +170,7 @@ def _changed(bench: Benchmark, runs: list[Run]) -> list[ChangedItem]:
 
 
 def _retrieval(corpus: Corpus, both: Sequence[Any]) -> Iterator[CostRow]:
-    """Recall at 1 and 5 both ways; queries of one image are a group."""
+    """Recall at 1 and 5 in both directions; queries of one image form a group."""
     texts_by_image = corpus.texts_by_image
     ids = list(texts_by_image)
     texts = [text for image in ids for text in texts_by_image[image]]
@@ -200,7 +200,7 @@ def _texts(model: Any, texts: Sequence[str]) -> Floats:
 
 
 def _cues(bench: Benchmark, both: Sequence[Any]) -> Iterator[CostRow]:
-    """What can be had without matching picture and text, of items that have an original pair."""
+    """What works without matching picture and text, on items that have an original pair."""
     pairs = [
         (item, item.original, other)
         for item in bench
@@ -229,19 +229,22 @@ def _cues(bench: Benchmark, both: Sequence[Any]) -> Iterator[CostRow]:
         if both_images:
             others = _images(model, [bench.picture(str(name)) for name in edited])
             seen.append(_detected(images[mine], others, groups))
-    named = [("true caption beside another picture", blind), ("neuron tells false captions", told)]
+    named = [
+        ("true caption beside another picture", blind),
+        ("neuron tells false captions", told),
+    ]
     for measure, pair in [*named, *([("neuron tells edited pictures", seen)] if seen else [])]:
         first, second = (one.astype(float) for one in pair)
         yield _row("cue", bench.name, measure, first, second, groups)
 
 
 def _edited(item: Any, caption: int) -> str | None:
-    """The picture that a false caption is true of, where the item has it."""
+    """The picture that a false caption is true of, if the item has it."""
     return next((item.images[i] for i, j in sorted(item.true) if j == caption), None)
 
 
 def _of_another_group(groups: Ints) -> list[int]:
-    """For each pair the place of one of another group, drawn at random."""
+    """For each pair, the position of a random pair from another group."""
     rng = seeds.rng(0, "another picture")
     order = rng.permutation(len(groups))
     after = {int(a): int(b) for a, b in zip(order, np.roll(order, -1), strict=True)}
@@ -255,7 +258,7 @@ def _of_another_group(groups: Ints) -> list[int]:
 
 
 def _detected(natural: Floats, made: Floats, groups: Ints) -> Floats:
-    """For each pair, whether one neuron finds the made one more likely made than the other.
+    """For each pair, whether one neuron finds the edited one more likely to be edited.
 
     The neuron (logistic regression on the vectors) is fitted on the other groups.
     """

@@ -1,11 +1,11 @@
 """FOIL's three tasks: is the caption right (T1), which word is wrong (T2), what should it be (T3).
 
-A chooser is asked outright; a scorer comes to its answers by a procedure, whose name stands behind
-the @ (`score/answers.py`, `score/word_answers.py`). In the paper a classifier decides T1 by its own
-softmax, and that it leans to "correct" is the main finding (Blind: 86.20 on true captions, 25.04 on
-foils); a threshold that is fitted leans to neither side and hides it. `T1@own` is the first,
-`T1@fitted` the second. A measure without a name behind it takes the model's own way where it has
-one; else T1 is fitted, T2 by occlusion, T3 by substitution.
+A chooser is asked directly; a scorer's answers follow from a procedure, named after the @
+(`score/answers.py`, `score/word_answers.py`). In the paper a classifier decides T1 by its own
+softmax, and its bias towards "correct" is the main finding (Blind: 86.20 on true captions, 25.04 on
+foils); a fitted threshold favours neither side and hides the bias. `T1@own` is the first,
+`T1@fitted` the second. A measure without a suffix uses the model's own procedure if it has one;
+otherwise T1 is fitted, T2 goes by occlusion and T3 by substitution.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FOIL = "Shekhar et al. 2017, FOIL it!, section 4"
 
 @dataclass(frozen=True)
 class JudgeMeasure(Measure):
-    """T1: the share of captions rightly called true or foil, on all cells or on one sort.
+    """T1: the share of captions rightly called true or foil, on all cells or on one class.
 
-    `way` says whose decision counts: "own", "fitted", or empty for whichever the model has.
+    `way` says whose decision counts: "own", "fitted", or empty for the one that the model has.
     """
 
     name: str
@@ -45,7 +45,7 @@ class JudgeMeasure(Measure):
     asks: frozenset[Ask] = frozenset({Ask.JUDGE})
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """What the run said of each cell; nothing where the model does not decide in this way."""
+        """The run's verdict on each cell; empty if the model does not decide this way."""
         way = self.decided_by(run)
         if not way:
             return Outcomes.joined([])
@@ -55,7 +55,7 @@ class JudgeMeasure(Measure):
         return Outcomes.of_answers(table, ties)
 
     def decided_by(self, run: Run) -> Way | None:
-        """A chooser and a model with a threshold decide for themselves; a scorer can be fitted."""
+        """Choosers and models with a threshold decide by themselves; a scorer can be fitted."""
         chooser = run.card.kind == "chooser"
         own = chooser or decides(run)
         if self.way == "own" or (not self.way and own):
@@ -89,7 +89,7 @@ def _is_true(run: Run, table: pl.DataFrame) -> Bools:
 
 @dataclass(frozen=True)
 class WordMeasure(Measure):
-    """T2 and T3: the share of foil captions whose foil word is found, or rightly mended."""
+    """T2 and T3: the share of foil captions whose foil word is found, or rightly corrected."""
 
     name: str
     about: str
@@ -99,11 +99,11 @@ class WordMeasure(Measure):
 
     @property
     def asks(self) -> frozenset[Ask]:  # type: ignore[override]
-        """The one question that it reads."""
+        """The question that it reads."""
         return frozenset({self.ask})
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """What the run answered about each foil caption; nothing where it cannot in this way."""
+        """The run's answer on each foil caption; empty if the model has no such procedure."""
         if self.way is None:
             return Outcomes.of_answers(answered(run, self.asks), ties)
         if run.card.kind == "chooser" or not has_way(run, self.way):
@@ -111,7 +111,7 @@ class WordMeasure(Measure):
         return Outcomes.of_answers(found_words(run, self.ask, self.way), ties)
 
     def decided_by(self, run: Run) -> str:
-        """The name of the procedure; a chooser is asked outright."""
+        """The name of the procedure; a chooser is asked directly."""
         if run.card.kind == "chooser":
             return "asked"
         return self.way or own_way(run, self.ask)
@@ -128,7 +128,7 @@ class AucMeasure(Measure):
     by_item: ClassVar[bool] = False
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """For a true caption the share of foils that it beats: their mean is the AUC."""
+        """For each true caption, the share of foils that it beats; the mean is the AUC."""
         if run.card.kind == "chooser":
             return Outcomes.joined([])
         cells = judged_cells(run)
@@ -157,7 +157,7 @@ class AucMeasure(Measure):
     def interval(
         self, run: Run, ties: TieRule, outcomes: Outcomes, resampling: Resampling
     ) -> Interval:
-        """The foils vary too, which a mean over true captions does not know."""
+        """Unlike the interval of a mean over true captions, this one lets foils vary, too."""
         if not resampling.whole:
             return super().interval(run, ties, outcomes, resampling)
         cells = judged_cells(run)
@@ -192,7 +192,7 @@ class AucMeasure(Measure):
 
 
 def _tie_value(ties: TieRule) -> float | None:
-    """What a true caption that scores like a foil is worth; None: the pair is left out."""
+    """The value of a true caption that ties with a foil; None leaves the pair out."""
     return None if ties == "drop" else TIE_VALUES[ties]
 
 
@@ -214,7 +214,7 @@ T3 = WordMeasure("T3", "foil word mended, among all target words", Ask.MEND)
 _HOW: dict[WordWay, str] = {
     "occlusion": "by the caption that scores highest without it",
     "change": "by how much its absence changes the probability of the answer given",
-    "replacement": "by what the model would rather have in its place",
+    "replacement": "by the model's own proposals in its place",
     "substitution": "by the candidate with which the caption scores highest",
     "linear": "by a linear model over target words",
 }

@@ -1,7 +1,7 @@
-"""What is known of an item beside the answers to it: the columns that outcomes are broken down by.
+"""Properties of items: the columns by which outcomes are broken down.
 
-Every benchmark has `COLUMNS`; what an importer or a builder noted of an item is a column too, and
-so is each column of a table of the user's own that names items by their ids.
+Every benchmark has `COLUMNS`; the notes of an importer or builder are columns, too, and so is each
+column of a user's table that names items by their ids.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PIECES = {
     "coreference": "coreference",
     "noun-phrases": "foil-it",
 }
-"""VALSE's pieces by what its files call them (Parcalabescu et al. 2022, section 3)."""
+"""VALSE's pieces by their names in its files (Parcalabescu et al. 2022, section 3)."""
 
 SYMMETRIC = frozenset(
     """adjusting|attached to|between|bigger than|biting|boarding|brushing|chewing|cleaning|climbing
@@ -59,14 +59,14 @@ SYMMETRIC = frozenset(
     |walking through|working in|working on|worn on|wrapped around|wrapped in|by|of|near|next to
     |with|beside|on the side of|around""".replace("\n    ", "").split("|")
 )
-"""ARO: relations that its authors leave out of the macro accuracy that they print, as symmetric or
-rare (notebook "Replicate ARO! VG-Relation, VG-Attribution")."""
+"""ARO: relations that its authors leave out of their macro accuracy as symmetric or rare
+(notebook "Replicate ARO! VG-Relation, VG-Attribution")."""
 
 APART = " (symmetric)"
 
 
 def family_of(kind: str, notes: Mapping[str, str]) -> str:
-    """The family of an item of a kind, by what its importer noted of it; else the kind itself.
+    """The family of an item, from its kind and its importer's notes; else the kind itself.
 
     >>> family_of("swap-object", {}), family_of("aro-relation", {"relation_name": "near"})
     ('swap', 'near (symmetric)')
@@ -82,7 +82,7 @@ def family_of(kind: str, notes: Mapping[str, str]) -> str:
 
 
 def is_apart(family: str) -> bool:
-    """Whether a family stays out of the macro average, as its authors have it.
+    """Whether a family stays out of the macro average, as in its authors' figures.
 
     >>> is_apart("near (symmetric)"), is_apart("on")
     (True, False)
@@ -95,7 +95,7 @@ COLUMNS = {
     "family": "what its paper groups kinds by: replace, swap, add; VALSE's pieces; ARO's relations",
     "group": "the group of items that share images",
     "target": "FOIL: the word that was replaced",
-    "foil": "FOIL: the word that stands in its place",
+    "foil": "FOIL: the word that replaces it",
     "pair": "FOIL: target and foil",
     "supercategory": "FOIL: the supercategory of the two",
     "caption_length": "words in the caption that is true (the first, if there are several)",
@@ -103,20 +103,20 @@ COLUMNS = {
     "right_place": "the place of the right option, from 1",
     "options": "how many options the question has",
 }
-"""The columns of every benchmark; a value is null where an item has none."""
+"""The columns of every benchmark; a value is null if an item has none."""
 
 NO_VALUE = "(none)"
 MOST_NUMBERS = 10
-"""A column with more different numbers than this is broken down by quarters."""
+"""A column with more distinct numbers than this is broken down by quartiles."""
 
 WORD = r"\S+"
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Items by the values of a column: the values' names, and the number of each item's.
+    """Items by the values of a column: the values' names, and the code of each item's value.
 
-    Values in `apart` have a row of their own and stay out of the macro average.
+    Values in `apart` have their own row and stay out of the macro average.
     """
 
     column: str
@@ -131,7 +131,7 @@ class Breakdown:
 
     @classmethod
     def of(cls, column: str, values: pl.Series) -> Breakdown:
-        """By values of any type; many different numbers are put into four ranges."""
+        """A breakdown by values of any type; many distinct numbers become four ranges."""
         if values.dtype.is_numeric() and values.drop_nulls().n_unique() > MOST_NUMBERS:
             return cls._of_ranges(column, values.cast(pl.Float64))
         distinct = values.drop_nulls().unique().sort().to_list()
@@ -173,7 +173,7 @@ def breakdown(
 ) -> Breakdown:
     """A benchmark's items by a column: its own, a note, or one of the user's table.
 
-    `asks` are the questions of the measure at hand, for what differs between questions.
+    `asks` are the questions of the measure, for columns that differ between questions.
     """
     if column == "kind" and (own is None or "kind" not in own.columns):
         return Breakdown("kind", *benchmark.items.kinds)
@@ -190,7 +190,7 @@ def breakdown(
 
 
 def item_table(benchmark: Benchmark, own: pl.DataFrame | None = None) -> pl.DataFrame:
-    """One row an item, in the benchmark's order: id, `COLUMNS` of items, notes, own columns."""
+    """One row per item, in the benchmark's order: id, `COLUMNS` of items, notes, own columns."""
     items = benchmark.items
     frame = items.frame
     slot = frame["slot"].struct
@@ -230,7 +230,7 @@ def item_table(benchmark: Benchmark, own: pl.DataFrame | None = None) -> pl.Data
 
 
 def _supercategory(kinds: pl.Series, notes: list[dict[str, Any]], has_slot: pl.Series) -> pl.Series:
-    """Builders of foils name the kind after it; others may have noted it."""
+    """The supercategory: builders of foils use it as the kind; others may have it in notes."""
     rows = zip(kinds, notes, has_slot, strict=True)
     values = [
         note.get("supercategory") or (kind if foil and kind not in KINDS else None)
@@ -250,7 +250,7 @@ def _text(value: Any) -> str | None:
 
 
 def _with_own(table: pl.DataFrame, own: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
-    """With the columns of the user's table, which go before those of the same name."""
+    """The table with the user's columns, which replace those of the same name."""
     known = own.filter(pl.col("item").cast(pl.String).is_in(table["item"].implode()))
     if not known.height:
         raise BadInput(
@@ -260,7 +260,7 @@ def _with_own(table: pl.DataFrame, own: pl.DataFrame, benchmark: Benchmark) -> p
     twice = known.filter(known["item"].is_duplicated())
     if twice.height:
         raise BadInput(
-            f"the table names {twice['item'][0]} more than once", allowed="one row an item"
+            f"the table names {twice['item'][0]} more than once", allowed="one row per item"
         )
     names = [name for name in own.columns if name != "item"]
     typed = known.with_columns(pl.col("item").cast(pl.String), *(_typed(known[n]) for n in names))
@@ -268,7 +268,7 @@ def _with_own(table: pl.DataFrame, own: pl.DataFrame, benchmark: Benchmark) -> p
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Text tables hold text throughout: a column of numbers becomes one."""
+    """A text column as numbers if it holds only numbers: text tables have no types."""
     if column.dtype != pl.String:
         return column
     blank = column.replace("", None)
@@ -277,7 +277,7 @@ def _typed(column: pl.Series) -> pl.Series:
 
 
 def question_table(benchmark: Benchmark, asks: frozenset[Ask]) -> pl.DataFrame:
-    """One row a question of the given sorts; `item` is the place of its item."""
+    """One row per question of the given types; `item` is the position of its item."""
     every = np.ones(len(benchmark.items), bool)
     parts = [
         asked_questions(benchmark.items, ask, every).select(
@@ -298,7 +298,7 @@ def own_table(rows: pl.DataFrame | Mapping[str, Any]) -> pl.DataFrame:
     table = rows if isinstance(rows, pl.DataFrame) else pl.DataFrame(rows)
     if "item" not in table.columns or table.width < 2:
         raise BadInput(
-            "the table does not say which items its rows are about",
+            "the table has no column item",
             where=f"it has the columns {', '.join(table.columns)}",
             allowed="a column item with the ids of items, and one or more others",
         )

@@ -1,9 +1,9 @@
-"""What a measure is: a reduction over the answers of a run, unit by unit.
+"""The protocol of a measure: a reduction over the answers of a run, unit by unit.
 
 A measure says which questions it reads and what each unit is worth (`outcomes`). By default its
 value is the mean over units, its interval a bootstrap over groups of items that share images, and
-two runs are compared unit by unit. One that is not a mean says how it reduces (`reduce`); one that
-compares across items, as an AUC does, also brings its own interval and contrast.
+two runs are compared unit by unit. A measure that is not a mean defines `reduce`; one that compares
+across items, such as an AUC, also defines its own interval and contrast.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tellapart.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """One entry a unit: its item's place, how right it is (0 to 1), and what is to be known of it.
+    """One entry per unit: its item's position, its value (0 to 1), chance, ties and failures.
 
     A failed unit counts as wrong and stays in; `left_out` marks ties under the rule `drop`.
     """
@@ -56,7 +56,7 @@ class Outcomes:
 
     @classmethod
     def of_answers(cls, table: pl.DataFrame, ties: TieRule) -> Outcomes:
-        """One unit a question; the trials of a chooser count by their mean."""
+        """One unit per question; a chooser's trials are averaged."""
         if table.height and (table["trial"] > 0).any():
             table = table.group_by(QUESTION, maintain_order=True).agg(
                 pl.col("right").mean(),
@@ -80,11 +80,11 @@ class Outcomes:
         )
 
     def kept(self, rule: TieRule) -> Outcomes:
-        """Without the units that the rule leaves out."""
+        """The outcomes without the units that the rule leaves out."""
         return self.where(~self.left_out) if rule == "drop" else self
 
     def where(self, keep: Bools | Ints) -> Outcomes:
-        """Some of the units."""
+        """The outcomes of some units."""
         return Outcomes(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
 
 
@@ -92,7 +92,7 @@ class Outcomes:
 class Contrast:
     """Two runs by one measure: values, difference, interval and p-values.
 
-    `p` is of the test over clusters, `naive_p` of the one that takes units for independent;
+    `p` comes from the test over clusters, `naive_p` from one that treats units as independent;
     `differing` counts clusters in which the runs differ.
     """
 
@@ -113,9 +113,9 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How an interval is drawn: `clusters` numbers the group of each unit.
+    """How an interval is drawn: `clusters` is the group number of each unit.
 
-    `whole` is False where the units are those of one kind of item only.
+    `whole` is False if the units are of one kind of item only.
     """
 
     clusters: Ints
@@ -125,11 +125,11 @@ class Resampling:
 
 
 class Measure(ABC):
-    """A measure is a value: its name builds it again.
+    """A measure is a value: its name is enough to rebuild it.
 
-    `asks` are the questions that it reads. `by_item` is False where a unit is judged against
-    other items, so that it says nothing about its own item or kind alone. `one_sided`: who
-    always says the same is perfect by it.
+    `asks` are the questions that it reads. `by_item` is False if a unit is judged against other
+    items, so that it says nothing about its own item or kind alone. `one_sided` means that always
+    giving the same answer is perfect.
     """
 
     name: str
@@ -140,15 +140,15 @@ class Measure(ABC):
 
     @abstractmethod
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """What the run answered, unit by unit; empty where the measure does not apply."""
+        """The run's outcomes, unit by unit; empty if the measure does not apply."""
 
     def reduce(self, values: Floats) -> float:
-        """The measure's value on some units."""
+        """The measure's value from the values of some units."""
         return float(values.mean())
 
     @property
     def is_mean(self) -> bool:
-        """Whether the value is the mean over units, which is resampled and compared quickly."""
+        """Whether the value is the mean over units, for which fast resampling applies."""
         return type(self).reduce is Measure.reduce
 
     def reduce_by(self, strata: Ints, values: Floats) -> float:
@@ -158,18 +158,18 @@ class Measure(ABC):
     def interval(
         self, run: Run, ties: TieRule, outcomes: Outcomes, resampling: Resampling
     ) -> Interval:
-        """The interval of the value at 95%."""
+        """The 95% interval of the value."""
         drawn = resampling.clusters, resampling.rng, resampling.resamples
         if self.is_mean:
             return mean_interval(outcomes.value, *drawn)
         return resampled_interval(lambda rows: self.reduce(outcomes.value[rows]), *drawn)
 
     def contrast(self, first: Run, second: Run, ties: TieRule) -> Contrast | None:
-        """Two runs compared in the measure's own way; None: unit by unit, as for all means."""
+        """Two runs compared in the measure's own way; None to compare unit by unit."""
         return None
 
     def decided_by(self, run: Run) -> str | None:
-        """Which of several ways a run's answers come about in, where the measure knows several."""
+        """The procedure that decides a run's answers, if the measure knows several."""
         return None
 
     @property
@@ -178,7 +178,7 @@ class Measure(ABC):
         return False
 
     def about_side(self, side: str) -> Measure | None:
-        """The measure as far as it asks for a "caption", an "image" or "both"; None if it does not.
+        """The part of the measure that asks for a "caption", an "image" or "both", or None.
 
         Audits use it to read guessers that see only one side.
         """
@@ -186,8 +186,8 @@ class Measure(ABC):
 
 
 def answered(run: Run, asks: Iterable[Ask]) -> pl.DataFrame:
-    """The answers to several sorts of questions, in the order of the items."""
-    # Questions are asked in the order of `Ask`, so that units of an item stand in that order.
+    """The answers to several types of questions, in the order of the items."""
+    # Questions are asked in the order of `Ask`, so units of an item are in that order.
     tables = [answers(run, ask) for ask in Ask if ask in set(asks)]
     if len(tables) == 1:
         return tables[0]
@@ -195,11 +195,11 @@ def answered(run: Run, asks: Iterable[Ask]) -> pl.DataFrame:
 
 
 def was_asked(run: Run, asks: frozenset[Ask]) -> bool:
-    """Whether a run was asked what a measure reads: an unasked question is not a failure."""
+    """Whether a run was asked the questions of a measure: an unasked question is no failure."""
     asked = {Ask(name) for name in run.card.asks}
-    if not asked:  # a run from elsewhere that does not say
+    if not asked:  # an imported run that does not say
         return True
-    if run.card.kind == "scorer":  # scorers fill the whole grid, and nouns are among the words
+    if run.card.kind == "scorer":  # scorers fill the whole grid, and nouns are words, too
         asked |= GRID_ASKS if asked & GRID_ASKS else set()
         asked |= {Ask.NOUN} if Ask.WORD in asked else set()
     return asks <= asked

@@ -1,4 +1,4 @@
-"""How captions are judged and retrieval is measured; importing this imports nothing heavy."""
+"""Options for judging captions and for retrieval; importing this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.reader import ReadOptions
 
 NATIVE = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D")
-"""The usual caption metrics that need nothing but this package: the default."""
+"""The default metrics: the usual ones that need nothing but this package."""
 JUDGED, GIVEN = "judged", "references"
 
 
@@ -29,35 +29,35 @@ class CaptionOptions:
     ] = NATIVE
     references_used: Annotated[
         tuple[int, ...],
-        Help("Also with this many random references an image: 1 or 1,2,3 or 1-5."),
+        Help("Also judge with this many random references per image: 1 or 1,2,3 or 1-5."),
     ] = ()
-    repeats: Annotated[int, Help("How often random references are drawn.")] = 10
+    repeats: Annotated[int, Help("How many times to draw random references.")] = 10
     frequencies: Annotated[
         str,
         Help(
-            "CIDEr's document frequencies: of the references of the images judged (as the "
-            "COCO scripts do), of all references, or of the corpus at a path."
+            "Where CIDEr's document frequencies come from: judged (the references of the judged "
+            "images, as in the COCO scripts), references (all of them), or the path of a corpus."
         ),
     ] = JUDGED
     judgements: Annotated[
         Path | None,
         Help(
-            "What people gave to captions (image, caption or caption_id, rating, rating_2, ...; or "
-            "Flickr8k's ExpertAnnotations.txt): how well each metric's scores correlate with it."
+            "Ratings of captions by people, to correlate metrics with (image, caption or "
+            "caption_id, rating, rating_2, ...; or Flickr8k's ExpertAnnotations.txt)."
         ),
     ] = None
     prepare: Annotated[
         str,
         Help(
-            "Prepare captions and references alike: mcic (letters only, in lower case, 30 words, "
-            "words seen fewer than five times made one)."
+            "Prepare captions and references alike: mcic (letters only, lower case, 30 words, one "
+            "token for all words seen fewer than five times)."
         ),
     ] = ""
     words_from: Annotated[
         Path | None,
-        Help("With --prepare: the corpus that words are counted in (default: the references)."),
+        Help("With --prepare: the corpus in which to count words (default: the references)."),
     ] = None
-    every_image: Annotated[bool, Help("An image without a caption counts as an empty one.")] = False
+    every_image: Annotated[bool, Help("Count a missing caption as an empty one.")] = False
     resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000
     permutations: Annotated[int, Help("Random swaps for the tests.")] = 10_000
     seed: Seed = 0
@@ -70,7 +70,7 @@ class CaptionOptions:
 
     @property
     def reading(self) -> ReadOptions:
-        """How the references are read."""
+        """Options for reading the references."""
         from tellapart.corpus.reader import ReadOptions
 
         return ReadOptions(
@@ -80,16 +80,18 @@ class CaptionOptions:
         )
 
     def check(self) -> None:
-        """Raise where a number makes no sense."""
+        """Raise if an option makes no sense."""
         if min(self.resamples, self.permutations) < 1:
             raise BadInput(
                 "intervals and tests need random draws", allowed="1 resample and 1 swap or more"
             )
         if min(self.references_used, default=1) < 1:
             used = min(self.references_used)
-            raise BadInput(f"no caption is judged by {used} references", allowed="1 or more")
+            raise BadInput(f"captions cannot be judged with {used} references", allowed="1 or more")
         if self.words_from is not None and not self.prepare:
-            raise BadInput("words are counted for nothing", todo="add --prepare mcic")
+            raise BadInput(
+                "--words-from has no effect without --prepare", todo="add --prepare mcic"
+            )
         if self.repeats < 1:
             raise BadInput(f"references cannot be drawn {self.repeats} times", allowed="1 or more")
 
@@ -104,21 +106,20 @@ class CaptionOptions:
 class RetrievalOptions:
     """How to retrieve.
 
-    `sizes` are numbers of images to draw as collections, each `draws` times; the whole corpus is
-    always asked.
-    `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `images` and the columns are
-    for a corpus that is still to be read.
+    `sizes` are sizes of random collections of images, each drawn `draws` times; the whole corpus is
+    always used as well. `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `images`
+    and the columns apply to a corpus that has not been read yet.
     """
 
     images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
     sizes: Annotated[
-        tuple[int, ...], Help("Also on random collections of this many images: 100,1000.")
+        tuple[int, ...], Help("Also use random collections of this many images: 100,1000.")
     ] = ()
-    draws: Annotated[int, Help("How often a collection of each of these sizes is drawn.")] = 10
+    draws: Annotated[int, Help("How many collections of each size to draw.")] = 10
     limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
     per_query: Annotated[
         Path | None,
-        Help("Also write every query's rank and what was found first: a .csv, .jsonl or .parquet."),
+        Help("Also write each query's rank and first result: a .csv, .jsonl or .parquet file."),
     ] = None
     seed: Seed = 0
     batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
@@ -131,12 +132,12 @@ class RetrievalOptions:
 
     @property
     def cache_folder(self) -> Path | None:
-        """The folder of the cache, None where none is used."""
+        """The cache folder, or None for no cache."""
         return (self.cache or default_folder()) if self.use_cache else None
 
     @property
     def reading(self) -> ReadOptions:
-        """How the corpus is read."""
+        """Options for reading the corpus."""
         from tellapart.corpus.reader import ReadOptions
 
         return ReadOptions(

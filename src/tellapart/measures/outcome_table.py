@@ -1,6 +1,6 @@
-"""Outcomes as a table: one row for each question and run, with what is known of its item.
+"""Outcomes as a table: one row for each question and run, with the properties of its item.
 
-Analyses build on it: regressions on the length of captions, accuracy by place of the foil, items
+It is meant for further analysis: regressions on caption length, accuracy by foil position, items
 that only one model gets right.
 """
 
@@ -23,14 +23,14 @@ from tellapart.score.run import Run
 
 ANSWERED = ("benchmark", "model", "item", "question", "right", "share", "tied", "failed", "chance",
             "trials")  # fmt: skip
-"""Who was asked what and how it came out: `right` counts a tie as wrong, `share` breaks it by a
-coin; with several trials both are their mean."""
+"""Who was asked what, and the outcome: `right` counts a tie as wrong, `share` as its expected value
+when broken at random; with several trials both are means."""
 
 
 def outcome_table(
     runs: Sequence[Run], own: pl.DataFrame | None = None, measures: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """One row a question of each run, of all sorts that the benchmark's measures read.
+    """One row per question of each run, of all types that the benchmark's measures read.
 
     `ANSWERED` first, then the columns of the item (`item_columns.COLUMNS`), its notes and the
     user's own. Questions that a run was never asked have no row; one without an answer has failed.
@@ -38,7 +38,9 @@ def outcome_table(
     parts = []
     for run, label in zip(runs, labels(runs), strict=True):
         asks = asks_of(measures or run.benchmark.card.measures)
-        told = [_told(run, ask) for ask in Ask if ask in asks and _was_asked(run, ask)]
+        told = [
+            _answers_by_question(run, ask) for ask in Ask if ask in asks and _was_asked(run, ask)
+        ]
         if not told:
             continue
         facts = question_table(run.benchmark, asks)
@@ -55,15 +57,15 @@ def outcome_table(
             )
         )
     if not parts:
-        raise BadInput("no question of these runs was asked", allowed="runs with answers")
+        raise BadInput("these runs have no answers", allowed="runs with answers")
     table = pl.concat(parts, how="diagonal_relaxed")
     first = [*ANSWERED, *COLUMNS]
     inner = {"place", "ask", "image", "caption"}
     return table.select(*first, *(c for c in table.columns if c not in {*first, *inner}))
 
 
-def _told(run: Run, ask: Ask) -> pl.DataFrame:
-    """The answers to one sort of question, trials put together."""
+def _answers_by_question(run: Run, ask: Ask) -> pl.DataFrame:
+    """The answers to one type of question, with trials averaged."""
     shown = pl.concat_list(pl.col("image", "caption")).list.eval(
         pl.element().filter(pl.element() >= 0).cast(pl.String)
     )  # fmt: skip
@@ -86,11 +88,11 @@ def _told(run: Run, ask: Ask) -> pl.DataFrame:
 
 
 def _was_asked(run: Run, ask: Ask) -> bool:
-    """Whether a run was asked such questions: where it does not say, some answer shows it."""
+    """Whether a run was asked such questions; if it does not say, whether it has an answer."""
     return ask in run.card.asks or not bool(answers(run, ask)["failed"].all())
 
 
 def write_outcomes(table: pl.DataFrame, out: Path) -> None:
-    """Write the table in the form that the file's ending names."""
+    """Write the table in the format that the file name ends with."""
     check_table_name(out, "a table of outcomes")
     write_table(out, table)

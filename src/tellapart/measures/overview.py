@@ -1,7 +1,7 @@
-"""The overview: models by benchmarks, each by its main measure, with lines to hold them against.
+"""The overview: models by benchmarks, each by its main measure, with reference lines.
 
-A line is a score that needs no picture: chance, a model that never looks, what the text alone gives
-away. A line is never a contestant: it has no rank, and nothing is the highest because of it.
+A line is a score that needs no picture: chance, a model that never looks, or what the text alone
+gives away. A line is never a contestant: it has no rank and does not affect which score is best.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 TEXT_ALONE = "text alone"
 BEST_CUE = "best cue"
 PUBLISHED = "*"
-"""Stands before what a paper printed."""
+"""Marks a score printed in a paper."""
 WIDEST = 4
-"""With more benchmarks than this the table has no room for intervals."""
+"""With more benchmarks than this, the table has no room for intervals."""
 
 MANY_TIES = 0.1
-"""Ties are counted beside a score where they are more than this share of its units."""
+"""Ties are shown beside a score if they exceed this share of its units."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLine:
     """A score without looking (a share, 0 to 1) on a benchmark's main measure, ties halved.
 
-    Chance has no interval. `note` says who got it, from what; `decided_by` is as in `Estimate`.
+    Chance has no interval. `note` names the attacker and its source; `decided_by` is as in
+    `Estimate`.
     """
 
     label: str
@@ -61,11 +62,11 @@ class Overview:
     rows: tuple[Estimate, ...]
     lines: tuple[ReferenceLine, ...]
     published: tuple[ReferenceLine, ...] = ()
-    """What papers printed, marked as such wherever it is shown."""
+    """Scores printed in papers, marked as such wherever they are shown."""
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The contestants, as they came."""
+        """The contestants, in order."""
         return tuple(dict.fromkeys(row.model for row in self.rows))
 
     def estimate(self, model: str, column: Column) -> Estimate | None:
@@ -81,27 +82,27 @@ class Overview:
 
     @property
     def line_labels(self) -> tuple[str, ...]:
-        """What the lines are called, chance first."""
+        """The names of the lines, chance first."""
         return tuple(dict.fromkeys(line.label for line in self.lines))
 
     def shown(self, column: Column) -> str:
-        """The column's measure, with the way in which all contestants' answers came about."""
+        """The column's measure, with the procedure that decided all contestants' answers."""
         own = [row for row in self.rows if row.benchmark == column.benchmark]
         return shown_measure(column.measure, own)
 
     def way(self, one: Estimate | ReferenceLine | None, column: Column) -> str:
-        """`@own` or `@fitted` behind a score, where the head of its column does not say it."""
+        """`@own` or `@fitted` after a score, if the column head does not say it."""
         return way_behind(one, self.shown(column))
 
     def best(self, column: Column) -> float | None:
-        """The highest score of the contestants, where there are several."""
+        """The contestants' highest score, if there are several contestants."""
         values = [r.value for r in self.rows if r.benchmark == column.benchmark and r.n]
         return max(values) if len(values) > 1 else None
 
     def with_guesses(self, guesses: Iterable[ReferenceLine]) -> Overview:
-        """With what a guesser gets from the captions, on main measures.
+        """The overview with guessers' scores from captions, on main measures.
 
-        A benchmark whose card says what the text alone gives away has no need of it.
+        A benchmark whose card has a text-alone figure does not need one.
         """
         known = {line.benchmark for line in self.lines if line.label == TEXT_ALONE}
         wanted = {(c.benchmark, c.measure) for c in self.columns if c.benchmark not in known}
@@ -134,18 +135,18 @@ class Overview:
             table.append((f"{PUBLISHED} {label}", *cells))
         notes = dict.fromkeys(f"  {one.label}: {one.note}" for one in self.lines if one.note)
         notes |= dict.fromkeys(f"{PUBLISHED} published: {one.note}" for one in self.published)
-        told = ["- lines to hold models against: they need no picture; ties halved"]
+        told = ["- reference lines, which need no picture; ties halved"]
         return "\n".join([aligned(table, {0}), *notes, *(told if self.lines else [])])
 
 
 def shown_measure(measure: str, rows: Iterable[Estimate]) -> str:
-    """A measure's name as the head of a column: with the way to decide that all rows share."""
+    """A measure's name as a column head, with the procedure if all rows share it."""
     names = {row.shown for row in rows if row.measure == measure and row.n}
     return names.pop() if len(names) == 1 else measure
 
 
 def way_behind(one: Estimate | ReferenceLine | None, head: str) -> str:
-    """`@own` or `@fitted`, to stand behind a score below a head that does not say it."""
+    """`@own` or `@fitted` to put after a score, if the column head does not say it."""
     told = f"@{one.decided_by}" if one is not None and one.decided_by else ""
     return "" if head.endswith(told) else told
 
@@ -181,7 +182,7 @@ def overview_of(rows: Iterable[Estimate], lines: Iterable[ReferenceLine]) -> Ove
 
 
 def telling_lines(lines: Iterable[ReferenceLine]) -> list[ReferenceLine]:
-    """Of one benchmark's lines chance, and the strongest of the others if surely above that."""
+    """Chance, and the strongest of a benchmark's other lines if it is clearly above chance."""
     every = list(lines)
     chance = [line for line in every if line.label == "chance"]
     level = max((line.value for line in chance), default=0.0)
@@ -194,7 +195,7 @@ def telling_lines(lines: Iterable[ReferenceLine]) -> list[ReferenceLine]:
 
 
 def chance_lines(rows: Iterable[Estimate]) -> list[ReferenceLine]:
-    """Chance on each benchmark; scorers and choosers may have levels of their own."""
+    """Chance on each benchmark; scorers and choosers may have different levels."""
     levels: dict[tuple[str, str], dict[float, None]] = {}
     for row in rows:
         if row.n:
@@ -215,16 +216,16 @@ def reference_line(row: Estimate, label: str, benchmark: str) -> ReferenceLine:
 
 
 def line_name(label: str) -> str:
-    """What the line of a run is called: a run of `chance` is not the level of chance itself."""
+    """The name of a run's line: a run of `chance` is not the chance level itself."""
     return f"{label} (as run)" if label == "chance" else label
 
 
 def text_alone_line(benchmark: Benchmark, name: str, measure: str) -> ReferenceLine | None:
-    """What the strongest known attacker gets from the text alone, where the card says it.
+    """The strongest known attacker's score from the text alone, if the card has it.
 
-    Only beside the measure that its figure is a score of.
+    Only for the measure that this figure is a score of.
     """
-    from tellapart.attack.text_alone import TextAlone, read_by  # attackers take long to import
+    from tellapart.attack.text_alone import TextAlone, read_by  # attackers are slow to import
 
     known = TextAlone.of_card(benchmark.card.made, benchmark.sha256)
     if known is None or measure not in read_by(benchmark):

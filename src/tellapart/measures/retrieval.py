@@ -1,9 +1,9 @@
-"""Retrieval: can a model find the captions of an image among all, and the image of a caption?
+"""Retrieval: can a model find an image's captions among all captions, and a caption's image?
 
 Recall@k is the share of queries with a right answer among the first k; the median rank and the mean
-reciprocal rank (MRR) are of the best right answer. A tie counts against the model: the rank is 1 +
-the number of others (not right themselves) that score as high or higher. As in Karpathy and Fei-Fei
-(2015), an image with several captions is found by any of them.
+reciprocal rank (MRR) use the best right answer. A tie counts against the model: the rank is 1 plus
+the number of wrong answers that score as high or higher. As in Karpathy and Fei-Fei (2015), any of
+an image's captions counts as right.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ Floats = npt.NDArray[np.floating]
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 << 20
-"""How large a part of the matrix of scores may be."""
+"""The largest size of a block of the score matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Images and captions to be ranked.
+    """Images and captions to rank.
 
     `owner` is each caption's image; `image` and `text` are the rows of images and captions in
-    `left` and `right`. Scores are inner products, or stand in `left` themselves if `right` is None.
+    `left` and `right`. Scores are inner products, or `left` holds the scores if `right` is None.
     """
 
     owner: Ints
@@ -52,7 +52,7 @@ class Collection:
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """That of scores."""
+        """The dtype of the scores."""
         return self.left.dtype if self.right is None else np.result_type(self.left, self.right)
 
     def part(self, keep: Ints) -> Collection:
@@ -64,7 +64,7 @@ class Collection:
         return Collection(owner, self.image[keep], self.text[captions], self.left, self.right)
 
     def chunks(self) -> Iterator[tuple[Ints, Floats]]:
-        """Some images at a time, with their scores with all captions, shape (images, captions)."""
+        """Blocks of images with their scores for all captions, shape (images, captions)."""
         used, texts = np.unique(self.image), np.unique(self.text)
         columns = np.searchsorted(texts, self.text)
         right = None if self.right is None else self.right[texts]
@@ -79,7 +79,7 @@ class Collection:
 
 
 def _picked(block: Floats, rows: Ints, columns: Ints) -> Floats:
-    """Some rows and columns; not copied where they are all there in order."""
+    """Some rows and columns; no copy is made if they are all of them in order."""
     if not _is_range(rows, len(block)):
         block = block[rows]
     return block if _is_range(columns, block.shape[1]) else block[:, columns]
@@ -91,17 +91,17 @@ def _is_range(places: Ints, size: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """One rank a query, and how many queries have a tie with their best right answer."""
+    """One rank per query, and how many queries have a tie with their best right answer."""
 
     ranks: Ints
     ties: int
 
 
 def rank_both(found: Collection) -> tuple[Ranks, Ranks]:
-    """Images that look for captions, and captions that look for their image.
+    """The ranks of images searching for captions, and of captions searching for their image.
 
-    What scores as high as the right answer is counted with the right answers among it; these are
-    then taken off again, so that no mask of the matrix's size is needed.
+    Everything that scores at least as high as the right answer is counted, right answers included;
+    these are then subtracted, so that no mask of the matrix's size is needed.
     """
     n, m = len(found.image), len(found.owner)
     own, of_images, image_ties = np.empty(m, found.dtype), np.empty(n, np.int64), 0
@@ -120,15 +120,15 @@ def rank_both(found: Collection) -> tuple[Ranks, Ranks]:
         level = np.count_nonzero(scores == best[:, None], axis=1)
         image_ties += int(np.count_nonzero(level > right))
     of_texts, level = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    for _, scores in found.chunks():  # again: each caption's own score had to be known first
-        of_texts += np.count_nonzero(scores >= own, axis=0)  # its own image is one of them
+    for _, scores in found.chunks():  # a second pass: each caption's own score is known only now
+        of_texts += np.count_nonzero(scores >= own, axis=0)  # includes its own image
         level += np.count_nonzero(scores == own, axis=0)
     return Ranks(of_images, image_ties), Ranks(of_texts, int(np.count_nonzero(level > 1)))
 
 
 KS = (1, 5, 10)
 MOST_PAIRS = 250_000
-"""The most pairs that a pair scorer is asked for: it must see each image with each caption."""
+"""The most pairs for a pair scorer, which must see each image with each caption."""
 DIRECTIONS = ("image to text", "text to image")
 
 
@@ -136,8 +136,8 @@ DIRECTIONS = ("image to text", "text to image")
 class RetrievalRow:
     """One direction on collections of one size; shares from 0 to 1, ranks from 1.
 
-    Figures are means over `draws` collections; `band` is where nine tenths of the draws' recalls
-    lie, and is empty for one.
+    Figures are means over `draws` collections; `band` is the range of the middle 90% of the draws'
+    recalls, empty for a single draw.
     """
 
     direction: str
@@ -162,10 +162,10 @@ class Retrieval:
     unread: tuple[str, ...] = field(default=())
     """What was skipped when the corpus was read."""
     queries: pl.DataFrame | None = field(default=None, compare=False)
-    """Query by query, where that was asked for (`retrieval_queries.query_table`)."""
+    """Results by query, if requested (`retrieval_queries.query_table`)."""
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON-like values."""
+        """Everything as JSON-like values."""
         rows = [
             {**asdict(r), **{name: {str(k): v for k, v in getattr(r, name).items()}
                              for name in ("recall", "band")}}
@@ -202,7 +202,7 @@ def rank_corpus(
     """Recall@1/5/10, median rank and MRR, both directions, on collections of one or more sizes."""
     ids = [image for image in corpus.images["id"].to_list() if image in corpus.texts_by_image]
     if options.limit is not None:
-        ids = _drawn(ids, options.limit, options.seed)
+        ids = _random_images(ids, options.limit, options.seed)
     for size in options.sizes:
         if not 1 <= size <= len(ids):
             raise BadInput(
@@ -241,10 +241,10 @@ def rank_corpus(
 def _drawn_rows(
     found: Collection, ids: list[str], size: int, options: RetrievalOptions
 ) -> list[RetrievalRow]:
-    """Both directions on collections of one size, drawn again and again unless it is all."""
+    """Both directions on collections of one size, drawn repeatedly unless it is the whole."""
     drawn: list[list[RetrievalRow]] = []
     for draw in range(options.draws if size < len(ids) else 1):
-        chosen = set(_drawn(ids, size, options.seed, draw))
+        chosen = set(_random_images(ids, size, options.seed, draw))
         part = found.part(np.array([k for k, image in enumerate(ids) if image in chosen]))
         both = zip(DIRECTIONS, rank_both(part), strict=True)
         drawn.append([_row(direction, part, ranks) for direction, ranks in both])
@@ -270,8 +270,8 @@ def _mean_row(rows: Sequence[RetrievalRow]) -> RetrievalRow:
     )
 
 
-def _drawn(ids: Sequence[str], size: int, seed: int, draw: int = 0) -> list[str]:
-    """A random part of the images in their own order; smaller ones lie within larger ones."""
+def _random_images(ids: Sequence[str], size: int, seed: int, draw: int = 0) -> list[str]:
+    """A random subset of the images in their own order; smaller subsets lie in larger ones."""
     if size >= len(ids):
         return list(ids)
     path = ("retrieve", draw) if draw else ("retrieve",)
@@ -280,7 +280,7 @@ def _drawn(ids: Sequence[str], size: int, seed: int, draw: int = 0) -> list[str]
 
 
 Encoded = tuple[Collection, list[str], tuple[str, ...]]
-"""What is ranked, the ids of its images, and what was skipped."""
+"""The collection to rank, the ids of its images, and what was skipped."""
 
 
 def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
@@ -300,7 +300,7 @@ def _embedded(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
         if not np.isfinite(array).all():
             raise ModelFailed(
                 f"{encoder.model.facts.name} gives some {kind} embeddings that are not numbers",
-                todo="nothing can be ranked with them: mend the model",
+                todo="fix the model: these cannot be ranked",
             )
     at = {text: k for k, text in enumerate(distinct)}
     found = Collection(owner, rows, np.array([at[text] for text in texts]), left, right)
@@ -317,11 +317,13 @@ def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     texts, owner = _captions(corpus, [ids[k] for k in keep])
     distinct = list(dict.fromkeys(texts))
     seen = [images.pictures[k] for k in used.tolist()]
-    scores = np.asarray(encoder.model.score_grid(seen, distinct, _foretold(encoder.report)))
+    scores = np.asarray(
+        encoder.model.score_grid(seen, distinct, _with_time_estimate(encoder.report))
+    )
     if not np.isfinite(scores).all():
         raise ModelFailed(
             f"{encoder.model.facts.name} gives some pairs a score that is not a number",
-            todo="nothing can be ranked with them: mend the model",
+            todo="fix the model: these cannot be ranked",
         )
     at = {text: k for k, text in enumerate(distinct)}
     rows = np.searchsorted(used, [number[k] for k in keep])
@@ -329,8 +331,8 @@ def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
     return found, [ids[k] for k in keep], tuple(error.what for error in images.bad.values())
 
 
-def _foretold(report: Progress) -> Progress:
-    """Progress that also says, once its pace is known, how long all pairs will take."""
+def _with_time_estimate(report: Progress) -> Progress:
+    """Progress that also logs, once the pace is known, how long all pairs will take."""
     begun: list[tuple[float, int]] = []
 
     def show(phase: str, done: int, total: int) -> None:
@@ -363,7 +365,7 @@ def _paired(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
         raise BadInput(
             f"{model.facts.name} would have to score {len(ids) * len(distinct):,} pairs",
             allowed=f"at most {MOST_PAIRS:,} pairs for a model that scores pairs",
-            todo="ask for fewer images with --limit, or use a model that embeds",
+            todo="use fewer images with --limit, or a model that embeds",
         )
     scores = np.empty((len(ids), len(distinct)))
     for k, image in enumerate(ids):
@@ -375,7 +377,7 @@ def _paired(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:
 
 
 def _captions(corpus: Corpus, ids: list[str]) -> tuple[list[str], Ints]:
-    """All captions of some images, and the number of each one's image."""
+    """All captions of some images, and the index of each caption's image."""
     texts = [(text, k) for k, image in enumerate(ids) for text in corpus.texts_by_image[image]]
     return [text for text, _ in texts], np.array([k for _, k in texts], np.int64)
 

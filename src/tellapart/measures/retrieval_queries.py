@@ -1,7 +1,7 @@
-"""Retrieval query by query: its rank, and the wrong answer that scored highest.
+"""Retrieval query by query: each query's rank, and the wrong answer that scored highest.
 
-Analyses read it: how recall falls with the size of the collection, and how many of the answers that
-count as wrong are right (Hu et al. 2019, BISON, Table 1 of the short paper).
+Analyses read it: how recall falls with the size of the collection, and how many answers that count
+as wrong are in fact right (Hu et al. 2019, BISON, Table 1 of the short paper).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COLUMNS = ("query", "direction", "image", "caption", "rank", "found_image", "fou
 def nearest_wrong(found: Collection) -> tuple[Ints, Ints]:
     """For each image its best wrong caption, for each caption its best wrong image.
 
-    The first of several that score alike; -1 where there is no wrong one.
+    The first of equals; -1 if there is no wrong one.
     """
     n, m = len(found.image), len(found.owner)
     of_images = np.full(n, -1)
@@ -48,10 +48,10 @@ def nearest_wrong(found: Collection) -> tuple[Ints, Ints]:
 def query_table(
     found: Collection, images: Sequence[str], captions: Sequence[str], ranks: tuple[Ranks, Ranks]
 ) -> pl.DataFrame:
-    """One row a query: what was looked for, its rank, and what was found first.
+    """One row per query: the query, its rank, and the first result.
 
-    Where the rank is 1 it was found; else what was found is the wrong answer that scored highest.
-    `image` and `caption` are a right pair, of which one is the query.
+    With rank 1 the first result is right; otherwise it is the wrong answer that scored highest.
+    `image` and `caption` are a right pair, one of which is the query.
     """
     wrong_captions, wrong_images = nearest_wrong(found)
     first = {int(owner): k for k, owner in reversed(list(enumerate(found.owner)))}
@@ -78,7 +78,7 @@ def read_queries(path: Path) -> pl.DataFrame:
     texts = [name for name in COLUMNS if name != "rank"]
     ranks = table["rank"].cast(pl.Int64, strict=False)
     if ranks.null_count() or (ranks < 1).any():
-        raise BadInput("a rank is no whole number from 1", where=str(path))
+        raise BadInput("a rank is not a whole number of 1 or more", where=str(path))
     if table["query"].is_duplicated().any():
         raise BadInput("a query has two rows", where=str(path))
     return table.select(*(pl.col(name).cast(pl.String) for name in texts), ranks)

@@ -43,11 +43,11 @@ from tellapart.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measured share (0 to 1) with its interval at 95% and what it stands on.
+    """A measured share (0 to 1) with its 95% interval and counts.
 
     `kind` is a kind of item, "micro" for all units alike, or "macro" for the mean of the kinds'
-    means; `by` names the column whose value stands in the place of the kind. `n` counts units,
-    `clusters` the groups of items that share images.
+    means; `by` names the column whose values replace the kinds. `n` counts units, `clusters`
+    counts groups of items that share images.
     """
 
     benchmark: str
@@ -69,12 +69,12 @@ class Estimate:
 
     @property
     def shown(self) -> str:
-        """The measure's name with the way in which the run's answers came about."""
+        """The measure's name with the procedure that decided the run's answers."""
         return shown_as(self.measure, self.decided_by)
 
     @property
     def too_few(self) -> bool:
-        """Whether the interval stands on too few groups to say much."""
+        """Whether the interval is based on too few groups to say much."""
         return self.clusters < FEW_CLUSTERS
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Estimate:
 
 
 def shown_as(measure: str, decided_by: str) -> str:
-    """A measure's name with whose decision it was, unless the name says so itself.
+    """A measure's name with the procedure that decided, unless the name has it.
 
     >>> shown_as("T1", "own"), shown_as("T1@fitted", "fitted"), shown_as("accuracy", "")
     ('T1@own', 'T1@fitted', 'accuracy')
@@ -102,10 +102,10 @@ def estimates(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
-    """Micro average first, then macro and each kind where there are several kinds.
+    """Micro average first, then macro and each kind if there are several kinds.
 
-    `by` puts the values of another column in the place of kinds; `label` is what the run is called.
-    Empty where the measure does not apply to the run, or where its questions were never asked.
+    `by` replaces kinds by the values of another column; `label` is the name of the run. The result
+    is empty if the measure does not apply to the run, or if its questions were never asked.
     """
     everything = measure.outcomes(run, ties)
     never_asked = not measure.asks <= set(run.card.asks) and bool(everything.failed.all())
@@ -138,10 +138,14 @@ class _Estimator:
     seed: int
 
     def estimate(self, kind: str, outcomes: Outcomes) -> Estimate:
-        """The mean over the outcomes of a kind, with all that goes beside it."""
+        """The mean over the outcomes of a kind, with its interval and counts."""
         kept = outcomes.kept(self.ties)
         clusters = _renumbered(self.run.benchmark.items.groups[1][kept.item])
-        value, chance, interval = 0.0, 0.0, Interval(0.0, 1.0, "every unit is a tie and left out")
+        value, chance, interval = (
+            0.0,
+            0.0,
+            Interval(0.0, 1.0, "every unit is a tie and is left out"),
+        )
         if len(kept.item):
             value, chance, interval = self._mean(kind, kept, clusters)
         return Estimate(
@@ -193,7 +197,7 @@ class _Estimator:
 
 
 def _renumbered(codes: Ints) -> Ints:
-    """Codes as numbers from 0 without gaps, in their order."""
+    """Codes renumbered from 0 without gaps, in order."""
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
@@ -209,13 +213,13 @@ def asks_of(measures: Sequence[str]) -> frozenset[Ask]:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Estimates, in the order benchmark, measure, kind, model; and the overview of them."""
+    """Estimates, ordered by benchmark, measure, kind and model, with an overview."""
 
     rows: tuple[Estimate, ...]
     overview: Overview | None = None
 
     def to_frame(self) -> pl.DataFrame:
-        """One row an estimate."""
+        """One row per estimate."""
         return pl.DataFrame([asdict(row) for row in self.rows])
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -271,14 +275,14 @@ class Scores:
         if not few:
             return []
         return [
-            f"\n* too few groups: {few:,} of these intervals stand on fewer than {FEW_CLUSTERS} "
-            "groups of items that share images; they are as wide as that makes them and say little."
+            f"\n* too few groups: {few:,} of these intervals are based on fewer than "
+            f"{FEW_CLUSTERS} groups of items that share images, so they are wide and say little."
         ]
 
 
 def _cells(row: Estimate) -> tuple[str, ...]:
     few = "*" if row.too_few else ""
-    # Without a unit there is no score: 0.00 would read as one.
+    # Without units there is no score, and 0.00 would look like one.
     numbers = ("-", "-", "-") if not row.n else (
         f"{100 * row.value:.2f}",
         f"{100 * row.low:.1f} - {100 * row.high:.1f}{few}",
@@ -328,7 +332,7 @@ def measure_runs(
             halved = estimates(run, asked[0], "half", by_kind=False, resamples=resamples)
             lines += (reference_line(row, label, place) for row in halved)
     if known and not any(one.has_values for one in known.values()):
-        raise BadInput(f"no item of these runs has a value in the column {by}")
+        raise BadInput(f"no item of these runs has a value in column {by}")
     ordered = _ordered(found)
     main = [row for row in ordered if mains[row.benchmark] == row.measure and row.kind == "micro"]
     return Scores(tuple(ordered), overview_of(main, [*chance_lines(main), *lines]))
@@ -337,21 +341,21 @@ def measure_runs(
 def read_runs(
     runs: Run | Path | str | Sequence[Run | Path | str], on: Path | str | None = None
 ) -> list[Run]:
-    """Runs, from runs or paths; `on` names the benchmark where it is not where it was."""
+    """Runs, from runs or paths; `on` says where their benchmark is, if it has moved."""
     given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
     known = load_benchmark(on) if on is not None else None
     ready = [one for one in given if isinstance(one, Run)]
     paths = [one for one in given if not isinstance(one, Run)]
     read: list[Run] = []
     for path in find_runs(paths) if paths else []:
-        # Runs of one benchmark share it: it is read once.
+        # Runs of one benchmark share it, so it is read once.
         where = known or next((r.benchmark for r in read if is_run_of(path, r.benchmark)), None)
         read.append(load_run(path, where))
     return ready + read
 
 
 def _ordered(found: Iterable[Estimate]) -> list[Estimate]:
-    """Models side by side: within a benchmark by measure, then kind, as they came; lines last."""
+    """Rows ordered by benchmark, measure and kind, models as they came, lines last."""
     rows = list(found)
     places = {
         name: {value: k for k, value in enumerate(dict.fromkeys(getattr(r, name) for r in rows))}
@@ -366,10 +370,10 @@ def _ordered(found: Iterable[Estimate]) -> list[Estimate]:
 
 
 def side_by_side(strict: Scores, halved: Scores) -> str:
-    """Micro averages, contestants as columns; where items tie, the score with ties halved behind.
+    """Micro averages, contestants as columns; if items tie, followed by the score with ties halved.
 
-    `0.0 ~50.0` reads: 0.0 as the papers count (a tie is wrong), 50.0 if ties were broken by a coin.
-    The last column has the most that a model gets which never looks, where that is above chance.
+    `0.0 ~50.0` means 0.0 as the papers count (a tie is wrong), and 50.0 with ties broken at random.
+    The last column has the best score of a model that never looks, if it is above chance.
     """
     rows = strict.only(kind="micro").rows
     half = {_key(row): row for row in halved.rows}
@@ -387,17 +391,17 @@ def side_by_side(strict: Scores, halved: Scores) -> str:
         lines.append((benchmark, shown, *cells, chance, _without_looking(blind)))
     blind_models = ", ".join(dict.fromkeys(r.model for r in rows if is_reference(r.model)))
     legend = (
-        [f"without looking: the best of {blind_models} (ties halved); - where none is above chance"]
+        [f"without looking: the best of {blind_models} (ties halved); - if none is above chance"]
         if blind_models
         else []
     )
     if any(row.ties for row in rows if not is_reference(row.model)):
-        legend.append("~ behind a score: ties halved (a tie counts as wrong before it)")
+        legend.append("~: the score with ties halved (before it, a tie counts as wrong)")
     return "\n".join([aligned(lines, range(2)), "", *legend])
 
 
 def _without_looking(lines: Sequence[Estimate]) -> str:
-    """The strongest of the models that never look, where its whole interval is above chance."""
+    """The strongest of the models that never look, if its whole interval is above chance."""
     above = [row for row in lines if row.n and row.low > row.chance + ROUNDING]
     best = max(above, key=lambda row: row.value, default=None)
     return "-" if best is None else f"{best.model} {100 * best.value:.1f}"

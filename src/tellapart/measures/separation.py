@@ -1,7 +1,7 @@
-"""Separation: where several options are true, every one of them must beat every false one.
+"""Separation: if several options are true, every one of them must beat every false one.
 
-Accuracy asks only that the option at the top is a true one; with two true captions of three a guess
-is right two times in three, and a model that knows one of the two wordings passes.
+Accuracy only requires that the top option is true; with two true captions out of three, a guess is
+right two times in three, and a model that knows one of the two wordings passes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SeparationMeasure(Measure):
     asks: frozenset[Ask] = ASKS
 
     def outcomes(self, run: Run, ties: TieRule) -> Outcomes:
-        """One unit a question; empty for choosers, who name one option."""
+        """One unit per question; empty for choosers, which name one option."""
         if run.card.kind != "scorer":
             return Outcomes.joined([])
         parts = []

@@ -1,9 +1,9 @@
 """Ties: which outcomes they leave open, and the four rules for them.
 
 A question is answered rightly if the best of its right options scores higher than the best of its
-wrong ones. The papers ask for a strict inequality: a tie is wrong. `half` is the expectation if
-tied cells were put into a random order, also where several questions must be right together and
-share cells; `right` counts a tie as right, `drop` leaves the unit out.
+wrong ones. The papers require a strict inequality: a tie is wrong. `half` is the expected value
+with tied cells in random order, also when several questions that share cells must be right
+together; `right` counts a tie as right, `drop` leaves the unit out.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tellapart.types import Bools, Floats
 
 TieRule = Literal["wrong", "half", "right", "drop"]
 TIE_VALUES = {"wrong": 0.0, "half": 0.5, "right": 1.0, "drop": 0.0}
-"""What a tie between one right and one wrong option is worth."""
+"""The value of a tie between one right and one wrong option."""
 MAX_CELLS = 7
-"""Up to this many cells all orders are gone through for questions that share cells."""
+"""Up to this many cells, all orders are enumerated for questions that share cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class OptionCells:
 
 
 def check_rule(rule: str) -> TieRule:
-    """The rule, if there is one of that name."""
+    """The tie rule of that name; raises if there is none."""
     if rule not in get_args(TieRule):
         raise UnknownName("rule for ties", rule, get_args(TieRule))
     return rule  # type: ignore[return-value]
@@ -44,9 +44,9 @@ def check_rule(rule: str) -> TieRule:
 def all_right(
     scores: Floats, choices: Sequence[OptionCells], rule: TieRule
 ) -> tuple[Floats, Bools]:
-    """For each row: how far all choices are right together (0 to 1), and whether a tie decides.
+    """For each row: the value of all choices together (0 to 1), and whether a tie decides it.
 
-    `scores` has one row a unit and one column a cell. A tie in one question does not count where
+    `scores` has one row per unit and one column per cell. A tie in one question does not count if
     another question is wrong anyway.
     """
     strict = np.ones(len(scores), dtype=bool)
@@ -89,7 +89,7 @@ def _single_expectation(scores: Floats, choice: OptionCells) -> Floats:
 
 
 def _wins(scores: Floats, choice: OptionCells, place: dict[int, int]) -> Bools:
-    """Whether a right option comes out on top when ties are broken by `place`."""
+    """Whether a right option comes first when ties are broken by `place`."""
     options = [*choice.right, *choice.wrong]
     by_place = sorted(range(len(options)), key=lambda k: -place[options[k]])
     ordered = scores[:, [options[k] for k in by_place]]

@@ -1,8 +1,8 @@
 """Zero-shot classification: pictures in a folder for each class, named by texts alone.
 
-A class is the mean of its name in several templates, each of unit length, and that mean again made
-so (Radford et al. 2021, section 3.1.4; open_clip computes it likewise). A picture's class is the
-one with the highest cosine. Intervals resample pictures.
+A class vector is the mean of the unit vectors of its name in several templates, scaled to unit
+length again (Radford et al. 2021, section 3.1.4; open_clip computes it likewise). A picture's class
+is the one with the highest cosine. Intervals resample pictures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tellapart.types import Bools, Floats32, Ints, Progress, silent
 
 PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
 NAMES = "classes.txt"
-"""A file in the folder that gives classes their names: FOLDER, a tab, the name."""
+"""A file in the folder that names the classes: FOLDER, a tab, the name."""
 SIMPLE = (
     "a photo of a {}.",
     "a picture of the {}.",
@@ -77,7 +77,7 @@ class ClassFolder:
 
 
 def read_classes(root: Path) -> ClassFolder:
-    """A folder whose folders are classes; a name's underscores are spaces."""
+    """A folder whose subfolders are classes; underscores in a name become spaces."""
     folders = sorted(one for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
     told = {}
     if (root / NAMES).is_file():
@@ -96,14 +96,14 @@ def read_classes(root: Path) -> ClassFolder:
             f"{root.name} is not a folder of classes: {len(folders)} folders, "
             f"{len(pictures)} pictures",
             where=str(root),
-            allowed="a folder with a folder of pictures for each of two classes or more",
+            allowed="a folder with a subfolder of pictures for each of two classes or more",
         )
     names = tuple(told.get(one.name, one.name.replace("_", " ")) for one in folders)
     return ClassFolder(root, names, tuple(pictures), np.array(owner))
 
 
 def templates_of(text: str) -> tuple[str, ...]:
-    """Templates by name, from a file with one a line, or the one that is written out."""
+    """Templates by name, from a file with one per line, or a single template as text."""
     if text in TEMPLATES:
         return TEMPLATES[text]
     found: tuple[str, ...] = (text,)
@@ -120,7 +120,7 @@ def templates_of(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class ZeroShot:
-    """Which pictures were put into their class; `first` and `five` are of each picture."""
+    """Which pictures got their class right: `first` and `five` say so for each picture."""
 
     model: str
     folder: str
@@ -131,9 +131,9 @@ class ZeroShot:
     five: Bools
 
     def figures(self) -> dict[str, tuple[float, float, float]]:
-        """Top 1, top 5 (where there are more classes than that) and the mean over classes.
+        """Top 1, top 5 (if there are more than five classes) and the mean over classes.
 
-        Each with its interval, in percent.
+        Each has its interval, in percent.
         """
         wanted: dict[str, Any] = {"top-1": self.first}
         if self.classes > 5:
@@ -182,7 +182,7 @@ class ZeroShot:
 def classify(
     model: Any, folder: ClassFolder, templates: Sequence[str], progress: Progress = silent
 ) -> ZeroShot:
-    """Put every picture of a folder into one of its classes."""
+    """Classify every picture of a folder."""
     name = model.facts.name
     if not isinstance(model, DualEncoder):
         raise BadInput(
@@ -196,7 +196,7 @@ def classify(
         progress("zero-shot", min(start + BATCH, len(folder.pictures)), len(folder.pictures))
     grid = np.concatenate(scores)
     right = grid[np.arange(len(grid)), folder.owner]
-    above = (grid >= right[:, None]).sum(axis=1)  # itself among them: a tie is not right
+    above = (grid >= right[:, None]).sum(axis=1)  # counts itself, so a tie is not right
     return ZeroShot(
         name, folder.root.name, len(folder.classes), len(templates), folder.owner, above <= 1,
         above <= 5,

@@ -1,4 +1,4 @@
-"""Who mines for a builder, and where the shards lie meanwhile: beside what is built."""
+"""The workers that mine for a builder, and the folder of their shards, beside the output."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ NAME = "mining"
 
 @dataclass(frozen=True, slots=True)
 class BuildCrew:
-    """A crew and its folder, in which each stage of the mining has one of its own.
+    """A crew and its folder, in which each stage of the mining has a subfolder.
 
-    Files are named by all that they depend on: those of other options are never taken.
+    Files are named by everything they depend on, so files of other options are never used.
     """
 
     crew: Crew
     folder: Path
 
     def do(self, stage: str, job: ShardJob, progress: Progress) -> None:
-        """Have the shards of a stage done."""
+        """Compute the shards of a stage."""
         self.crew.do(ShardFolder(self.folder / stage), job, progress)
 
     def read(self, stage: str, name: str) -> Arrays | None:
-        """The arrays of a shard; None where there are none that are whole."""
+        """The arrays of a shard; None if they are missing or incomplete."""
         return read_arrays(ShardFolder(self.folder / stage).path(name))
 
 
 @contextmanager
 def build_crew(out: Path, workers: str, shard: str, gather: bool) -> Iterator[BuildCrew | None]:
-    """The crew that a builder was told to use; its folder goes when the building ends well."""
+    """The crew of a builder; its folder is removed when the build succeeds."""
     crew = crew_of(workers, shard, gather)
     if crew is None:
         yield None

@@ -1,4 +1,4 @@
-"""The captions of a corpus as arrays: whose each is, what it says, and how they are split."""
+"""The captions of a corpus as arrays: their images, texts and splits."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class MinedCaptions:
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """Each caption as its words: what vectors, BLEU and statistics are made from."""
+        """Each caption as its words, for vectors, BLEU and statistics."""
         return [tokens(text) for text in self.texts]
 
     @cached_property
     def of_images(self) -> list[list[int]]:
-        """For each image the places of its captions."""
+        """For each image, the positions of its captions."""
         places: list[list[int]] = [[] for _ in self.images]
         for place, image in enumerate(self.image_of.tolist()):
             places[image].append(place)
@@ -78,15 +78,15 @@ class MinedCaptions:
 
     @cached_property
     def lengths(self) -> Ints32:
-        """How many characters each caption has, white space at its ends aside."""
+        """How many characters each caption has, without surrounding white space."""
         return np.array([len(text.strip()) for text in self.texts], np.int32)
 
     def image_documents(self) -> list[list[str]]:
-        """For each image all words of all its captions."""
+        """For each image, all words of all its captions."""
         return [[w for place in places for w in self.words[place]] for places in self.of_images]
 
     def only(self, places: npt.NDArray[np.integer]) -> MinedCaptions:
-        """Some of the captions, with the images that are left numbered anew."""
+        """Some of the captions, with their images renumbered."""
         kept, image_of = np.unique(self.image_of[places], return_inverse=True)
         return MinedCaptions(
             tuple(self.ids[k] for k in places),
@@ -98,7 +98,7 @@ class MinedCaptions:
     def splits(self, spec: str, seed: int) -> dict[str, Ints32]:
         """The captions of each split that `spec` names, as `split_images` splits the images.
 
-        Without a spec all captions are one split without a name.
+        Without a spec, all captions are one unnamed split.
         """
         if not spec:
             return {"": np.arange(len(self), dtype=np.int32)}
@@ -108,7 +108,7 @@ class MinedCaptions:
 
 
 def bag_of_words(text: str) -> str:
-    """The words of a caption, letters only, in lower case and alphabetical order.
+    """The words of a caption: letters only, lower case, in alphabetical order.
 
     >>> bag_of_words("On a bench, sitting!") == bag_of_words("sitting on a bench")
     True
@@ -117,7 +117,7 @@ def bag_of_words(text: str) -> str:
 
 
 def numbered(values: Iterable[str]) -> Ints32:
-    """Equal values get equal numbers, in the order in which they come.
+    """Equal values get equal numbers, in order of first occurrence.
 
     >>> numbered(["b", "a", "b"]).tolist()
     [0, 1, 0]
@@ -128,7 +128,7 @@ def numbered(values: Iterable[str]) -> Ints32:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedLists:
-    """Lists of numbers one behind another, sorted and without repetition.
+    """Concatenated lists of numbers, each sorted and without repetition.
 
     List k is `values[starts[k]:starts[k + 1]]`; `times` says how often each value was given.
     """
@@ -155,14 +155,14 @@ class SortedLists:
 
     @property
     def lists(self) -> Ints:
-        """For each value the list that it is in."""
+        """For each value, the list that it is in."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 def split_images(images: tuple[str, ...], spec: str, seed: int) -> tuple[list[str], Ints32]:
-    """The names of the splits, and for each image the number of its own (-1 for none).
+    """The names of the splits, and for each image the number of its split (-1 for none).
 
-    A split by caption would put an image on both sides (Ding et al. 2016, footnote 2; pitfall 14).
+    A split by caption would put an image on both sides (Ding et al. 2016, footnote 2).
 
     >>> names, number = split_images(tuple("abcde"), "dev:2,train:rest", 0)
     >>> names, sorted(number.tolist())
@@ -170,7 +170,7 @@ def split_images(images: tuple[str, ...], spec: str, seed: int) -> tuple[list[st
     """
     total = len(images)
     sizes = _split_sizes(spec, total)
-    # By a number that each image has for itself: most stay in their split when others join.
+    # Each image draws its own number, so that most stay in their split when others are added.
     lots = [seeds.unit(seed, "mcic", "split", image) for image in images]
     order = np.argsort(lots)
     number = np.full(total, -1, np.int32)
@@ -182,7 +182,7 @@ def split_images(images: tuple[str, ...], spec: str, seed: int) -> tuple[list[st
 
 
 def _split_sizes(spec: str, total: int) -> dict[str, int]:
-    """How many images each split gets; shares are cut so that all of them are given out."""
+    """How many images each split gets; shares are rounded so that every image is used."""
     parts = [part.partition(":") for part in spec.split(",") if part.strip()]
     shares: dict[str, float] = {}
     rest = ""
@@ -202,13 +202,13 @@ def _split_sizes(spec: str, total: int) -> dict[str, int]:
     if min(sizes.values(), default=0) < 1 or sum(sizes.values()) > total:
         raise BadInput(
             f"{total:,} images cannot be split into {spec}",
-            allowed=f"at least one image each and no more than there are: {EXAMPLE}",
+            allowed=f"at least one image in each, and not more than exist: {EXAMPLE}",
         )
     return sizes
 
 
 def _rounded_shares(shares: dict[str, float], total: int) -> dict[str, int]:
-    """Shares below or at 1 as numbers of images, by cumulative rounding; others as they are."""
+    """Shares of at most 1 as numbers of images, by cumulative rounding; others unchanged."""
     sizes, reached, assigned = {}, 0.0, 0
     for name, share in shares.items():
         if share > 1 or share == 0:

@@ -1,8 +1,8 @@
-"""Hard negative images: candidates for a negative caption, and which of them is taken.
+"""Hard negative images: candidates for a negative caption, and the choice among them.
 
 Miranda et al. 2024 (BiVLC), section 3.1: captions are formatted alike (step 1), several pictures
-are made for each negative caption (step 2), people choose the best or none (step 3) and drop what
-is ambiguous (step 4). A scorer can stand in for them by a stated rule; nobody verified that.
+are made for each negative caption (step 2), people choose the best or none (step 3) and drop
+ambiguous ones (step 4). A scorer can replace them by a stated rule; nobody has verified that.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tellapart.types import Progress, silent
 
 BY = "tellapart build bivlc"
 SEED_BITS = (1 << 31) - 1
-"""Every generator takes seeds of 31 bits."""
+"""Every generator accepts seeds of 31 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class HardCaption:
-    """A caption of an image, and one that differs by a detail, for which pictures are wanted."""
+    """A caption of an image, and a caption that differs in a detail and needs pictures."""
 
     id: str
     image: str
@@ -42,7 +42,7 @@ class HardCaption:
     kind: str
 
     def requests(self, candidates: int, seed: int, source: Picture) -> list[ImageRequest]:
-        """One request a candidate; its seed follows from the caption and its number."""
+        """One request per candidate; its seed follows from the caption and its number."""
         name = seeds.digest(self.image, self.caption, self.negative)[:12]
         return [
             ImageRequest(
@@ -55,9 +55,9 @@ class HardCaption:
         ]
 
     def item(self, images: Sequence[str], source: str, seed: int) -> Item:
-        """The original pair, the other caption, and candidates for it, in drawn order.
+        """The original pair, the other caption, and candidates for it, in random order.
 
-        Only the original pair is known to be true: what people say of candidates is the point.
+        Only the original pair is known to be true: people are to judge the candidates.
         """
         rng = seeds.rng(seed, "bivlc", "candidates", self.id)
         order = [int(k) for k in rng.permutation(len(images) + 1)]
@@ -90,7 +90,7 @@ def hard_captions(negatives: Benchmark, kinds: Sequence[str]) -> Iterator[HardCa
 def sample_captions(
     captions: Sequence[HardCaption], items: int | None, seed: int
 ) -> list[HardCaption]:
-    """At most so many, an equal share of each kind as far as there are so many."""
+    """At most `items` captions, with equal shares of each kind as far as possible."""
     lots = [seeds.unit(seed, "hard", one.id, one.negative) for one in captions]
     return [captions[k] for k in equal_shares([one.kind for one in captions], lots, items)]
 
@@ -98,10 +98,10 @@ def sample_captions(
 def near_misses(
     corpus: Corpus, kinds: Sequence[str], items: int | None, seed: int, progress: Progress = silent
 ) -> Iterator[tuple[str, NearMiss]]:
-    """For each image of the built-in world a near miss of the kind that there are fewest of.
+    """For each image of the built-in world, a near miss of the kind with the fewest so far.
 
-    Every second one of the `add` kinds takes away instead, so that it is as often the original as
-    the other that has more in it, and says more.
+    Every second one of the `add` kinds removes something instead, so that the original is as often
+    the one with more in it as the other, and its caption as often the longer one.
     """
     painter = painter_of(corpus.about)
     categories = sorted(painter.categories)
@@ -114,7 +114,7 @@ def near_misses(
         scene = scene_of(corpus.picture(image))
         if scene is None:
             raise BadInput(
-                f"image {image} of {corpus.name} carries no scene",
+                f"image {image} of {corpus.name} contains no scene",
                 allowed="a corpus of the built-in world, a benchmark of negatives, or with "
                 "--maker photo: photographs with boxes",
                 todo="draw a world with: tellapart world OUT; or make negatives first: tellapart "
@@ -146,7 +146,7 @@ def by_kind(kinds: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class AutoChoice:
-    """What a scorer took: items, and how many were left at each step, by kind."""
+    """A scorer's choice: items, and how many were left after each step, by kind."""
 
     items: list[Item]
     chosen: dict[str, int]
@@ -156,12 +156,12 @@ class AutoChoice:
 def choose_by_scores(
     candidates: Benchmark, scores: pl.DataFrame, margin: float, seed: int
 ) -> AutoChoice:
-    """The best candidate of each item, where the scores leave no doubt.
+    """The best candidate of each item, if the scores are clear.
 
-    Of the candidates the one that the negative caption fits best, compared with the original
-    caption; it is taken if that difference is above `margin` (step 3), and the item stays if the
-    original caption fits the original image better than it by more than `margin` (step 4).
-    `scores` has a row a cell: item, image, caption, score.
+    The best candidate has the largest lead of the negative caption over the original caption; it
+    is chosen if that lead is above `margin` (step 3), and the item stays if the original caption
+    fits the original image better than the candidate by more than `margin` (step 4). `scores` has
+    one row per cell: item, image, caption, score.
     """
     cells = {
         (item, image, caption): score
@@ -172,7 +172,7 @@ def choose_by_scores(
     chosen: list[str] = []
     kept: list[Item] = []
     for item in candidates.items:
-        assert item.original is not None  # candidates are made so
+        assert item.original is not None  # candidates always have an original
         image, caption = item.original
         other = 1 - caption
         rated = [

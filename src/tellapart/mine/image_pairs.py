@@ -1,8 +1,8 @@
-"""Pairs of similar images, and the caption that each is asked with (BISON).
+"""Pairs of similar images, and the caption for each question (BISON).
 
-Hu et al. 2019, section 4.1: the target's decoys are the images whose captions are most like its
-own. A verifier chooses a caption that is true of the target alone, or the most informative one is
-proposed, or all captions of the target go to people, who pick one.
+Hu et al. 2019, section 4.1: the target's decoys are the images whose captions are most similar to
+its own. A verifier chooses a caption that is true of the target alone, or the most informative one
+is proposed, or people pick one of the target's captions.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from tellapart.work.shard import Shard
 
 MADE_BY = "tellapart build bison"
 PART = 2048
-"""Images whose neighbours are sought, and kept, together; pairs whose captions are compared."""
+"""How many images are searched and cached together, and how many pairs are compared together."""
 TRIES = 10
-"""With a verifier this many neighbours are tried for each decoy that is wanted."""
+"""With a verifier, this many neighbours are tried for each decoy."""
 SCHEMA = "tellapart-pairs-1"
 COLUMNS: dict[str, Any] = {
     "pair": pl.String, "target": pl.String, "decoy": pl.String, "similarity": pl.Float64,
@@ -49,7 +49,7 @@ COLUMNS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearImages:
-    """An image and those near it, best first."""
+    """An image and its neighbours, nearest first."""
 
     image: int
     decoys: Ints32
@@ -60,8 +60,8 @@ class NearImages:
 class NearestImages:
     """Finds the images nearest to each image.
 
-    Never together are images with the very same captions, and copies of one picture (where the
-    corpus knows the hashes). Images without a vector are left out.
+    Images with identical captions, and copies of one picture (if the corpus has hashes), are never
+    paired. Images without a vector are left out.
     """
 
     corpus: Corpus
@@ -72,7 +72,7 @@ class NearestImages:
     crew: BuildCrew | None = None
 
     def each(self, progress: Progress, *, in_random_order: bool = False) -> Iterator[NearImages]:
-        """Every image with those near it, in the corpus's order or in one that the seed gives."""
+        """Every image with its neighbours, in the corpus's order or in a seeded random order."""
         order = np.arange(len(self.known), dtype=np.int32)
         if in_random_order:
             order = seeds.rng(self.search.seed, "bison", "targets").permutation(order)
@@ -86,7 +86,7 @@ class NearestImages:
             progress("nearest images", start + len(part), len(order))
 
     def for_card(self) -> dict[str, Any]:
-        """How neighbours were found."""
+        """The card's description of the search."""
         search = "exact"
         if self._neighbours.method == "approximate":
             recall = self._neighbours.recall(self.number)
@@ -98,7 +98,7 @@ class NearestImages:
         }
 
     def _in_shards(self, parts: Sequence[Ints32], progress: Progress) -> None:
-        """Let a crew find the neighbours of all images."""
+        """Have a crew find the neighbours of all images."""
         if self.crew is None:
             return
         shards = [Shard(self._file(part), len(part), part) for part in parts]
@@ -127,7 +127,7 @@ class NearestImages:
 
     @cached_property
     def _pictures(self) -> Ints32:
-        """Images that are copies of one picture have the same number."""
+        """A number for each image; copies of one picture share it."""
         hashes = dict(self.corpus.images.select("id", "sha256").iter_rows())
         return numbered([hashes[image] or f"of {image}" for image in self.captions.images])
 
@@ -159,13 +159,13 @@ class ImagePair:
     similarity: float
 
     def ways(self, directions: str) -> tuple[ImagePair, ...]:
-        """The pair as it is asked: once, or each image being the target in turn."""
+        """The pair as questions: once, or with each image as the target in turn."""
         turned = ImagePair(self.decoy, self.target, self.similarity)
         return (self,) if directions == "one" else (self, turned)
 
 
 def image_pairs(targets: Iterable[NearImages], directions: str) -> Iterator[ImagePair]:
-    """Each pair once, or once each way."""
+    """Each pair once, or once in each direction."""
     seen: set[tuple[int, int]] = set()
     for one in targets:
         for decoy, similarity in zip(one.decoys.tolist(), one.similarities.tolist(), strict=True):
@@ -177,7 +177,7 @@ def image_pairs(targets: Iterable[NearImages], directions: str) -> Iterator[Imag
 
 @dataclass(frozen=True, slots=True)
 class CaptionedPair:
-    """A pair with the caption to ask with, and the caption's score."""
+    """A pair with the caption of its question, and the caption's score."""
 
     pair: ImagePair
     caption: int
@@ -197,7 +197,7 @@ class CaptionedPair:
 
 @dataclass(slots=True)
 class PairCounts:
-    """Pairs, each way by itself: all, and those that no caption tells apart."""
+    """Counts of pairs in each direction: all, and those that no caption distinguishes."""
 
     pairs: int = 0
     dropped: int = 0
@@ -205,7 +205,7 @@ class PairCounts:
 
 @dataclass(frozen=True, eq=False)
 class MostInformative:
-    """The most informative caption; pairs are dropped where none has a score of `least`."""
+    """The most informative caption; pairs are dropped if none has a score of `least`."""
 
     captions: MinedCaptions
     directions: str
@@ -218,9 +218,9 @@ class MostInformative:
     def rule(self) -> str:
         """For the card."""
         return (
-            "the one that tells most: the sum over its content words of max(0, log(q / p)), q "
-            "being how likely a caption of the target has the word and p how likely one of the "
-            "decoy has it, from their captions and from what captions of one image share "
+            "the most informative one: the sum over its content words of max(0, log(q / p)), "
+            "where q and p are the probabilities that a caption of the target, or of the decoy, "
+            "has the word, estimated from their captions and from how captions of one image agree "
             f"throughout the corpus; at least {self.least}"
         )
 
@@ -248,9 +248,9 @@ class MostInformative:
 
 @dataclass(frozen=True, eq=False)
 class HardestVerified:
-    """A caption that is true of the target alone by a verifier; of several the hardest.
+    """The hardest caption that a verifier finds true of the target alone.
 
-    The hardest is the one with fewest content words that the decoy's captions lack. Where none is
+    The hardest has the fewest content words that are missing from the decoy's captions. If none is
     true of the target alone, the next neighbour is tried.
     """
 
@@ -262,8 +262,8 @@ class HardestVerified:
 
     tries = TRIES
     rule = (
-        "true of the target alone by the verifier; of several the one with fewest content words "
-        "that the decoy's captions lack"
+        "true of the target alone by the verifier; of several, the one with the fewest content "
+        "words that are missing from the decoy's captions"
     )
 
     def captioned(self, targets: Iterable[NearImages]) -> Iterator[CaptionedPair]:
@@ -301,13 +301,13 @@ class HardestVerified:
 def _item(
     origin: Origin, seed: int, images: tuple[str, str], captions: tuple[str, ...], kind: str
 ) -> Item:
-    """An item of target and decoy; the seed decides where the target stands."""
+    """An item of target and decoy; the seed decides the target's position."""
     order = drawn_order(seeds.rng(seed, "bison", *images))
     return Item.built("bison", Grid.image_choice(images, captions, order), kind=kind, origin=origin)
 
 
-# Pairs for a study. In its first stage a person sees both images and the target's captions and
-# picks one that is true of the target alone, or none; in the second two others see images and
+# Pairs for a study. In its first stage, a person sees both images and the target's captions and
+# picks one that is true of the target alone, or none; in the second, two others see images and
 # caption and say which image it describes.
 
 
@@ -326,7 +326,7 @@ def study_rows(pairs: Sequence[ImagePair], captions: MinedCaptions) -> list[dict
 
 
 def study_item(row: dict[str, Any], source: str, seed: int) -> Item:
-    """A row as an item; until people have said which captions are, all count as true."""
+    """A row as an item; until people have judged the captions, all count as true."""
     origin = Origin(MADE_BY, source, row["target"], seed)
     images = (row["target"], row["decoy"])
     return _item(origin, seed, images, tuple(row["captions"]), "pair")

@@ -1,14 +1,14 @@
-"""Would the captions of an image have said so? How much a word tells, read off a corpus.
+"""How informative words are, from a corpus: would an image's captions have mentioned them?
 
-Whether a caption is false of an image is known for sure only if somebody looks. Short of that, the
-image's own captions are evidence: were it true, they would most likely have its words. How strong
-that evidence is can be counted in any corpus, in any language, in pairs of captions of one image:
-where one has a word, how often does the other have it? People who describe one picture agree on
-"giraffe" and hardly on "beautiful".
+Only a person who looks can be sure that a caption is false of an image. Short of that, the image's
+own captions are evidence: if it were true, they would probably have its words. The strength of that
+evidence can be measured in any corpus, in any language, from pairs of captions of one image: if one
+has a word, how often does the other have it? People who describe one picture agree on "giraffe" and
+rarely on "beautiful".
 
-Two measures are made of the same counts (`TermMentions`). `Informativeness` (BISON) is how much
-likelier a caption's words are to be said of one image than of another. `Silence` (MCIC) is how
-likely all captions of an image leave out a word that is true.
+Two measures use the same counts (`TermMentions`). `Informativeness` (BISON) is how much likelier a
+caption's words are for one image than for another. `Silence` (MCIC) is the probability that all
+captions of an image leave out a word that is true.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from tellapart.text.tokens import FUNCTION_WORDS
 from tellapart.types import Floats, Ints32
 
 WEIGHT = 4.0
-"""What the corpus says of a word counts as much as this many captions of the image."""
+"""The corpus's rate of a word has the weight of this many captions of the image."""
 SEEN = 5.0
-"""Rates are drawn towards the mean as if this many captions had it."""
+"""Rates are shrunk towards the mean with the weight of this many captions."""
 NO_RATE = 0.4
-"""The mean rate where no image has two captions (it is 0.34 in COCO)."""
+"""The mean rate if no image has two captions (it is 0.34 in COCO)."""
 FLOOR = 0.01
 SHRINK = 10
-"""Pairs of captions that are taken to disagree on each word: rare words prove nothing."""
+"""Pseudo-pairs of captions that disagree on each word, since rare words prove nothing."""
 LARGE = 500
-"""Above this many pairs of images it pays to compile."""
+"""Above this many pairs of images, compiling pays off."""
 NUMBERS = frozenset("two three four five six seven eight nine ten".split())
 _SINGULAR = {many: one for one, many in IRREGULAR.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class TermMentions:
-    """Which terms captions and images mention, a term being the form in which words are compared.
+    """Which terms captions and images mention; a term is the form in which words are compared.
 
-    `number` is how many terms there are. `of_captions` are the terms of each caption, `of_images`
-    those of each image, with how many captions have them.
+    `number` is the number of terms. `of_captions` has the terms of each caption, `of_images` those
+    of each image with the number of captions that have them.
     """
 
     captions: MinedCaptions
@@ -72,27 +72,27 @@ class TermMentions:
 
     @cached_property
     def pairs(self) -> Floats:
-        """For each term the pairs of captions of one image of which the first has it."""
+        """For each term, the ordered pairs of captions of one image whose first has it."""
         others = self.captions.per_image[self.of_images.lists] - 1
         return self._sums(self.of_images.times * others)
 
     @cached_property
     def agreeing_pairs(self) -> Floats:
-        """For each term the pairs of captions of one image that both have it."""
+        """For each term, the ordered pairs of captions of one image that both have it."""
         return self._sums(self.of_images.times * (self.of_images.times - 1))
 
     @cached_property
     def rates(self) -> Floats:
-        """For each term the share of other captions that have it where one has."""
+        """For each term, the share of an image's other captions that have it, given one has."""
         total = self.pairs.sum()
         mean = self.agreeing_pairs.sum() / total if total else NO_RATE
         return np.asarray((self.agreeing_pairs + SEEN * mean) / (self.pairs + SEEN))
 
     @cached_property
     def agreement(self) -> Floats:
-        """For each term Cohen's kappa of two captions of one image, 0 to 1.
+        """For each term, Cohen's kappa of two captions of one image, 0 to 1.
 
-        Agreement beyond chance, so that words which are in most captions anyway do not count.
+        It is agreement beyond chance, so that words in most captions do not count.
         """
         frequency = self._sums(self.of_images.times) / self.captions.per_image.sum()
         expected = frequency * self.pairs
@@ -102,7 +102,7 @@ class TermMentions:
 
     @cached_property
     def beside(self) -> csr_matrix:
-        """Terms v x terms w: the share of other captions that have w where one has v."""
+        """Terms v x terms w: the share of other captions that have w, given one has v."""
         images, captions = (self._matrix(lists) for lists in (self.of_images, self.of_captions))
         together = images.T @ images - captions.T @ captions
         shares = csr_matrix(together.multiply((1 / (self.pairs + SEEN))[:, None]))
@@ -111,7 +111,7 @@ class TermMentions:
         return shares
 
     def _sums(self, weights: Ints32) -> Floats:
-        """For each term the sum of weights of the images that mention it."""
+        """For each term, the sum of weights of the images that mention it."""
         return np.bincount(self.of_images.values, weights, self.number).astype(np.float64)
 
     def _matrix(self, lists: SortedLists) -> csr_matrix:
@@ -121,7 +121,7 @@ class TermMentions:
 
 
 def content_terms(captions: MinedCaptions) -> dict[str, int]:
-    """The content words of captions as terms; a plural is the same term as its singular."""
+    """The content words of captions as terms; plural and singular are the same term."""
     words = dict.fromkeys(word for words in captions.words for word in words)
     content = [word for word in words if word not in FUNCTION_WORDS]
     single = {plural(word): word for word in sorted(content)}
@@ -131,26 +131,26 @@ def content_terms(captions: MinedCaptions) -> dict[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class Informativeness:
-    """How well captions of an image, the target, tell it from another one, the decoy.
+    """How well captions of an image, the target, distinguish it from another, the decoy.
 
     A caption's score is the sum over its content words w of max(0, log(q / p)):
 
         q = (n_w + 4 rate_w) / (n + 4) + 0.01    n other captions of the target, n_w with w
         p = (m_w + 4 beside_w) / (m + 4) + 0.01  m captions of the decoy, m_w with w
 
-    `rate_w` is the share of other captions of an image that have w where one has it ("giraffe"
-    0.96, "beautiful" 0.00 in COCO). `beside_w` is the highest, over the words v of the decoy's
-    captions, of the share that have w where one has v ("couch" beside "sofa" 0.48, "cat" beside
-    "dog" 0.03). So neither an idle word nor a synonym counts for much, and a word that everyone
-    uses counts for a lot.
+    `rate_w` is the share of an image's other captions that have w, given one has it ("giraffe"
+    0.96, "beautiful" 0.00 in COCO). `beside_w` is the maximum, over the words v of the decoy's
+    captions, of the share that have w, given one has v ("couch" beside "sofa" 0.48, "cat" beside
+    "dog" 0.03). So neither an incidental word nor a synonym counts for much, and a word that
+    everyone uses counts for a lot.
     """
 
     captions: MinedCaptions
 
     def scores(self, targets: Ints32, decoys: Ints32) -> tuple[Ints32, Floats]:
-        """For pairs of images the scores of all captions of the target.
+        """For pairs of images, the scores of all captions of the target.
 
-        Returns [pairs, most captions] places of captions (-1 where there are fewer) and scores.
+        Returns [pairs, most captions] positions of captions (-1 if there are fewer) and scores.
         """
         places = self._captions_of[targets]
         scores = np.zeros(places.shape)
@@ -173,7 +173,7 @@ class Informativeness:
 
     @cached_property
     def _captions_of(self) -> Ints32:
-        """For each image the places of its captions, -1 behind the last."""
+        """For each image, the positions of its captions, -1 after the last."""
         places = self.captions.of_images
         table = np.full((len(places), int(self.captions.per_image.max(initial=0))), -1, np.int32)
         for row, own in enumerate(places):
@@ -183,8 +183,8 @@ class Informativeness:
 
 def _add_gains(targets: Any, decoys: Any, places: Any, arrays: Any, scores: Any) -> None:
     # Loops and numbers only, since numba compiles it. A term's gain does not depend on the caption,
-    # so it is worked out once for each pair of images; `gains` is not cleared between pairs, since
-    # a caption of the target has no term whose gain was not just set.
+    # so it is computed once for each pair of images; `gains` needs no clearing between pairs, since
+    # the gains of all terms in the target's captions have just been set.
     (starts, terms), (ends, mentioned, times), (firsts, beside, shares), rates, sizes = arrays
     gains = np.zeros(len(rates))
     for pair in range(len(targets)):
@@ -216,16 +216,16 @@ _add_gains_compiled = kernel(_add_gains)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StemAgreement:
-    """How far people agree on each stem of a corpus: `terms[word]` is a word's stem."""
+    """How much people agree on each stem of a corpus: `terms[word]` is a word's stem."""
 
     terms: Mapping[str, int]
     agreement: Floats
 
     @classmethod
     def of(cls, captions: MinedCaptions) -> StemAgreement:
-        """Of all words of a corpus.
+        """The agreement on all words of a corpus.
 
-        Where no image has two captions nothing is known of agreement: it is 1 for content words.
+        If no image has two captions, agreement is unknown and set to 1 for content words.
         """
         stems: dict[str, int] = {}
         terms = {
@@ -240,11 +240,11 @@ class StemAgreement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Silence:
-    """How likely the captions of an image leave out what is true of it.
+    """The probability that the captions of an image leave out what is true of it.
 
-    People agree on "pizza" (0.9 on COCO) and hardly on "large" (0.1). If the agreement on a word
-    is a, all of k captions leave it out although it is true with probability (1 - a)^k. A caption
-    is as doubtful as the most telling of its words that the image's captions lack.
+    People agree on "pizza" (0.9 on COCO) and rarely on "large" (0.1). If the agreement on a word is
+    a, all of k captions leave it out although it is true with probability (1 - a)^k. The doubt of a
+    caption is that of its most informative word that is missing from the image's captions.
     """
 
     mentions: TermMentions
@@ -252,15 +252,15 @@ class Silence:
 
     @classmethod
     def of(cls, captions: MinedCaptions, stems: StemAgreement) -> Silence:
-        """Of some captions of the corpus that the agreement was counted in."""
+        """From some captions of the corpus in which agreement was counted."""
         return cls(TermMentions.of(captions, stems.terms), stems.agreement)
 
     def with_likely(self, share: float) -> Silence:
-        """The same, with what goes without saying: words beside those that were said.
+        """The same, with words that are implied by the words of the captions.
 
-        A word is likely of an image where this share of captions have it beside another caption of
-        the same image that has a word of the image's captions: who reads "tennis player" must not
-        take "a man" for false. Likely words are in the lists of images with 0 captions.
+        A word is likely for an image if, in the corpus, at least this share of captions have it
+        beside another caption with one of the image's words: given "tennis player", "a man" must
+        not count as false. Likely words are in the lists of images with 0 captions.
         """
         mentions, lists = self.mentions, self.mentions.of_images
         likely = mentions.beside.copy()
@@ -282,8 +282,8 @@ class Silence:
     def true_captions_let_through(self, doubt: float) -> float:
         """The share of captions that would pass as false of their own image.
 
-        Each is held against the image's other captions: what a guard that asks for `doubt` or less
-        gets wrong where the truth is known. 0 where no image has two captions.
+        Each is compared with the image's other captions: this is the error of a guard with
+        threshold `doubt` where the truth is known. 0 if no image has two captions.
         """
         captions, images = self.mentions.of_captions, self.mentions.of_images
         image = self.mentions.captions.image_of[captions.lists]
@@ -299,7 +299,7 @@ class Silence:
 
 
 def stem(word: str) -> str:
-    """A word without the usual endings of English nouns and verbs: crude, and the same for all.
+    """A word without the usual endings of English nouns and verbs: crude but consistent.
 
     >>> [stem(word) for word in "rides riding ride sitting sits horses women buses".split()]
     ['rid', 'rid', 'rid', 'sit', 'sit', 'hors', 'woman', 'bus']

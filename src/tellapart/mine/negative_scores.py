@@ -1,13 +1,13 @@
-"""Scored negatives: what two text-only scores say of each negative and its original.
+"""Scored negatives: two text-only scores of each negative and its original.
 
-They come as a table with a row a negative, or from a benchmark's captions and two models:
+They come from a table with one row per negative, or from a benchmark's captions and two models:
 
 | column | what |
 |---|---|
 | `id`, `kind` | which negative, of which kind |
 | `plausibility`, `negative_plausibility` | one score of the original caption and of the negative |
 | `grammar`, `negative_grammar` | the other score of both |
-| `group` | optional: what must not be torn apart, such as the image (default: each row alone) |
+| `group` | optional: what must stay together, such as the image (default: each row alone) |
 | `caption`, `negative_caption` | optional: the texts, without which nothing malformed is found |
 """
 
@@ -45,8 +45,8 @@ class ScoredNegatives:
     """Scored negatives, sorted by id.
 
     `scores` has the shape (2, n, 2): by score, by row, the original's and the negative's. `kind`
-    and `group` are places among `kinds` and among the groups in alphabetical order, so that no
-    result depends on the order in which rows came.
+    and `group` are indices into `kinds` and into the groups in alphabetical order, so that no
+    result depends on the order of rows.
     """
 
     table: pl.DataFrame
@@ -65,10 +65,10 @@ class ScoredNegatives:
 
 
 def scored(table: pl.DataFrame, where: Path) -> ScoredNegatives:
-    """Check a table of scored negatives; `where` is what errors call it."""
+    """Check a table of scored negatives; `where` is its name in errors."""
     require_columns(table, ["id", "kind", *NUMBERS], where)
     if not table.height:
-        raise BadInput("there is no negative in the table", where=str(where))
+        raise BadInput("the table has no negatives", where=str(where))
     table = table.with_columns(pl.col("id", "kind").cast(pl.String))
     table = table.with_columns(_number(table, name, where) for name in NUMBERS).sort("id")
     twice = table.filter(pl.col("id") == pl.col("id").shift(1))
@@ -98,13 +98,13 @@ def _number(table: pl.DataFrame, name: str, where: Path) -> pl.Series:
             + (f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""),
             where=f"{where}, row {row + 1}",
             allowed="a number",
-            todo="leave out the rows that could not be scored, or score them",
+            todo="leave out the rows without scores, or score them",
         )
     return numbers
 
 
 def _codes(names: pl.Series) -> tuple[list[str], Ints]:
-    """The distinct names in alphabetical order, and the place of each row's name among them."""
+    """The distinct names in alphabetical order, and the index of each row's name."""
     distinct = names.unique().sort()
     places = pl.DataFrame({"name": distinct}).with_row_index("place")
     placed = pl.DataFrame({"name": names}).join(
@@ -115,7 +115,7 @@ def _codes(names: pl.Series) -> tuple[list[str], Ints]:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How models are asked: how much at a time, and where what they say is kept."""
+    """How models are run: the batch size, and the cache for their scores."""
 
     batch_size: int = BATCH
     cache: Path | None = None
@@ -123,7 +123,7 @@ class Scoring:
 
 
 class NegativePair(NamedTuple):
-    """The cells of an item that a negative and its original stand in."""
+    """The cells of a negative and its original in an item."""
 
     item: Item
     image: int
@@ -141,10 +141,10 @@ def pair_of(item: Item) -> NegativePair:
     cell = item.original or (next(iter(item.true)) if len(item.true) == 1 else None)
     if len(item.captions) != 2 or cell is None or (cell[0], 1 - cell[1]) in item.true:
         raise BadInput(
-            f"item {item.id} is not an original caption and a negative",
+            f"item {item.id} is not a pair of an original caption and a negative",
             where=f"{len(item.images)} x {len(item.captions)}, {len(item.true)} true cells",
-            allowed="items with two captions, of which one is true of the image",
-            todo="keep such items alone with: tellapart subset",
+            allowed="items with two captions, one of them true of the image",
+            todo="keep only such items with: tellapart subset",
         )
     return NegativePair(item, cell[0], cell[1], 1 - cell[1])
 
@@ -168,7 +168,7 @@ def score_table(benchmark: Benchmark, models: Sequence[Any], scoring: Scoring) -
 
 
 def name_of(model: Any) -> str:
-    """What the card calls the source of a score."""
+    """The name of a score's source on the card."""
     return str(model) if isinstance(model, str | Path) else str(model.facts.name)
 
 
@@ -188,7 +188,7 @@ def _scores(
         return scores[0::2], scores[1::2]
     if kind_of(ready) != "scorer":
         raise BadInput(
-            f"{name_of(ready)} picks options and gives no scores",
+            f"{name_of(ready)} chooses options and gives no scores",
             allowed="vera, cola, blind, hf:NAME?head=lm, hf:NAME?head=classifier, or any scorer",
         )
     settings = Settings(
@@ -200,7 +200,7 @@ def _scores(
 
 
 def is_run(model: Any) -> bool:
-    """Whether this names the folder of a run."""
+    """Whether this is the folder of a run."""
     return isinstance(model, str | Path) and (Path(model) / "run.json").exists()
 
 
@@ -218,7 +218,7 @@ def _from_run(run: Run, pairs: list[NegativePair]) -> tuple[Floats, Floats]:
         raise BadInput(
             f"{run.model} has no score for {missing:,} captions of {run.benchmark.name}",
             allowed="a score for each caption",
-            todo="score them, or leave such items out with: tellapart subset",
+            todo="score them, or leave such items out with tellapart subset",
         )
     both = np.array(scores, np.float64)
     return both[0::2], both[1::2]

@@ -1,10 +1,10 @@
-"""Refinement: of many negatives those that two text-only scores cannot tell from the truth.
+"""Refinement: selecting negatives that two text-only scores cannot distinguish from the truth.
 
 Miranda et al. 2024, BiVLC, section 5.2: the best of each kind by both scores (step 1), without
-what is malformed (step 2), then adversarial refinement after Hsieh et al. 2023, SugarCrepe
-(step 3): the gaps between original and negative by the two scores are put on a grid, and of each
-cell and the cell opposite to it the same number is kept, so that neither score tells which caption
-is the negative.
+malformed ones (step 2), then adversarial refinement after Hsieh et al. 2023, SugarCrepe (step 3):
+the gaps between original and negative by the two scores are binned on a grid, and the same number
+is kept from each cell and its opposite cell, so that neither score shows which caption is the
+negative.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ FAULTS = ("question", "no final mark", "same as its original", "nearly its origi
 QUESTION, NO_MARK, SAME, NEAR, DUPLICATE = FAULTS
 KEPT, NOT_BEST, REFINED_AWAY = "kept", "not among the best", "refined away"
 OUTCOMES = (KEPT, NOT_BEST, *FAULTS, REFINED_AWAY)
-"""What becomes of a negative, in the order of the steps."""
+"""The possible outcomes of a negative, in the order of the steps."""
 MARKS = r"[.!?][\"'”’)]*$"
 TICKS = 1 << 32
-"""Parts that a chance of 1 is counted in: whole numbers add up without error."""
+"""A probability of 1 is this many integer units, which add up without rounding errors."""
 SHORTER = "fewer characters"
 ALL = "all"
 FEW = 0.1
-"""A kind of which less than this share of the chosen is left gets a remark."""
+"""A kind that keeps less than this share of the chosen gets a remark."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefineRecipe:
     """How to refine: the share of each kind to choose, and the grid of gaps.
 
-    `scale` says how scores come to lie between 0 and 1 (see `scaled`); groups (images) are held
+    `scale` says how scores are scaled to between 0 and 1 (see `scaled`); groups (images) are held
     out in this many `folds`, and with one fold nothing is held out (see `balanced`). `combine`
-    says what the best are: by the `mean` of both scores, or those that are among the best by
-    `both`, each by itself (the public code of BiVLC). `within` says whether gaps are evened out for
-    each `kind` or over `all` of them. What is as like its original as `similar` goes (0: nothing);
-    likeness is the cosine of sentence vectors.
+    defines the best: by the `mean` of both scores, or those among the best by `both` separately
+    (the public code of BiVLC). `within` says whether gaps are balanced for each `kind` or over
+    `all` of them. Negatives at least as similar to their original as `similar` are dropped (0:
+    none); similarity is the cosine of sentence vectors.
     """
 
     keep: float = 0.35
@@ -64,11 +64,11 @@ class RefineRecipe:
     similar: float = 0.0
 
     def check(self) -> None:
-        """Raise where a number makes no sense."""
+        """Raise if a number makes no sense."""
         if not 0 < self.keep <= 1:
             raise BadInput(f"a share of {self.keep:g} cannot be kept", allowed="above 0, at most 1")
         if self.bins < 2 or self.bins % 2:
-            raise BadInput(f"{self.bins} bins cannot lie evenly around 0", allowed="2, 4, 6, ...")
+            raise BadInput(f"{self.bins} bins are not symmetric around 0", allowed="2, 4, 6, ...")
         if self.scale not in SCALES:
             raise UnknownName("scale", self.scale, SCALES)
         if self.combine not in COMBINATIONS:
@@ -83,7 +83,7 @@ class RefineRecipe:
 
 @dataclass(frozen=True, eq=False)
 class RefinedNegatives:
-    """What became of each row of `scores`, as a place in `OUTCOMES`, and which fold it was in."""
+    """The outcome of each row of `scores`, as an index into `OUTCOMES`, and its fold."""
 
     scores: ScoredNegatives
     recipe: RefineRecipe
@@ -92,16 +92,16 @@ class RefinedNegatives:
 
     @property
     def kept(self) -> Bools:
-        """The rows that are left in the end."""
+        """The rows kept at the end."""
         return np.asarray(self.outcome == OUTCOMES.index(KEPT))
 
     @property
     def chosen(self) -> Bools:
-        """The rows that came to the last step."""
+        """The rows that reached the last step."""
         return np.isin(self.outcome, [OUTCOMES.index(KEPT), OUTCOMES.index(REFINED_AWAY)])
 
     def table(self) -> pl.DataFrame:
-        """All rows with what became of them, in the order of their ids."""
+        """All rows with their outcomes, ordered by id."""
         names = np.array(OUTCOMES, object)
         return self.scores.table.with_columns(
             pl.Series("outcome", names[self.outcome], pl.String),
@@ -110,7 +110,7 @@ class RefinedNegatives:
 
 
 def refined(scores: ScoredNegatives, recipe: RefineRecipe) -> RefinedNegatives:
-    """Choose the best of each kind, leave out what is malformed, make opposite gaps equal."""
+    """Choose the best of each kind, drop malformed ones, and balance opposite gaps."""
     recipe.check()
     outcome = np.zeros(len(scores), np.int8)
     between = scaled(scores, recipe.scale)
@@ -136,20 +136,19 @@ def refined(scores: ScoredNegatives, recipe: RefineRecipe) -> RefinedNegatives:
 
 
 def scaled(scores: ScoredNegatives, scale: str) -> Floats:
-    """The scores between 0 and 1, in the same shape.
+    """The scores scaled to between 0 and 1, in the same shape.
 
-    `rank` takes a caption's place among all captions of its kind, originals and negatives alike
-    (equal scores share their middle place): the unit of a score does not matter, and a classifier
-    that says 0.999 to nearly everything still fills all bins. `given` leaves probabilities as they
-    are.
+    `rank` uses a caption's rank among all captions of its kind, originals and negatives alike
+    (equal scores share their mean rank): the unit of a score does not matter, and a classifier that
+    says 0.999 to nearly everything still fills all bins. `given` leaves probabilities unchanged.
     """
     if scale == "given":
         for name, values in zip(SCORES, scores.scores, strict=True):
             low, high = float(values.min()), float(values.max())
             if low < 0 or high > 1:
                 raise BadInput(
-                    f"scores of {name} lie between {low:g} and {high:g}",
-                    allowed="numbers between 0 and 1 where the scale is the given one",
+                    f"scores of {name} are between {low:g} and {high:g}",
+                    allowed="numbers between 0 and 1 for --scale given",
                     todo="scale by rank instead: --scale rank (scale='rank')",
                 )
         return scores.scores
@@ -162,20 +161,20 @@ def scaled(scores: ScoredNegatives, scale: str) -> Floats:
 
 
 def rows_by_kind(kind: Ints, kinds: int) -> list[Ints]:
-    """The rows of each kind, in their order."""
+    """The rows of each kind, in order."""
     order = np.argsort(kind, kind="stable")
     return np.split(order, np.cumsum(np.bincount(kind, minlength=kinds))[:-1])
 
 
 def likeness(captions: Sequence[str], negatives: Sequence[str]) -> Floats:
-    """The cosine of each caption with its negative, by the sentence encoder that is installed."""
+    """The cosine of each caption with its negative, by the installed sentence encoder."""
     from tellapart.models.sentence_vectors import PackagedSentences
     from tellapart.score.encoder import embed_texts
 
     model = PackagedSentences.installed()
     if model is None:
         raise BadInput(
-            "there is no sentence encoder to compare captions with",
+            "--similar needs a sentence encoder, and none is installed",
             todo="install one that the docs name (fairness.md), or leave --similar out",
         )
     sides = [np.asarray(embed_texts(model, texts), float) for texts in (captions, negatives)]
@@ -188,8 +187,8 @@ def likeness(captions: Sequence[str], negatives: Sequence[str]) -> Floats:
 def best(scaled: Floats, kind: Ints, kinds: int, keep: float, combine: str = "mean") -> Bools:
     """The share `keep` of each kind whose negatives have the highest scores.
 
-    By `mean` of the two scaled scores of the negative, of equal ones those whose ids come first; by
-    `both` those that reach the `1 - keep` quantile of their kind by either score, which are fewer.
+    By `mean`: of the negative's two scaled scores, with ties broken by id. By `both`: those that
+    reach the `1 - keep` quantile of their kind by each score, which are fewer.
     """
     combined = scaled[:, :, 1].mean(axis=0)
     chosen = np.zeros(len(kind), np.bool_)
@@ -206,10 +205,10 @@ def best(scaled: Floats, kind: Ints, kinds: int, keep: float, combine: str = "me
 
 
 def faults(captions: pl.Series, negatives: pl.Series) -> Sequence[str | None]:
-    """What is wrong with each negative, None where nothing is; of equal ones the first is good.
+    """What is wrong with each negative, None if nothing is; the first of equal ones is good.
 
-    A final mark is missed where the original has one. Negatives are the same if nothing but
-    capitals, white space and final marks sets them apart.
+    A final mark is required if the original has one. Negatives are equal if they differ only in
+    capitals, white space and final marks.
     """
     original, negative = pl.col("original").str.strip_chars(), pl.col("negative").str.strip_chars()
     bare, bare_original = _bare(pl.col("negative")), _bare(pl.col("original"))
@@ -235,9 +234,9 @@ def _bare(text: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True, slots=True)
 class GapCells:
-    """The cell of each row and the opposite one; `count` is how many cells there can be.
+    """The cell of each row and the opposite cell; `count` is the number of possible cells.
 
-    `side` are rows of one kind whose gaps have the same signs.
+    `side` groups rows of one kind whose gaps have the same signs.
     """
 
     cell: Ints
@@ -249,9 +248,9 @@ class GapCells:
 def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> GapCells:
     """The cells of gaps, shape (2, n), by kind: a grid of `bins` times `bins` from -1 to 1.
 
-    A bin is closed on the side away from 0 and open on the other, and a gap of exactly 0 has a
-    place of its own, so that the opposite of a gap always lies in the opposite cell. What lies
-    outside goes into the outermost bins.
+    A bin is closed on the side away from 0 and open on the other, and a gap of exactly 0 has its
+    own bin, so that the opposite of a gap is always in the opposite cell. Gaps outside the range go
+    into the outermost bins.
     """
     half, width = bins // 2, bins + 1
     steps = np.minimum(np.ceil(np.abs(gaps) * half), half).astype(np.int64)
@@ -263,22 +262,22 @@ def cells(gaps: Floats, kind: Ints, kinds: int, bins: int) -> GapCells:
 
 
 def folds_of(group: Ints, folds: int, seed: int) -> Ints:
-    """The fold of each row: groups stay whole, and folds have as many of them as can be."""
+    """The fold of each row: groups stay whole, and folds have equally many, as far as possible."""
     groups = int(group.max(initial=-1)) + 1
     drawn = seeds.rng(seed, "refine", "folds").permutation(groups)
     return np.asarray((drawn % max(1, min(folds, groups)))[group])
 
 
 def balanced(grid: GapCells, fold: Ints, seed: int) -> Bools:
-    """Which rows to keep: of two opposite cells as many from one as from the other.
+    """Which rows to keep: equally many from two opposite cells.
 
-    With one fold cells are made equal exactly. With several the rows of a fold are held out: what
-    becomes of them follows from the counts of the other folds. A row with n others in its cell and
-    m in the opposite one is kept with probability min(n + 1, m) / (n + 1): as often as such rows
-    are, were it among them. That leaves opposite cells equal in the mean, however few rows they
-    have: if the other folds hold N rows of one cell and M of the other, each row there by chance,
-    the n of a row left out is distributed as N - 1 weighted by N, so that what all rows of a cell
-    keep is in proportion to E[N min(N, M) / N] = E[min(N, M)], the same on both sides.
+    With one fold, cells are made exactly equal. With several, the rows of a fold are held out:
+    their outcome follows from the counts of the other folds. A row with n others in its cell and m
+    in the opposite one is kept with probability min(n + 1, m) / (n + 1), the rate for such rows if
+    it were among them. Then opposite cells are equal in expectation, however few rows they have: if
+    the other folds have N rows of one cell and M of the other, each row there by chance, the n of a
+    held-out row is distributed as N - 1 weighted by N, so that the expected number kept in a cell
+    is proportional to E[N min(N, M) / N] = E[min(N, M)], the same on both sides.
     """
     draws = seeds.rng(seed, "refine", "draws").random(len(fold))
     folds = int(fold.max(initial=0)) + 1
@@ -290,11 +289,11 @@ def balanced(grid: GapCells, fold: Ints, seed: int) -> Bools:
     here = (total - counts)[fold, grid.cell]
     there = (total - counts)[fold, grid.opposite]
     chance = np.where(grid.cell == grid.opposite, 1.0, np.minimum(here + 1, there) / (here + 1))
-    return _drawn(chance, np.lexsort((draws, grid.side)), seed)
+    return _systematic_sample(chance, np.lexsort((draws, grid.side)), seed)
 
 
 def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
-    """How many rows of a row's cell come before it in the order of their draws."""
+    """How many rows of a row's cell come before it, ordered by their draws."""
     order = np.lexsort((draws, cell))
     ordered = cell[order]
     begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(cell) else order
@@ -304,12 +303,12 @@ def _place_in_cell(cell: Ints, draws: Floats) -> Ints:
     return places
 
 
-def _drawn(chance: Floats, order: Ints, seed: int) -> Bools:
-    """A systematic sample: each row with its own chance, neighbours in `order` seldom together.
+def _systematic_sample(chance: Floats, order: Ints, seed: int) -> Bools:
+    """A systematic sample: each row with its own probability, neighbours rarely together.
 
-    Rows are laid end to end, each as long as its chance, and those are kept on which a ruler with
-    a step of 1 has a mark (Madow 1949). So rows that stand together are kept as often as their
-    chances add up to, give or take one: luck does not add to what the counts say.
+    Rows are laid end to end in `order`, each as long as its probability, and a row is kept if a
+    ruler with step 1 has a mark on it (Madow 1949). So any run of rows keeps the sum of its
+    probabilities to within one, which adds little random variation.
     """
     lengths = np.round(chance[order] * TICKS).astype(np.int64)
     ends = np.cumsum(lengths) + int(seeds.rng(seed, "refine", "start").integers(TICKS))
@@ -320,10 +319,10 @@ def _drawn(chance: Floats, order: Ints, seed: int) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class RefinementLine:
-    """One kind after one step: how many there are, and how often a guess is right.
+    """One kind after one step: its number of items, and how often a guess is right.
 
-    `guesses` are shares of the items whose original has the higher score (or fewer characters),
-    ties counted as one half; 0.5 says nothing of which caption is the negative.
+    `guesses` are the shares of items whose original has the higher score (or fewer characters),
+    with ties counted as one half; 0.5 gives nothing away.
     """
 
     kind: str
@@ -333,11 +332,11 @@ class RefinementLine:
 
     @property
     def by_chance(self) -> float:
-        """How far from one half a coin comes in 95 of 100 cases, with this many items."""
+        """How far from one half random guesses get in 95 of 100 cases, with this many items."""
         return 0.98 / math.sqrt(self.items) if self.items else 0.5
 
     def cells(self, cues: Sequence[str]) -> tuple[str, ...]:
-        """Its row in the report's table."""
+        """The line as a row of the report's table."""
         shares = (self.guesses.get(cue) for cue in cues)
         guesses = ("-" if share is None else f"{100 * share:.1f}" for share in shares)
         kind = self.kind if self.step == "given" else ""
@@ -346,7 +345,7 @@ class RefinementLine:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """The report of a refinement; prints itself."""
+    """The report of a refinement."""
 
     of: str
     recipe: RefineRecipe
@@ -355,11 +354,11 @@ class Refinement:
     left_out: Mapping[str, int]
 
     def line(self, kind: str, step: str) -> RefinementLine:
-        """One kind (or "all") after one step: "given", "chosen" or "refined"."""
+        """The line of a kind (or "all") after a step: "given", "chosen" or "refined"."""
         return next(line for line in self.lines if (line.kind, line.step) == (kind, step))
 
     def remarks(self) -> list[str]:
-        """What a reader should know beside the figures."""
+        """What a reader should know besides the figures."""
         few = [
             line.kind
             for line in self.lines
@@ -368,8 +367,8 @@ class Refinement:
             and line.items < FEW * self.line(line.kind, "chosen").items
         ]
         remark = (
-            f"little is left of {', '.join(few)}: cells of gaps seldom have an opposite; fewer "
-            f"bins than {self.recipe.bins} (--bins) or more negatives keep more"
+            f"little is left of {', '.join(few)}: few cells of gaps have an opposite; to keep "
+            f"more, use fewer bins than {self.recipe.bins} (--bins) or more negatives"
         )
         return [remark] if few else []
 
@@ -394,18 +393,18 @@ class Refinement:
                 aligned(rows, {0, 1}),
                 "",
                 f"left out: {gone or 'nothing'}",
-                "Guesses take the caption with the higher score, or the shorter one; ties halved.",
-                "50.0 tells nothing; chance is how far from it a coin comes in 95 of 100 cases.",
-                "What was refined was held out from the counts that decided on it."
+                "A guess takes the caption with the higher score, or the shorter one; ties halved.",
+                "50.0 gives nothing away; 95 of 100 random guessers stay within the chance shown.",
+                "Each negative was held out from the counts that decided on it."
                 if self.recipe.folds > 1
-                else "What was refined decided on itself: its scores are at 50.0 by construction.",
+                else "Negatives decided on themselves: their scores are at 50.0 by construction.",
                 *self.remarks(),
             ]
         )
 
 
 def report(done: RefinedNegatives, of: str, scores: Mapping[str, str]) -> Refinement:
-    """Count and measure a refinement; `scores` says where the two scores come from."""
+    """Count and measure a refinement; `scores` names the sources of the two scores."""
     counts = np.bincount(done.outcome, minlength=len(OUTCOMES)).tolist()
     left_out = {why: n for why, n in zip(OUTCOMES, counts, strict=True) if why != KEPT and n}
     return Refinement(of, done.recipe, dict(scores), tuple(_lines(done)), left_out)

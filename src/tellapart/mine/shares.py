@@ -1,4 +1,4 @@
-"""A sample with equal shares: of every kind equally many, as far as they go."""
+"""A sample with equal shares of every kind, as far as possible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def equal_shares(kinds: Sequence[str], lots: Sequence[float], items: int | None) -> list[int]:
-    """The places of a sample, in order; `lots` are drawn numbers, of which the lowest go first.
+    """The positions of a sample, in order; `lots` are random numbers, the lowest are chosen first.
 
     >>> equal_shares(["a", "a", "a", "b"], [0.3, 0.1, 0.2, 0.9], 2)
     [1, 3]

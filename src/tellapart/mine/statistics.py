@@ -1,4 +1,4 @@
-"""Mined benchmarks in numbers: what a methods section says of BISON and of MCIC items."""
+"""Statistics of mined benchmarks, for the methods section of BISON and MCIC items."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from tellapart.types import Ints32, Progress
 LONGEST = 25
 """Captions of this many words or more are counted together."""
 PARSED = 4_000
-"""Captions whose parts of speech are counted, of the benchmark and of the corpus each."""
+"""How many captions of the benchmark and of the corpus are parsed for parts of speech."""
 TAGS = 8
-"""Parts of speech that are printed; the card has all."""
+"""How many parts of speech are printed; the card has all."""
 
 
 # BISON: Hu et al. 2019, Table 1 and Figure 6
@@ -53,7 +53,7 @@ def bison_statistics(
 
 
 def _counts(captions: MinedCaptions, places: Sequence[int]) -> dict[str, Any]:
-    """How many captions, how many distinct ones, and the share of captions of each length."""
+    """The number of captions and of distinct ones, and the share of each length."""
     lengths = np.array([len(captions.words[place]) for place in places])
     counted = Counter(np.minimum(lengths, LONGEST).tolist())
     return {
@@ -74,12 +74,12 @@ def _parts_of_speech(
     seed: int,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Shares of parts of speech in a sample of captions, the largest first, or why there are none.
+    """Shares of parts of speech in a sample of captions, largest first, or why there are none.
 
-    Marks and spaces are no words.
+    Punctuation and spaces do not count as words.
     """
     if parser == "none":
-        return {"not_counted": "not asked for"}
+        return {"not_counted": "not requested"}
     model = DEFAULT if parser == "auto" else parser
     try:
         name = find_pipeline(model).name
@@ -128,12 +128,12 @@ def mcic_statistics(
     rows: Sequence[int],
     number: int,
 ) -> dict[str, Any]:
-    """The items that came from some rows of the decoys in numbers, for the card.
+    """Statistics of the items from some rows of the decoys, for the card.
 
-    `number` captions could have become items. `left_out` are those that did not: too few decoys,
-    asked before, in no fair set. `central` is the
-    share of items in which the option that is nearest to the others (mean cosine of tf-idf, ties
-    halved) is the true one: what a guess from the text alone gets.
+    `number` captions could have become items. `left_out` counts those that did not: too few decoys,
+    asked before, in no fair set. `central` is the share of items in which the option nearest to the
+    others (mean cosine of tf-idf, ties halved) is the true one: the score of a guess from the text
+    alone.
     """
     asked = np.asarray(rows, np.int64)
     options = np.column_stack([targets[asked], chosen.captions[asked]])
@@ -162,10 +162,10 @@ def _mean(values: Any) -> float:
 
 
 def central_share(texts: Sequence[str], options: npt.NDArray[np.integer]) -> float:
-    """How often the first of some options is the one that is nearest to the others.
+    """How often the first option is the one nearest to the others.
 
-    `options` [items, k] are places in `texts`. Decoys are near the target and not to each other, so
-    that this is far above 1 / k where decoys are chosen for each target by itself.
+    `options` [items, k] are indices into `texts`. Decoys are near the target but not near each
+    other, so this is far above 1 / k if decoys are chosen for each target separately.
 
     >>> central_share(["a dog", "a red dog", "a blue dog"], np.array([[0, 1, 2], [1, 0, 2]]))
     0.5
@@ -186,7 +186,7 @@ MCIC_LINES = {
     "words_in_decoys": ("words in a decoy", "{:.2f}"),
     "items_per_caption": ("items per caption", "{:.3f}"),
     "score": ("Score of a decoy", "{:.3f}"),
-    "paper_score": ("Score of a decoy in the paper's way", "{:.3f}"),
+    "paper_score": ("Score of a decoy by the paper's method", "{:.3f}"),
     "bleu": ("BLEU of a decoy", "{:.3f}"),
     "cosine": ("cosine of a decoy", "{:.3f}"),
     "central": ("truth is the most central option", "{:.1%}"),
@@ -196,7 +196,7 @@ MCIC_LINES = {
 
 
 def mcic_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Statistics of the card side by side, a column for each part."""
+    """Statistics of the card side by side, one column per part."""
     rows = [("", *parts)]
     for name, (title, form) in MCIC_LINES.items():
         if all(name in one for one in parts.values()):

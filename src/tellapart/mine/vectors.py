@@ -1,4 +1,4 @@
-"""Vectors of captions and of images: trained on the corpus, made of words, or given in a file.
+"""Vectors of captions and of images: trained on the corpus, made from words, or from a file.
 
 An image's vector is made from all its captions together (BISON: Hu et al. 2019, section 4.1); a
 caption's from its own words (MCIC: Ding et al. 2016, section 3.2).
@@ -41,15 +41,15 @@ AUTO, FASTTEXT, PARAGRAPHS, TFIDF, SENTENCES = (
     "auto", "fasttext", "paragraphs", "tf-idf", "sentences:",
 )  # fmt: skip
 ENOUGH = 20_000
-"""Fewer captions than this say too little to train word vectors on."""
+"""Fewer captions than this are too few to train word vectors."""
 MANY = 50_000
-"""From this many captions on tf-idf, which is compared exactly, takes longer than it is worth."""
-NOT_REPEATABLE = " (on all cores: another run gives others)"
+"""From this many captions on, tf-idf, which needs exact search, takes too long."""
+NOT_REPEATABLE = " (on all cores: not reproducible)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MinedVectors:
-    """Vectors, one row a caption or an image; `about` goes into the card."""
+    """Vectors, one row per caption or image; `about` goes into the card."""
 
     rows: Vectors
     about: dict[str, Any]
@@ -59,7 +59,7 @@ class MinedVectors:
         return MinedVectors(self.rows[places], self.about)
 
     def cosines(self, one: npt.NDArray[np.integer], other: npt.NDArray[np.integer]) -> Floats:
-        """The cosine of each row in `one` with the row at its place in `other`."""
+        """The cosine of each row in `one` with the corresponding row in `other`."""
         left, right = self.rows[one], self.rows[other]
         both = [(left, right), (left, left), (right, right)]
         if issparse(self.rows):
@@ -71,7 +71,7 @@ class MinedVectors:
 
     @property
     def unknown(self) -> npt.NDArray[np.intp]:
-        """Rows that are zero: nothing of the text has a vector."""
+        """Rows that are zero: no word of the text has a vector."""
         squares = self.rows.multiply(self.rows) if issparse(self.rows) else self.rows**2
         return np.flatnonzero(np.asarray(squares.sum(axis=1)).ravel() == 0)
 
@@ -90,7 +90,7 @@ class MinedVectors:
 
 @dataclass(frozen=True, slots=True)
 class VectorTraining:
-    """What vectors that are trained on the corpus depend on, beside its words."""
+    """What vectors trained on the corpus depend on, besides its words."""
 
     seed: int
     fast: bool
@@ -178,7 +178,7 @@ def _images_hash(captions: MinedCaptions) -> str:
 
 
 def chosen_spec(captions: MinedCaptions, spec: str) -> str:
-    """What `auto` stands for: paragraph vectors where there are too many captions for tf-idf."""
+    """The meaning of `auto`: paragraph vectors if there are too many captions for tf-idf."""
     if spec != AUTO:
         return spec
     return PARAGRAPHS if len(captions) >= MANY and find_spec("gensim") else TFIDF
@@ -187,10 +187,10 @@ def chosen_spec(captions: MinedCaptions, spec: str) -> str:
 def paragraph_vectors(
     captions: MinedCaptions, options: ParagraphOptions, progress: Progress
 ) -> MinedVectors:
-    """Paragraph vectors trained on the captions (PV-DBOW), kept in the cache."""
+    """Paragraph vectors trained on the captions (PV-DBOW), cached."""
     loss = f"{options.negative} negative samples" if options.negative else "hierarchical softmax"
     name = f"PV-DBOW, {options.dimensions} dimensions, {options.epochs} epochs, {loss}"
-    name += ", on all cores (another run gives others)" if options.fast else ""
+    name += ", on all cores (not reproducible)" if options.fast else ""
 
     def train() -> dict[str, Any]:
         return {"vectors": train_paragraph_vectors(captions.words, options, progress)}
@@ -216,13 +216,14 @@ def caption_vectors(captions: MinedCaptions, spec: str, progress: Progress) -> M
         return MinedVectors(words.mean_vectors(captions.words).vectors, about)
     raise BadInput(
         f"{spec} names no vectors",
-        allowed=f"{AUTO}, {PARAGRAPHS}, {TFIDF}, {SENTENCES}NAME, a file .npy (a row a caption, in "
-        f"the corpus's order) or .parquet (columns id and vector), or one of word vectors: {FORMS}",
+        allowed=f"{AUTO}, {PARAGRAPHS}, {TFIDF}, {SENTENCES}NAME, a .npy file (one row per "
+        "caption, in the corpus's order), a .parquet file (columns id and vector), or word "
+        f"vectors: {FORMS}",
     )
 
 
 def vectors_in_file(path: Path, ids: Sequence[str]) -> Floats32:
-    """A row for each caption: those of a .npy file in their order, of a .parquet by their id."""
+    """A row for each caption: from a .npy file in order, or from a .parquet file by id."""
     try:
         array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _listed(path, ids)
         rows = np.asarray(array, np.float32)
@@ -236,7 +237,7 @@ def vectors_in_file(path: Path, ids: Sequence[str]) -> Floats32:
             allowed=f"a row for each of the {len(ids):,} captions",
         )
     if not np.isfinite(rows).all():
-        raise BadInput(f"{path.name} holds numbers that are not finite", where=str(path))
+        raise BadInput(f"{path.name} has numbers that are not finite", where=str(path))
     return rows
 
 
@@ -279,7 +280,7 @@ def _gensim() -> str:
 
 
 def _cached(compute: Callable[[], dict[str, Any]], *key: Any) -> dict[str, Any]:
-    """What was computed before from the same captions in the same way, or is computed now."""
+    """The cached result for the same captions and settings, or a new computation."""
     shelf = ArrayShelf.on(*key)
     arrays = shelf.read("vectors")
     if arrays is None:

@@ -1,8 +1,8 @@
-"""The verdict on a benchmark that was built: are decoys near, can it be guessed, who checked it?
+"""The verdict on a new benchmark: are decoys near, can it be guessed, who checked it?
 
-Near is what two captions of one image of the same corpus are to each other; far is what captions of
-two random images are. Cosines are of tf-idf, whatever the builder compared by, so that builders can
-be put side by side.
+Near means as similar as two captions of one image of the same corpus; far means as similar as
+captions of two random images. Cosines are of tf-idf, whatever the builder used, so that builders
+can be compared.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from tellapart.text.table_text import percent
 from tellapart.text.tfidf import tfidf
 
 PAIRS = 2_000
-"""At most this many pairs of texts are compared, at random."""
+"""At most this many random pairs of texts are compared."""
 NEAR, FAR = 0.5, 0.2
-"""From random captions (0) to captions of one image (1): decoys above are near, below far."""
+"""On the scale from random captions (0) to captions of one image (1): near above, far below."""
 CLEARLY = 0.02
-"""So far above chance must the lower end of a guess be to be worth a warning."""
+"""A guess gets a warning if its lower end is at least this far above chance."""
 ENOUGH_CAPTIONS = 60_000
-"""A fair part that was chosen with fewer captions is not fair to those who know more."""
+"""A fair part chosen with fewer captions is not fair against attackers who know more."""
 TextPair = tuple[str, str]
 
 REMEDIES = {
-    "mcic": "--options fair-sets asks each caption of its own image, among near ones",
-    "negatives": "tellapart refine keeps negatives that text does not give away; --lists-from a "
-    "larger corpus gives rules more to choose from",
-    "foil": "without --unfiltered foils are chosen that text does not give away, and with "
-    "--captions-from a larger corpus they are chosen better",
+    "mcic": "--options fair-sets makes each caption of a set the true one once",
+    "negatives": "tellapart refine keeps negatives that text does not give away; --lists-from "
+    "with a larger corpus gives rules more to choose from",
+    "foil": "without --unfiltered, foils are chosen that text does not give away; --captions-from "
+    "with a larger corpus improves the choice",
 }
-"""What to do where a builder's items can be guessed."""
+"""What to do if a builder's items can be guessed."""
 
 STUDIES = {"bison": "--ask which-image", "mcic": "--as mcic", "foil": "--as foil"}
-"""How people are asked about a builder's items."""
+"""The options of a study of a builder's items."""
 PAIR = "pair"
-"""The kind of items that wait for a caption to be picked."""
+"""The kind of items that still need a caption chosen by people."""
 
 
 def nearness(corpus: Corpus, items: Sequence[Item], seed: int) -> dict[str, Any]:
-    """Mean cosines for the card: of wrong options with right ones, and what to hold them against.
+    """Mean cosines for the card: of wrong options with right ones, and for comparison.
 
-    Empty where nothing can be compared. `same_image` is None where images have one caption each.
+    Empty if nothing can be compared. `same_image` is None if images have one caption each.
     """
     rng = seeds.rng(seed, "verdict")
     by_image = corpus.texts_by_image
-    decoys = list(_decoys(_drawn(items, rng), by_image))
-    images = _drawn(list(by_image), rng)
+    decoys = list(_decoys(_sample(items, rng), by_image))
+    images = _sample(list(by_image), rng)
     if not decoys or len(images) < 2:
         return {}
     whole = len(items[0].captions) == 1
@@ -70,13 +70,13 @@ def nearness(corpus: Corpus, items: Sequence[Item], seed: int) -> dict[str, Any]
     return {"by": "cosine of tf-idf", **dict(zip(pairs, means, strict=True))}
 
 
-def _drawn(some: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+def _sample(some: Sequence[Any], rng: np.random.Generator) -> list[Any]:
     """At most `PAIRS` of them, in a random order."""
     return [some[k] for k in rng.permutation(len(some))[:PAIRS].tolist()]
 
 
 def _decoys(items: Sequence[Item], by_image: Mapping[str, Sequence[str]]) -> Iterator[TextPair]:
-    """A right option of each item with a wrong one; images stand for all of their captions."""
+    """A right option of each item with a wrong one; an image is represented by its captions."""
     for item in items:
         for i, j in sorted(item.true):
             wrong = [k for k in range(len(item.captions)) if (i, k) not in item.true]
@@ -95,7 +95,7 @@ def _text(captions: Sequence[str], whole: bool) -> str:
 
 
 def _halves(captions: Sequence[str], whole: bool) -> TextPair | None:
-    """Two captions of an image, or all of them in two halves; None where there is one."""
+    """Two captions of an image, or all of them in two halves; None if there is only one."""
     if len(captions) < 2:
         return None
     half = len(captions) // 2 if whole else 1
@@ -103,21 +103,21 @@ def _halves(captions: Sequence[str], whole: bool) -> TextPair | None:
 
 
 def _neighbours(texts: Sequence[str]) -> list[TextPair]:
-    """Each with the next: they stand in a random order."""
+    """Each text with the next one; they are in random order."""
     return list(pairwise(texts))
 
 
 def verdict(benchmark: Benchmark) -> list[str]:
-    """The lines that close a build, each with what to do about it."""
+    """The closing lines of a build, each with advice."""
     builder = str(benchmark.card.made.get("by", "")).rpartition(" ")[2]
     near = _near_lines(benchmark.card.made.get("nearness") or {})
     if builder == "bison" and set(benchmark.items.frame["kind"]) == {PAIR}:
         todo = f"tellapart study create {benchmark.root} STUDY --as bison"
-        waiting = f"not a test yet: people pick a caption for each pair and verify it, with: {todo}"
+        waiting = f"not a test yet: people must choose and verify a caption for each pair: {todo}"
         return [*near, *_picture_lines(benchmark), waiting]
     lines = [*near, *_guess_lines(benchmark, builder), *_picture_lines(benchmark)]
     verified = benchmark.card.verified or (
-        "by nobody; people can do it with: tellapart study create "
+        "by nobody; for people to do it: tellapart study create "
         f"{benchmark.root} STUDY {STUDIES.get(builder, '--ask choose-caption')}"
     )
     return [*lines, f"verified: {verified}"]
@@ -133,14 +133,14 @@ def _near_lines(near: Mapping[str, Any]) -> Iterator[str]:
         return
     place = (decoys - random) / (same - random)
     word = "near" if place >= NEAR else "far" if place < FAR else "neither near nor far"
-    advice = "" if place >= NEAR else "; more photographs would bring nearer ones"
+    advice = "" if place >= NEAR else "; more photographs would give nearer ones"
     yield f"decoys are {word}: {told}, of one image {same:.2f}{advice}"
 
 
 def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
-    """What text alone gives away, in percent, where somebody has measured it."""
+    """What the text alone gives away, in percent, if it has been measured."""
     if all(captions == 1 for _, captions in benchmark.items.shapes):
-        yield "not guessable from the text alone: one caption stands with all images of an item"
+        yield "not guessable from the text alone: all images of an item have the same caption"
         return
     made = benchmark.card.made
     known = TextAlone.of_card(made, benchmark.sha256)
@@ -154,20 +154,20 @@ def _guess_lines(benchmark: Benchmark, builder: str) -> Iterator[str]:
     told = f"{percent(own.value)}% ({own.interval}, chance {percent(own.chance)}%)"
     told += f" by {known.attacker}"
     if own.low > own.chance + CLEARLY:
-        remedy = REMEDIES.get(builder, "tellapart audit says by what")
+        remedy = REMEDIES.get(builder, "tellapart audit says how")
         yield f"guessable from the text alone: {told}; {remedy}"
     else:
         yield f"hardly guessable from the text alone: {told}"
     few = (made.get("fair") or {}).get("captions_known")
     if isinstance(few, int) and few < ENOUGH_CAPTIONS:
         yield (
-            f"attackers knew {few:,} captions when items were chosen: one who knows many more of "
-            "the same sort will guess more; give others with --captions-from"
+            f"attackers knew only {few:,} captions when items were chosen; with many more of the "
+            "same kind, more can be guessed; give others with --captions-from"
         )
 
 
 def _takes_turns(benchmark: Benchmark) -> bool:
-    """Whether each set of captions is asked as often as it has captions, each of them true once."""
+    """Whether each caption of every set is the true one exactly once."""
     sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for images, captions, true in benchmark.items.frame.select(
         "images", "captions", "true_cells"
@@ -183,6 +183,6 @@ def _picture_lines(benchmark: Benchmark) -> Iterator[str]:
     missing = sum(not benchmark.picture(name).is_there() for name in images)
     if missing:
         yield (
-            f"pictures: {missing:,} of {len(images):,} are not there; name their folder with "
-            "--images when it is evaluated"
+            f"pictures: {missing:,} of {len(images):,} are missing; give their folder with "
+            "--images when you evaluate"
         )

@@ -8,7 +8,7 @@ from tellapart.models.names import load
 
 
 class Verifier:
-    """Answers "is this caption true of this image?", or "nobody knows" where no model is named."""
+    """Answers "is this caption true of this image?"; without a model the answer is unknown."""
 
     def __init__(self, corpus: Corpus | None, name: str = "") -> None:
         self.name = name
@@ -17,15 +17,15 @@ class Verifier:
         self._known: dict[tuple[str, str], bool] = {}
 
     def may_be_false(self, image: str, caption: str) -> bool:
-        """False only where the verifier says that the caption is true."""
+        """False only if the verifier says that the caption is true."""
         return self._model is None or not self._is_true(self._model, image, caption)
 
     def may_fit(self, image: str, caption: str) -> bool:
-        """False only where the verifier says that the caption is false."""
+        """False only if the verifier says that the caption is false."""
         return self._model is None or self._is_true(self._model, image, caption)
 
     def may_differ(self, image: str, original: str, negative: str) -> bool:
-        """Whether of two captions of an image the first may be true and the second false."""
+        """Whether the first of two captions of an image may be true and the second false."""
         return self.may_fit(image, original) and self.may_be_false(image, negative)
 
     def _is_true(self, model: PairScorer, image: str, caption: str) -> bool:

@@ -1,7 +1,7 @@
-"""Models whose answers are known beforehand: chance, a constant, words alone, the world's truth.
+"""Models whose behaviour is known: chance, a constant, words alone, the world's truth.
 
-`chance` and `constant` check that theory is met and how ties and the order of options count,
-`blind` never looks at the picture, and `oracle` reads the truth with a chosen rate of error.
+`chance` and `constant` check theory, ties and the order of options; `blind` never looks at the
+picture; `oracle` reads the truth with a chosen error rate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tellapart.text.tokens import tokens
 from tellapart.types import Floats, Ints
 
 FOLDS = 5
-"""Parts of the groups of images; a caption is scored by a model of the other parts."""
+"""Folds of the groups of images; a caption is scored by a model of the other folds."""
 
 _understand = lru_cache(maxsize=100_000)(understand)
 
@@ -39,7 +39,7 @@ class Chance(NamedModel):
         self.facts = plain_info("chance", seed=seed)
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """One random number a pair, the same for the same pair."""
+        """One random number per pair, always the same for the same pair."""
         pairs = zip(pictures, texts, strict=True)
         return np.array([seeds.unit("chance", self.seed, p.id, text) for p, text in pairs])
 
@@ -52,7 +52,7 @@ class ChanceChooser(NamedModel):
         self.facts = plain_info("chance-chooser", seed=seed)
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
-        """One random option a question."""
+        """One random option per question."""
         return [ChooserReply(shown=self._pick(question)) for question in asked]
 
     def _pick(self, asked: ShownQuestion) -> int:
@@ -86,11 +86,11 @@ class ConstantChooser(NamedModel):
 class Blind(NamedModel):
     """Scores captions by their own likelihood, per word; never sees a picture.
 
-    Language models are fitted on the captions of the benchmark at hand, right and wrong ones
-    alike, so they know how captions are written there but not which are true. A caption is scored
-    by a model that saw neither the items that share images with its own nor any of their captions
-    elsewhere: else a model would know captions by heart, and the words that a caption and its near
-    miss have in common would give the odd one away.
+    Language models are fitted on the benchmark's own captions, right and wrong alike, so they know
+    how captions are written there but not which are true. A caption is scored by a model that saw
+    neither the items that share images with its own nor any of their captions elsewhere: otherwise
+    a model would know captions by heart, and the words shared by a caption and its near miss would
+    give away the one that differs.
     """
 
     def __init__(self, order: int = 3) -> None:
@@ -113,36 +113,36 @@ class Blind(NamedModel):
             self._by_fold[fold_of_group[one.group]].update(dict.fromkeys(one.captions))
         self._words = _Words({text for texts in self._by_fold for text in texts})
         self._known, self._models = {}, {}
-        for fold, own in enumerate(self._by_fold):  # all at once: they will be asked for
+        for fold, own in enumerate(self._by_fold):  # all of them, since all will be needed
             self._learn(fold, self._fitted(fold), list(own))
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
-        """Mean log-probability of a word; the picture only says which model is fair."""
+        """Mean log-probability per word; the picture only selects the model to use."""
         folds = [self._fold_of_image[picture.id] for picture in pictures]
         keys = list(zip(folds, texts, strict=True))
         for fold in set(folds):
             new = {text for f, text in keys if f == fold and (f, text) not in self._known}
-            if new:  # an edited caption: its fold's model is fitted again, and kept from here on
+            if new:  # an edited caption: its fold's model is fitted again and kept from now on
                 if fold not in self._models:
                     self._models[fold] = self._fitted(fold)
                 self._learn(fold, self._models[fold], sorted(new))
         return np.array([self._known[key] for key in keys])
 
     def _fitted(self, fold: int) -> _CaptionModel:
-        """A model of all captions that do not occur in a fold."""
+        """A model of all captions that do not occur in the fold."""
         own = self._by_fold[fold]
         others = dict.fromkeys(text for texts in self._by_fold for text in texts if text not in own)
         return _CaptionModel(self._words, list(others), self.order)
 
     def _learn(self, fold: int, model: _CaptionModel, texts: list[str]) -> None:
-        # Rounded: captions of the same n-grams tie, whatever the order of summation.
+        # Rounded so that captions with the same n-grams tie, whatever the order of summation.
         scores = np.round(model.scores(texts), 9) if texts else ()
         keys = ((fold, text) for text in texts)
         self._known.update(zip(keys, map(float, scores), strict=True))
 
 
 class _Words:
-    """Captions as numbers of words; each is taken apart once, for all folds."""
+    """Captions as word numbers; each is tokenized once, for all folds."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._numbers: dict[str, int] = {}
@@ -154,7 +154,7 @@ class _Words:
         }
 
     def of(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """The words of some texts one after another, and where each text begins."""
+        """The words of some texts, concatenated, and where each text begins."""
         numbers = [
             self._known[text]
             if text in self._known
@@ -167,7 +167,7 @@ class _Words:
 
 
 class _CaptionModel:
-    """An n-gram model of some captions; order 3, the usual one, works on many texts at a time."""
+    """An n-gram model of some captions; order 3, the usual one, processes many texts at a time."""
 
     def __init__(self, words: _Words, texts: list[str], order: int) -> None:
         self._words = words
@@ -175,7 +175,7 @@ class _CaptionModel:
         self._ngrams = NGramModel(map(tokens, texts), order) if order != 3 else None
 
     def scores(self, texts: Sequence[str]) -> Floats:
-        """The mean log-probability of a word of each text."""
+        """The mean log-probability per word of each text."""
         if self._trigrams is not None:
             return self._trigrams.mean_log_probabilities(*self._words.of(texts))
         assert self._ngrams is not None
@@ -185,8 +185,8 @@ class _CaptionModel:
 class Oracle(NamedModel):
     """Knows the truth about pictures of the built-in world (error=0.1: is wrong in 10% of cells).
 
-    It reads the caption, and the scene that the picture file carries; what it judges is the
-    caption's truth, not what the benchmark says about it.
+    It reads the caption and the scene stored in the picture file, and judges whether the caption is
+    true, whatever the benchmark says.
     """
 
     def __init__(self, error: float = 0.0, seed: int = 0) -> None:
@@ -197,7 +197,7 @@ class Oracle(NamedModel):
         self._scenes: dict[str, Scene] = {}
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """1 where the caption is true, 0 where it is false; turned round in cells of error."""
+        """1 if the caption is true, 0 if it is false; flipped in the cells with an error."""
         pairs = zip(pictures, texts, strict=True)
         return np.array([float(self._judge(picture, text)) for picture, text in pairs])
 

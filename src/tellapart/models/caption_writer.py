@@ -16,21 +16,21 @@ METHODS = ("beam", "greedy", "sample")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """How captions are written; what is drawn for an image depends on it and the seed alone."""
+    """How captions are written; samples for an image depend only on it and the seed."""
 
     method: Annotated[
         str,
-        Help("The likeliest caption, the likeliest word each time, or random.", choices=METHODS),
+        Help("The likeliest caption, the likeliest word at each step, or random.", choices=METHODS),
     ] = "beam"
-    beams: Annotated[int, Help("How wide the beam is.")] = 5
+    beams: Annotated[int, Help("The width of the beam.")] = 5
     temperature: Annotated[
-        float, Help("Samples: below 1 nearer to the likeliest words, above 1 further off.")
+        float, Help("For samples: below 1 favours likely words, above 1 unlikely ones.")
     ] = 1.0
-    longest: Annotated[int, Help("The most words (or tokens) that a caption has.")] = 20
+    longest: Annotated[int, Help("The most words (or tokens) in a caption.")] = 20
     seed: Seed = 0
 
     def check(self) -> None:
-        """Raise where a value makes no sense."""
+        """Raise if a value makes no sense."""
         if self.method not in METHODS:
             raise BadInput(f"method {self.method!r}", allowed=", ".join(METHODS))
         if self.beams < 1 or self.longest < 1:
@@ -46,16 +46,16 @@ class CaptionWriter(Model, Protocol):
     """Writes captions of pictures."""
 
     def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
-        """One caption a picture."""
+        """One caption per picture."""
         ...
 
 
 def writes_captions(model: Any) -> CaptionWriter:
-    """A model, if it writes captions; else an error says which do."""
+    """The model, if it writes captions; the error says which models do."""
     if isinstance(model, CaptionWriter):
         return model
     raise BadInput(
-        f"{model.facts.name} writes no captions",
+        f"{model.facts.name} does not write captions",
         allowed="a captioner: trained:FOLDER (showtell, showatttell, updown, neuraltalk, "
         "vec2seq-ffnn), or "
         "hf:ORG/NAME?head=caption",

@@ -1,7 +1,7 @@
 """`chat`: any model behind an OpenAI-compatible server, asked one question at a time.
 
-What is asked is in our own words, one wording for each sort of question; a reply is one of the
-answers, read strictly, or nothing that counts as one.
+Each type of question has one wording of ours; a reply must be one of the answers, read strictly, or
+it counts as none.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LEAD = re.compile(
 )
 MARKS = " \t\r\n.,:;!()[]{}\"'`*_"
 TOP = 20
-"""How many alternatives to a token are asked for."""
+"""How many alternatives to request for each token."""
 
 
 class Chat(NamedModel):
@@ -78,20 +78,20 @@ class Chat(NamedModel):
         self._sent: dict[str, Any] = {"max_tokens": max_tokens}
         self._sent |= {"temperature": temperature} if temperature >= 0 else {}
         self._sent |= {"logprobs": True, "top_logprobs": TOP} if logprobs else {}
-        # How patiently and how far a server is asked does not change what it answers.
+        # Retries and limits do not change the answers, so they are not part of the name.
         options = {"temperature": temperature, "max_tokens": max_tokens, "logprobs": logprobs}
         name = canonical("chat", options, model_at_url)
         self.facts = ModelInfo(name, options, preprocessing=wording(), dtype="unknown")
 
     @property
     def usage(self) -> dict[str, int]:
-        """What was asked and used up so far."""
+        """The requests and tokens used so far."""
         return {"requests": self.endpoint.requests, "tokens": self.endpoint.tokens}
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
-        """One reply a question; what fails is a failure of that question alone."""
+        """One reply per question; a failure affects only its own question."""
         prompts = [prompt_of(one) for one in asked]
-        # Pictures are read before anything is sent: a broken one stops nothing half-way.
+        # Pictures are read before anything is sent, so that a broken one does not stop half-way.
         urls: dict[str, str] = {}
         for prompt in prompts:
             for part in prompt.parts:
@@ -123,10 +123,10 @@ class Chat(NamedModel):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Texts and pictures in the order in which they are sent, and what may be replied.
+    """Texts and pictures in the order in which they are sent, and the possible answers.
 
-    `answers` are letters (or yes and no) in the order of the options as shown; `options` is what
-    stands behind each.
+    `answers` are letters (or yes and no) in the order of the options as shown; `options` are the
+    texts they stand for.
     """
 
     parts: tuple[str | Picture, ...]
@@ -159,7 +159,7 @@ def prompt_of(asked: ShownQuestion) -> Prompt:
 
 
 def option_texts(asked: ShownQuestion) -> tuple[str, ...]:
-    """The options as shown; a word that a caption has twice is numbered."""
+    """The options as shown; a word that occurs twice in a caption is numbered."""
     question, item = asked.question, asked.item
     if question.ask is Ask.CAPTION:
         return tuple(item.captions[int(question.options[k])] for k in asked.order)
@@ -187,20 +187,20 @@ def letters(count: int) -> tuple[str, ...]:
 
 
 def wording() -> str:
-    """A hash of the wording, for the run."""
+    """A hash of the wording, recorded in the run."""
     return seeds.digest({str(ask): text for ask, text in WORDING.items()}, LETTER)
 
 
 def data_url(picture: Picture) -> str:
     """A picture as `data:image/...;base64,...`.
 
-    JPEG and PNG go out as they are stored. Other formats, parts of pictures, pictures that EXIF
-    turns round (readers differ) and PNG files that carry text (the built-in world writes the
-    truth there) are encoded again, as PNG without loss.
+    JPEG and PNG are sent as stored. Other formats, parts of pictures, pictures rotated by EXIF
+    (readers differ) and PNG files that contain text (the built-in world stores the truth there) are
+    encoded again as PNG, without loss.
     """
     from PIL import Image as Pillow
 
-    opened = picture.open()  # whole, checked, as every other model sees it
+    opened = picture.open()  # decoded and checked, as for every other model
     if crop_box(split_uri(picture.image.uri)[1]) is None:
         stored = picture.read()
         with Pillow.open(io.BytesIO(stored)) as file:
@@ -218,10 +218,10 @@ def _url(kind: str, content: bytes) -> str:
 
 
 def position(text: str, prompt: Prompt) -> int | None:
-    """The place of the answer that a reply gives, read strictly.
+    """The position of a reply's answer, read strictly.
 
-    The reply must be the letter (or yes, no) alone, with a lead such as "Answer:" at most, or the
-    letter with its own option's text behind it. "A dog." is not "A", "A or B" is nothing.
+    The reply must be only the letter (or yes, no), possibly after a lead such as "Answer:", or the
+    letter followed by its own option's text. "A dog." is not "A", and "A or B" is no answer.
 
     >>> ask = Prompt((), ("A", "B"), ("a cat", "a dog"))
     >>> [position(t, ask) for t in ("(B)", "Answer: **b**", "A dog.", "B. A dog", "A or B")]
@@ -239,10 +239,10 @@ def position(text: str, prompt: Prompt) -> int | None:
 
 
 def likeliest(tokens: Sequence[Mapping[str, Any]], prompt: Prompt, given: int) -> int:
-    """The answer with the highest probability where the reply names one.
+    """The answer with the highest probability at the token where the reply names one.
 
-    `tokens` is `logprobs.content` of the reply; spellings of one answer ("B", " b") count
-    together. Without probabilities for the answer's token it is what was given.
+    `tokens` is `logprobs.content` of the reply; spellings of one answer ("B", " b") count together.
+    Without probabilities for the answer's token, the given answer is returned.
     """
     wanted = prompt.answers[given].casefold()
     for token in tokens:

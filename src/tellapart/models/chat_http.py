@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible server: patient, bounded, and silent about the key."""
+"""Requests to an OpenAI-compatible server, with retries and limits; the key is never shown."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from urllib.parse import urlsplit
 from tellapart.errors import BadInput, TellapartError, need
 
 KEYS = ("TELLAPART_API_KEY", "OPENAI_API_KEY")
-"""The environment variables that may hold the key, in the order in which they are looked at."""
+"""The environment variables that may hold the key, in order of preference."""
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Statuses that may be gone when asked again."""
+"""Statuses that are worth a retry."""
 OPTIONAL = ("logprobs", "max_tokens")
-"""Fields that some servers do not take (`max_tokens` is then `max_completion_tokens`)."""
+"""Fields that some servers reject (`max_tokens` then becomes `max_completion_tokens`)."""
 LONGEST = 60.0
-"""Seconds of the longest pause between two attempts."""
+"""The longest pause between two attempts, in seconds."""
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
 class NoAnswer(Exception):
-    """A request that led to nothing, and why; it becomes a recorded failure."""
+    """A request without an answer, and the reason; it becomes a recorded failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How much to ask at a time, how long to wait and how often to try, how much to spend.
+    """Limits on parallel requests, waiting time, attempts and usage.
 
     `max_requests` and `max_tokens_total` of 0 mean no limit.
     """
@@ -66,10 +66,10 @@ class Endpoint:
         self._without: frozenset[str] = frozenset()
 
     def ask(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """The server's reply to a chat completion; `NoAnswer` when every attempt failed.
+        """The server's reply to a chat completion; raises `NoAnswer` if every attempt failed.
 
-        Once a server could not be reached at all with every attempt spent, later requests try
-        once only, until one gets through.
+        Once all attempts of a request failed to reach the server, later requests try only once,
+        until one gets through.
         """
         attempts = 1 if self._gone else self._limits.retries + 1
         reason, reached = "no attempt was made", True
@@ -95,30 +95,30 @@ class Endpoint:
         raise NoAnswer(self.hidden(f"{reason} (after {times})"))
 
     def together(self, work: Callable[[Input], Output], inputs: Sequence[Input]) -> list[Output]:
-        """Do some work that asks, several at a time; an error of one stops all.
+        """Run work that sends requests, several at a time; an error in one stops all.
 
-        What is `NoAnswer` must be dealt with by the work itself.
+        The work itself must handle `NoAnswer`.
         """
 
         def one(given: Input) -> Output:
             try:
                 return work(given)
             except Exception:
-                self._halted.set()  # the others need not wait their turn to fail
+                self._halted.set()  # so that the others do not wait only to fail
                 raise
 
         self._halted.clear()
         pool = ThreadPoolExecutor(self._limits.concurrency)
         try:
             return list(pool.map(one, inputs))
-        except BaseException:  # also Ctrl-C: nothing more goes out, and those who wait wake up
+        except BaseException:  # also Ctrl-C: send nothing more, and wake up waiting threads
             self._halted.set()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _post(self, payload: Mapping[str, Any]) -> Any:
-        """One request; once more where the server does not take an optional field."""
+        """One request; a second one if the server rejects an optional field."""
         while True:
             self._spend()
             sent = self._fitted(payload)
@@ -129,16 +129,16 @@ class Endpoint:
             self._without |= {refused[0]}
 
     def hidden(self, text: str) -> str:
-        """Text without the key, should a server send it back."""
+        """Text with the key removed, in case a server sends it back."""
         return text.replace(self._key, "[key]") if self._key else text
 
     def _read(self, answer: Any) -> dict[str, Any] | str:
-        """The reply, or why to try again; raises where that would be no use."""
+        """The reply, or the reason to try again; raises if a retry would be useless."""
         if answer.status_code == 200:
             try:
                 reply = answer.json()
             except ValueError:
-                return "the reply is not whole JSON"
+                return "the reply is not complete JSON"
             if not isinstance(reply, dict):
                 return "the reply is not a JSON object"
             usage = reply.get("usage")
@@ -154,7 +154,7 @@ class Endpoint:
                 f"the server says {answer.status_code}: {message}",
                 where=self._url,
                 allowed="a server that answers POST .../chat/completions",
-                todo=f"put the key into {' or '.join(KEYS)}"
+                todo=f"set the key in {' or '.join(KEYS)}"
                 if answer.status_code == 401
                 else "check the model's name and the URL (it usually ends in /v1)",
             )
@@ -183,13 +183,13 @@ class Endpoint:
 
 
 def pause_before(attempt: int, first: float) -> float:
-    """Twice as long each time, less up to a half by chance, so that requests do not march."""
+    """Doubled each time, minus a random part of up to half, so that requests spread out."""
     whole = min(first * 2.0**attempt, LONGEST)
     return whole * random.uniform(0.5, 1.0)
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds that a server asks to wait, from seconds or a date."""
+    """The seconds that a server asks to wait, given as seconds or a date."""
     if not header:
         return None
     try:
@@ -203,7 +203,7 @@ def retry_after(header: str | None) -> float | None:
 
 
 def model_and_url(text: str) -> tuple[str, str]:
-    """The model's name and the server's URL in what stands behind `chat:`."""
+    """The model's name and the server's URL from the text after `chat:`."""
     model, at, rest = text.partition("@http")
     url = "http" + rest
     pieces = urlsplit(url)
@@ -214,14 +214,14 @@ def model_and_url(text: str) -> tuple[str, str]:
         )
     if pieces.username or pieces.password:
         raise BadInput(
-            "the URL holds a password, which would be written into the run",
-            todo="put the key into TELLAPART_API_KEY and take it out of the URL",
+            "the URL contains a password, which would be written into the run",
+            todo="set the key in TELLAPART_API_KEY and remove it from the URL",
         )
     return model, url
 
 
 def text_and_tokens(reply: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]]:
-    """The text of a reply and its tokens with their probabilities, where the server gives them."""
+    """The text of a reply, and its tokens with their probabilities if the server sends them."""
     try:
         choice = reply["choices"][0]
         text = choice["message"]["content"] or ""

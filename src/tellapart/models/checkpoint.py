@@ -1,7 +1,7 @@
-"""A checkpoint of transformers, loaded from the hub, its cache or a folder; and what goes into it.
+"""A transformers checkpoint, loaded from the hub, its cache or a folder; and its inputs.
 
-`HF_HOME` and `HF_HUB_OFFLINE` are honoured as the library does; code from a repository is never
-run (`trust_remote_code` stays off).
+`HF_HOME` and `HF_HUB_OFFLINE` work as in the library; code from a repository is never run
+(`trust_remote_code` stays off).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import torch
 
 PAIRS = 32
-"""Pairs that go through a decoder together: its scores of all words for all places fill memory."""
+"""Pairs per decoder batch: its scores of all words at all positions need much memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a model string asks for: a name on the hub or a folder, and how to hold its weights."""
+    """A checkpoint as a model string names it: a hub name or folder, dtype and device."""
 
     name: str
     dtype: str
@@ -38,21 +38,21 @@ class Checkpoint:
 
     @classmethod
     def of(cls, name: str, dtype: str, device: str, revision: str) -> Checkpoint:
-        """From a model's options; a dtype or device that cannot be used is an error."""
+        """From a model's options; raises for a dtype or device that cannot be used."""
         transformers_library()
         dtype_of(dtype)
         return cls(name, dtype, device_of(device), revision)
 
     @property
     def place(self) -> str:
-        """The name as the library takes it; of a GGUF file its folder or repository."""
+        """The name for the library; for a GGUF file, its folder or repository."""
         if self.name.startswith((".", "/", "~")):
             folder = Path(self.name).expanduser()
             if self.is_gguf and folder.is_file():
                 return str(folder.parent)
             if not folder.is_dir():
                 raise BadInput(
-                    f"there is no such {'file' if self.is_gguf else 'folder'}",
+                    f"the {'file' if self.is_gguf else 'folder'} does not exist",
                     where=str(folder),
                     allowed="a folder with config.json, weights and the processor's files, or a "
                     ".gguf file",
@@ -62,7 +62,7 @@ class Checkpoint:
 
     @property
     def is_gguf(self) -> bool:
-        """Whether all of the model is one quantised file."""
+        """Whether the whole model is one quantised file."""
         return self.name.endswith(".gguf")
 
 
@@ -72,7 +72,7 @@ def transformers_library() -> Any:
 
 
 def fetch(kind: str, checkpoint: Checkpoint, **more: Any) -> Any:
-    """`from_pretrained` of a class of the library; what it cannot find or read is explained."""
+    """`from_pretrained` of a class of the library, with errors that explain what is wrong."""
     load = getattr(transformers_library(), kind).from_pretrained
     if checkpoint.revision:
         more["revision"] = checkpoint.revision
@@ -92,14 +92,14 @@ def fetch(kind: str, checkpoint: Checkpoint, **more: Any) -> Any:
             where=f"{home}, without the network (HF_HUB_OFFLINE is set)" if offline else "",
             allowed="a name on the hub such as openai/clip-vit-base-patch32, or a folder "
             "(./folder) with config.json, weights and the processor's files",
-            todo="download it where there is a network, with: hf download ORG/NAME"
+            todo="download it on a machine with a network: hf download ORG/NAME"
             if offline
             else "check the name and the network; HF_TOKEN is needed for gated models",
         ) from error
 
 
 def weights_of(kind: str, checkpoint: Checkpoint) -> Any:
-    """A model with its weights, ready to run; a head that would be random is refused."""
+    """A model with its weights, ready to run; raises if a head would have random weights."""
     version = tuple(int(part) for part in transformers_library().__version__.split(".")[:2])
     dtype = {"dtype" if version >= (4, 56) else "torch_dtype": dtype_of(checkpoint.dtype)}
     with warnings.catch_warnings():
@@ -109,7 +109,7 @@ def weights_of(kind: str, checkpoint: Checkpoint) -> Any:
     if missing:
         raise TellapartError(
             f"{checkpoint.name!r} has no weights for {len(missing)} parts of {kind}: "
-            f"{', '.join(missing[:3])}; the library would make them up at random",
+            f"{', '.join(missing[:3])}; the library would fill them with random numbers",
             allowed="a checkpoint that was trained with this head",
             todo="choose another head= or another checkpoint",
         )
@@ -117,7 +117,7 @@ def weights_of(kind: str, checkpoint: Checkpoint) -> Any:
 
 
 def loaded_info(info: ModelInfo, checkpoint: Checkpoint, model: Any, *processors: Any) -> ModelInfo:
-    """The record of a model with the hashes of its weights and of what its processors do."""
+    """The record of a model with the hashes of its weights and of its processors' settings."""
     preprocessing = seeds.digest([_settings(part) for part in processors])
     return replace(
         info, weights=fingerprint(model), preprocessing=preprocessing, dtype=checkpoint.dtype
@@ -142,9 +142,9 @@ def _settings(part: Any) -> Any:
 
 
 def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
-    """Places with equal keys together, `size` at most: texts of one length need no padding.
+    """Groups of up to `size` positions with equal keys: texts of one length need no padding.
 
-    Padding would change a decoder's scores, so a batch is cut by length here and nowhere else.
+    Padding would change a decoder's scores, so batches are split by length here and nowhere else.
 
     >>> list(alike([3, 2, 3, 3], size=2))
     [[0, 2], [3], [1]]
@@ -160,7 +160,7 @@ def alike(keys: Sequence[Hashable], size: int = PAIRS) -> Iterator[list[int]]:
 def pixels_of(
     pictures: Iterable[Picture], image_processor: Any, checkpoint: Checkpoint
 ) -> torch.Tensor:
-    """Pictures as the vision tower takes them, on the model's device and in its dtype."""
+    """Pictures as inputs of the vision tower, on the model's device and in its dtype."""
     opened = [picture.open() for picture in pictures]
     pixels: torch.Tensor = image_processor(images=opened, return_tensors="pt").pixel_values
     return pixels.to(checkpoint.device, dtype_of(checkpoint.dtype))
@@ -172,7 +172,7 @@ def see_once(
     checkpoint: Checkpoint,
     see: Callable[[torch.Tensor], torch.Tensor],
 ) -> dict[str, torch.Tensor]:
-    """What the vision tower makes of each distinct picture, by id."""
+    """The vision tower's output for each distinct picture, by id."""
     import torch
 
     distinct = {picture.id: picture for picture in pictures}
@@ -184,14 +184,14 @@ def see_once(
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], length: int) -> list[list[int]]:
-    """The tokens of each text with the tokenizer's own marks of beginning and end, cut short."""
+    """The tokens of each text with the tokenizer's own begin and end tokens, truncated."""
     if not texts:
         return []
     return [*map(list, tokenizer(list(texts), truncation=True, max_length=length).input_ids)]
 
 
 def log_probabilities(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The log-probability of each target token, shape (n, tokens); float64, as sums saturate."""
+    """The log-probability of each target token, shape (n, tokens); float64 for exact sums."""
     chosen = logits.double().log_softmax(dim=-1).gather(-1, targets.unsqueeze(-1))
     return chosen.squeeze(-1)
 
@@ -208,6 +208,6 @@ def to_device(inputs: Any, checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
 
 
 def text_length(config: Any, tokenizer: Any) -> int:
-    """How many tokens the text tower takes; tokenizers saved without it claim 10 ** 30."""
+    """How many tokens the text tower accepts; tokenizers saved without it claim 10 ** 30."""
     text = getattr(config, "text_config", None) or getattr(config, "decoder", None) or config
     return int(min(text.max_position_embeddings, tokenizer.model_max_length))

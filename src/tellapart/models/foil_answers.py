@@ -1,8 +1,8 @@
-"""Trained systems that answer FOIL's tasks in ways of their own (Shekhar et al. 2017, section 4.1).
+"""Trained systems with their own procedures for FOIL's tasks (Shekhar et al. 2017, section 4.1).
 
 A classifier decides T1 by its own softmax, and T3 by a linear model over target words. A captioner
-that proposes words decides T1 by whether a proposal makes the caption likelier, and T2 by which
-one makes it likeliest.
+that proposes words decides T1 by whether a proposal makes the caption more likely, and T2 by which
+proposal makes it most likely.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tellapart.text.tokens import spans
 from tellapart.types import Floats
 
 NO_OBJECTION = -1e6
-"""The score of a word that the captioner itself would put at its place."""
+"""The score of a word that the captioner itself proposes in its position."""
 
 
 class TrainedClassifier(TrainedScorer):
@@ -35,7 +35,7 @@ class TrainedClassifier(TrainedScorer):
 
 
 class MendingClassifier(TrainedClassifier):
-    """A classifier that has learned which words mend captions."""
+    """A classifier that has learned which words correct captions."""
 
     def __init__(self, folder: Path, name: str, system: Any, source: FeatureSource, device: str):
         from tellapart.models.zoo.foil.mender import MENDER, load_mender
@@ -53,7 +53,7 @@ class MendingClassifier(TrainedClassifier):
         places: Sequence[Span],
         words: Sequence[str],
     ) -> AnyFloats:
-        """The log-probability that words[k] mends text k, whose words at places[k] are masked."""
+        """The log-probability that words[k] corrects text k, with places[k] masked."""
         import torch
 
         encode = self.system.vocabulary.encode_masked
@@ -65,10 +65,10 @@ class MendingClassifier(TrainedClassifier):
 
 
 class TrainedProposer(TrainedCaptioner):
-    """A captioner that says which word it would rather have at a place."""
+    """A captioner that proposes a word for a position."""
 
     def judge_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """Above 0: no word that it would rather have makes the caption likelier."""
+        """Above 0 if none of its proposals makes the caption more likely."""
         import torch
 
         with torch.inference_mode():
@@ -78,7 +78,7 @@ class TrainedProposer(TrainedCaptioner):
     def replace_words(
         self, pictures: Sequence[Picture], texts: Sequence[str], places: Sequence[Span]
     ) -> AnyFloats:
-        """How likely text k gets with the words that it would rather have at places[k]."""
+        """The log-likelihood of text k with its proposals at places[k]."""
         import torch
 
         at = [words_within(text, place) for text, place in zip(texts, places, strict=True)]
@@ -89,7 +89,7 @@ class TrainedProposer(TrainedCaptioner):
 
 
 def words_within(text: str, place: Span) -> list[int]:
-    """The numbers of a text's words that lie in a place.
+    """The indices of a text's words that lie in a span.
 
     >>> words_within("A fire hydrant stands.", (2, 14))
     [1, 2]

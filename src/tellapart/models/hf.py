@@ -1,8 +1,8 @@
 """`hf`: models of the transformers library, by name on the hub or from a folder.
 
 CLIP, SigLIP and SigLIP 2 are dual encoders. BLIP has two heads that share weights, and published
-numbers differ by which was used, so the head is part of the name (pitfall 18). Captioners score a
-pair by how likely the caption is, given the picture.
+numbers depend on which was used, so the head is part of the name. Captioners score a pair by the
+likelihood of the caption, given the picture.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 PADDING = {"clip": "longest", "siglip": "max_length", "siglip2": "max_length"}
-"""The families that are known, and how their texts are padded."""
+"""The known families, and how their texts are padded."""
 
 
 class HFDualEncoder(NamedModel):
@@ -58,20 +58,20 @@ class HFDualEncoder(NamedModel):
         self.facts = loaded_info(info, checkpoint, self._model, images, tokenizer, how)
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row of unit length a picture."""
+        """One unit-length row per picture."""
         if not pictures:
             return NO_ROWS
         seen = self._processor(images=[p.open() for p in pictures], return_tensors="pt")
         return self._features(self._model.get_image_features, seen)
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One row of unit length a text."""
+        """One unit-length row per text."""
         if not texts:
             return NO_ROWS
         return self._features(self._model.get_text_features, self.read(texts))
 
     def read(self, texts: Sequence[str]) -> Any:
-        """Texts as the text tower takes them."""
+        """Texts as inputs of the text tower."""
         tokenizer = self._processor.tokenizer
         return self._processor(
             text=[canonical_text(self._family, text, tokenizer) for text in texts],
@@ -92,11 +92,11 @@ class HFDualEncoder(NamedModel):
 
 
 def canonical_text(family: str, text: str, tokenizer: Any = None) -> str:
-    """A caption as the family's training saw captions.
+    """A caption in the form that the family was trained on.
 
-    SigLIP: lower case, no punctuation, single spaces; SigLIP 2: lower case; CLIP: as it is (its
-    tokenizer lower-cases). Tokenizers that do this themselves are left to do so. SigLIP 2 of one
-    resolution calls itself `siglip`, but its tokenizer is Gemma's.
+    SigLIP: lower case, no punctuation, single spaces; SigLIP 2: lower case; CLIP: unchanged (its
+    tokenizer lower-cases). Tokenizers that do this themselves get the caption unchanged. SigLIP 2
+    of one resolution calls itself `siglip`, but its tokenizer is Gemma's.
 
     >>> canonical_text("siglip", "A dog,  on the left."), canonical_text("siglip2", "A dog.")
     ('a dog on the left', 'a dog.')
@@ -109,7 +109,7 @@ def canonical_text(family: str, text: str, tokenizer: Any = None) -> str:
 
 
 class _ImageTextModel(NamedModel):
-    """A model with an image processor and a tokenizer; `spare` tokens of its length stay free."""
+    """A model with an image processor and a tokenizer; `spare` tokens stay free."""
 
     def __init__(self, kind: str, checkpoint: Checkpoint, info: ModelInfo, spare: int = 0) -> None:
         self._checkpoint = checkpoint
@@ -133,7 +133,7 @@ class _Blip(_ImageTextModel):
         return seen
 
     def _read(self, ids: list[list[int]], **more: Any) -> torch.Tensor:
-        """What the text tower makes of texts of one length, at their first token."""
+        """The text tower's output at the first token, for texts of one length."""
         import torch
 
         tokens = torch.tensor(ids, device=self._checkpoint.device)
@@ -149,7 +149,7 @@ class BlipMatching(_Blip):
     """BLIP's image-text matching head: a score is the log-odds of "match"."""
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """One log-odds a pair (probabilities near 1 would tie in float32)."""
+        """One log-odds per pair (probabilities near 1 would tie in float32)."""
         import torch
 
         seen = see_once(pictures, self._images, self._checkpoint, self._see)
@@ -171,7 +171,7 @@ class BlipContrast(_Blip):
     """BLIP's contrastive head: a dual encoder."""
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row of unit length a picture."""
+        """One unit-length row per picture."""
         import torch
 
         if not pictures:
@@ -181,7 +181,7 @@ class BlipContrast(_Blip):
             return unit_rows(self._model.vision_proj(seen[:, 0, :]))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One row of unit length a text."""
+        """One unit-length row per text."""
         import torch
 
         ids = token_ids(self._tokenizer, texts, self._length)
@@ -194,21 +194,21 @@ class BlipContrast(_Blip):
 
 
 class Captioner(_ImageTextModel):
-    """Writes captions, and scores a pair by the log-likelihood of the text as one of the picture.
+    """Writes captions, and scores a pair by the log-likelihood of the text given the picture.
 
-    A family says what is kept of pictures (`_see`, a row each), and gives the scores of the next
-    token at each place with the tokens that stand there (`_logits`).
+    A family defines the encoding of pictures (`_see`, one row each), and returns the scores of the
+    next token at each position with the actual tokens (`_logits`).
     """
 
     kind: str
     """The family's class in the library."""
 
     def __init__(self, checkpoint: Checkpoint, info: ModelInfo, reduce: str) -> None:
-        super().__init__(self.kind, checkpoint, info, spare=1)  # for the mark of the end
+        super().__init__(self.kind, checkpoint, info, spare=1)  # for the end token
         self._reduce = reduce
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """One log-likelihood a pair."""
+        """One log-likelihood per pair."""
         import torch
 
         seen = see_once(pictures, self._images, self._checkpoint, self._see)
@@ -223,8 +223,8 @@ class Captioner(_ImageTextModel):
         return scores
 
     def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
-        """One caption a picture, by the library's own `generate`."""
-        if how.method == "sample":  # one by one: what is drawn for a picture is its own
+        """One caption per picture, by the library's own `generate`."""
+        if how.method == "sample":  # one by one, so that a sample does not depend on the batch
             return [
                 self._written([picture], seeds.number(how.seed, "caption", picture.id), how)[0]
                 for picture in pictures
@@ -273,7 +273,7 @@ class BlipCaptioner(Captioner):
         import torch
 
         begun = tokens.clone()
-        begun[:, 0] = self._model.config.text_config.bos_token_id  # as the library's generate does
+        begun[:, 0] = self._model.config.text_config.bos_token_id  # as in the library's generate
         out = self._model.text_decoder(
             input_ids=begun,
             attention_mask=torch.ones_like(begun),
@@ -284,7 +284,7 @@ class BlipCaptioner(Captioner):
 
 
 class GitCaptioner(Captioner):
-    """GIT: the decoder takes pixels, and text and picture go through it together."""
+    """GIT: text and pixels go through the decoder together."""
 
     kind = "GitForCausalLM"
 
@@ -302,7 +302,7 @@ class GitCaptioner(Captioner):
 
 
 class EncoderDecoderCaptioner(Captioner):
-    """An image encoder and a text decoder; the end of the caption is scored too."""
+    """An image encoder and a text decoder; the end of the caption is scored, too."""
 
     kind = "VisionEncoderDecoderModel"
 
@@ -336,16 +336,16 @@ FAMILIES: dict[str, type[Captioner]] = {
     "git": GitCaptioner,
     "vision-encoder-decoder": EncoderDecoderCaptioner,
 }
-"""The families of captioners that are known."""
+"""The known families of captioners."""
 HEADS = {
     **dict.fromkeys(PADDING, ("",)),
     **dict.fromkeys(FAMILIES, ("caption",)),
     "blip": ("itm", "itc", "caption"),
 }
-"""Which heads each family of models has; the empty one is what a dual encoder is."""
+"""The heads of each family of models; the empty head is that of a dual encoder."""
 REDUCES = ("mean", "sum")
 REDUCING = ("caption", "lm")
-"""Heads whose score is made of tokens' scores."""
+"""Heads whose score combines the scores of tokens."""
 
 
 def hf(
@@ -390,27 +390,27 @@ def hf(
 
 def _check_options(head: str, reduce: str, label: str) -> None:
     if reduce not in REDUCES:
-        raise BadInput(f"reduce={reduce} is not a way to join tokens", allowed=" or ".join(REDUCES))
+        raise BadInput(f"reduce={reduce} is not known", allowed=" or ".join(REDUCES))
     if reduce != "mean" and head not in REDUCING:
         heads = " or ".join(f"head={one}" for one in REDUCING)
-        raise BadInput(f"reduce={reduce} means nothing without {heads}", todo="leave it out")
+        raise BadInput(f"reduce={reduce} has no effect without {heads}", todo="leave it out")
     if label and head != "classifier":
-        raise BadInput(f"label={label} means nothing without head=classifier", todo="leave it out")
+        raise BadInput(f"label={label} has no effect without head=classifier", todo="leave it out")
 
 
 def _check_head(name: str, family: str, head: str) -> None:
     if family not in HEADS:
         raise BadInput(
-            f"{name!r} is of the family {family!r}, which hf cannot score",
+            f"{name!r} belongs to the family {family!r}, which hf cannot score",
             allowed=", ".join(sorted(HEADS)),
-            todo="to score captions alone add ?head=lm or ?head=classifier; for models that answer "
-            "questions use vqascore:; else see docs/adapters.md, your own model",
+            todo="to score captions alone, add ?head=lm or ?head=classifier; for models that "
+            "answer questions, use vqascore:; otherwise see docs/adapters.md, your own model",
         )
     heads = HEADS[family]
     if head not in heads:
-        problem = f"head={head} is not a head of it" if head else "its heads give different scores"
+        problem = f"it has no head={head}" if head else "its heads give different scores"
         raise BadInput(
-            f"{name!r} is of the family {family!r}: {problem}",
+            f"{name!r} belongs to the family {family!r}: {problem}",
             allowed=" or ".join(f"head={one}" if one else "no head" for one in heads),
             todo=f"hf:{name}?head={heads[0]}" if heads[0] else f"hf:{name}",
         )

@@ -1,8 +1,8 @@
 """Text-only models: a number for a sentence, whatever the picture.
 
-They say what can be guessed without looking: how likely, plausible or grammatical a caption is.
-Vera (plausibility) and a RoBERTa trained on CoLA (grammar) are those that SugarCrepe was refined
-with (Hsieh et al. 2023, SugarCrepe; Miranda et al. 2024, BiVLC, appendix E.3).
+They show what can be guessed without looking: how likely, plausible or grammatical a caption is.
+SugarCrepe was refined with Vera (plausibility) and a RoBERTa trained on CoLA (grammar) (Hsieh et
+al. 2023, SugarCrepe; Miranda et al. 2024, BiVLC, appendix E.3).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tellapart.pictures import Picture
 from tellapart.types import Bools, Floats
 
 LENGTH = 128
-"""Tokens of a text that a classifier reads."""
+"""How many tokens of a text a classifier reads."""
 
 
 @runtime_checkable
@@ -28,34 +28,34 @@ class TextScorer(Model, Protocol):
     """Scores sentences; higher is better."""
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
-        """One score a text, shape (n,)."""
+        """One score per text, shape (n,)."""
         ...
 
 
 class TextOnly(NamedModel):
-    """Makes a pair scorer of a text scorer: pictures are never opened.
+    """A text scorer as a pair scorer: pictures are never opened.
 
-    The engine's cache knows pairs by the bytes of their pictures, which need not be here: scores
-    of texts are kept by `score.encoder.score_texts` instead.
+    The engine's cache identifies pairs by the bytes of their pictures, which may be missing, so
+    `score.encoder.score_texts` caches scores of texts instead.
     """
 
     cacheable = False
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
-        """One score a text."""
+        """One score per text."""
         raise NotImplementedError
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """The score of each text, whatever it is paired with."""
+        """The score of each text, whatever its picture."""
         distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         scores = self.score_texts(list(distinct))
         return np.asarray(scores)[[distinct[text] for text in texts]]
 
 
 class CausalModel(TextOnly):
-    """The mean log-probability of a sentence's tokens; the mark of its end is not counted.
+    """The mean log-probability of a sentence's tokens, without the end token.
 
-    `reduce=sum` takes the log-probability of the whole sentence, which favours short ones.
+    `reduce=sum` gives the log-probability of the whole sentence, which favours short ones.
     """
 
     def __init__(self, checkpoint: Checkpoint, info: ModelInfo, reduce: str) -> None:
@@ -68,7 +68,7 @@ class CausalModel(TextOnly):
         self.facts = loaded_info(info, checkpoint, self.model, self.tokenizer, how)
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
-        """One log-probability a text."""
+        """One log-probability per text."""
         if not texts:
             return np.empty(0)
         logs, counted = self.token_logs(texts)
@@ -76,7 +76,7 @@ class CausalModel(TextOnly):
         return sums / np.maximum(counted.sum(axis=1), 1) if self._reduce == "mean" else sums
 
     def token_logs(self, texts: Sequence[str]) -> tuple[Floats, Bools]:
-        """The log-probability of each token, a row a text, and which columns are tokens of it."""
+        """The log-probability of each token, one row per text, and which columns are real."""
         import torch
 
         read = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
@@ -94,19 +94,19 @@ class CausalModel(TextOnly):
 
 
 def _begin(tokenizer: Any, name: str) -> int:
-    """The token that stands before a text: without one its first token could not be judged."""
+    """The token before a text, without which its first token could not be scored."""
     marks = (tokenizer.bos_token_id, tokenizer.eos_token_id)
     mark = next((mark for mark in marks if mark is not None), None)
     if mark is None:
         raise BadInput(
-            f"the tokenizer of {name!r} has neither a mark of the beginning nor of the end",
+            f"the tokenizer of {name!r} has neither a begin nor an end token",
             allowed="a causal language model with its own tokenizer",
         )
     return int(mark)
 
 
 class _Classifier(TextOnly):
-    """What classifiers share: tokens in, one probability out."""
+    """The base of classifiers: tokens in, one probability out."""
 
     def __init__(self, kind: str, checkpoint: Checkpoint, info: ModelInfo) -> None:
         self._checkpoint = checkpoint
@@ -115,7 +115,7 @@ class _Classifier(TextOnly):
         self.facts = loaded_info(info, checkpoint, self.model, self.tokenizer, [LENGTH])
 
     def score_texts(self, texts: Sequence[str]) -> AnyFloats:
-        """One probability a text, in float64: near 1 float32 would make ties."""
+        """One probability per text, in float64, because float32 would tie near 1."""
         import torch
 
         if not texts:
@@ -146,7 +146,7 @@ class TextClassifier(_Classifier):
 
 
 def _place(config: Any, label: str, name: str) -> int:
-    """The place of a label; of two the second is meant where none is named."""
+    """The index of a label; without a name, the second of two."""
     labels = {str(config.id2label[k]): k for k in sorted(config.id2label)}
     if not label and len(labels) <= 2:
         return len(labels) - 1
@@ -154,7 +154,7 @@ def _place(config: Any, label: str, name: str) -> int:
         raise BadInput(
             f"{name!r} has no label {label!r}" if label else f"{name!r} has {len(labels)} labels",
             allowed=", ".join(labels),
-            todo=f"say which one is good: hf:{name}?head=classifier&label={next(iter(labels))}",
+            todo=f"name the good label: hf:{name}?head=classifier&label={next(iter(labels))}",
         )
     return int(labels[label])
 
@@ -175,7 +175,7 @@ class Vera(_Classifier):
         import torch
 
         hidden = self.model(**read).last_hidden_state.double()
-        last = read["attention_mask"].sum(1) - 1  # the mark of the end
+        last = read["attention_mask"].sum(1) - 1  # the end token
         ends = hidden[torch.arange(len(last), device=hidden.device), last]
         return ((ends @ self._weight + self._bias) / self._temperature).sigmoid()
 

@@ -1,11 +1,12 @@
-"""What a model is to the toolkit: one of three small protocols.
+"""The three small protocols of models.
 
 A dual encoder embeds pictures and texts, a pair scorer scores (picture, text) pairs, a chooser
-answers questions. A pair scorer may have ways of its own to answer FOIL's tasks (`PairJudge`,
-`WordReplacer`, `WordMender`). A model gets one batch at a time: the engine takes each distinct
-input once, puts texts of like length together and caches what comes out. A model may also define
-`prepare(shown)`, called once for each benchmark before anything is scored, and `usage`, what it has
-used up so far by name (requests, tokens), which `evaluate` prints and keeps with the run's timings.
+answers questions. A pair scorer may have its own procedures for FOIL's tasks (`PairJudge`,
+`WordReplacer`, `WordMender`). A model gets one batch at a time: the engine sends each distinct
+input once, batches texts of similar length and caches the results. A model may also define
+`prepare(shown)`, called once for each benchmark before anything is scored, and `usage`, its
+consumption so far by name (requests, tokens), which `evaluate` prints and stores with the run's
+timings.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ from tellapart.seeds import digest
 from tellapart.types import Floats32, Progress
 
 AnyFloats = npt.NDArray[np.floating[Any]]
-"""What models may give: numbers of any precision."""
+"""What models may return: numbers of any precision."""
 NO_ROWS: Floats32 = np.empty((0, 0), np.float32)
-"""The embeddings of nothing."""
+"""Embeddings of an empty list."""
 CACHE_FORMAT = 1
-"""Raised whenever the meaning of cached rows changes: older ones are then never read."""
+"""The version of cached rows; increase it when their meaning changes, to drop old ones."""
 ModelKind = Literal["scorer", "chooser"]
-"""Scorers give numbers to cells; choosers pick options. The chance level depends on which."""
+"""Scorers give numbers to cells; choosers pick options. The chance level depends on the kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a run records of a model, so that the same answers can be had again.
+    """What a run records about a model, so that its answers can be reproduced.
 
-    `threshold` is of a model that decides for itself, as a classifier does: it calls a caption true
-    whose score lies above (0.5 for a probability, 0 for log-odds). None for one that only orders.
+    `threshold` belongs to a model that decides by itself, such as a classifier: it calls a caption
+    true if its score is above (0.5 for a probability, 0 for log-odds). None for a model that only
+    ranks.
     """
 
     name: str
@@ -50,22 +52,22 @@ class ModelInfo:
 
     @property
     def fingerprint(self) -> str:
-        """The hash of all that a score depends on beside what is scored."""
+        """The hash of everything a score depends on besides its inputs."""
         parts = (self.name, self.weights, self.preprocessing, self.dtype)
         return digest("cache", CACHE_FORMAT, *parts)
 
 
 class Model(Protocol):
-    """What every model has."""
+    """The part of the protocol that all models share."""
 
     @property
     def facts(self) -> ModelInfo:
-        """Name in full (it builds the model again) and fingerprints."""
+        """The full name (enough to rebuild the model) and fingerprints."""
         ...
 
 
 class NamedModel:
-    """A model that prints as the name which builds it again."""
+    """A model that prints as the name that rebuilds it."""
 
     facts: ModelInfo
 
@@ -78,11 +80,11 @@ class DualEncoder(Model, Protocol):
     """Embeds both sides; a score is the inner product of two rows."""
 
     def embed_images(self, pictures: Sequence[Picture]) -> AnyFloats:
-        """One row a picture, shape (n, d)."""
+        """One row per picture, shape (n, d)."""
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> AnyFloats:
-        """One row a text, shape (n, d)."""
+        """One row per text, shape (n, d)."""
         ...
 
 
@@ -91,13 +93,13 @@ class PairScorer(Model, Protocol):
     """Scores pairs; higher means that the text fits the picture better."""
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """One score a pair, shape (n,)."""
+        """One score per pair, shape (n,)."""
         ...
 
 
 @runtime_checkable
 class GridScorer(PairScorer, Protocol):
-    """Scores whole grids: it encodes each side once, so that millions of pairs are within reach."""
+    """Scores whole grids; it encodes each side once, so that millions of pairs are feasible."""
 
     def score_grid(
         self, pictures: Sequence[Picture], texts: Sequence[str], progress: Progress
@@ -107,32 +109,32 @@ class GridScorer(PairScorer, Protocol):
 
 
 Span = tuple[int, int]
-"""A place in a text: text[start:end]."""
+"""A span of a text: text[start:end]."""
 
 
 @runtime_checkable
 class PairJudge(PairScorer, Protocol):
-    """A scorer that decides whether a caption is right otherwise than by its score (FOIL's T1)."""
+    """A scorer that decides by other means than its score if a caption is right (FOIL's T1)."""
 
     def judge_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """One number a pair, shape (n,): above 0 the text is right."""
+        """One number per pair, shape (n,): above 0 the text is right."""
         ...
 
 
 @runtime_checkable
 class WordReplacer(PairScorer, Protocol):
-    """A scorer that says which words it would rather have (FOIL's T2)."""
+    """A scorer that proposes replacements for words (FOIL's T2)."""
 
     def replace_words(
         self, pictures: Sequence[Picture], texts: Sequence[str], places: Sequence[Span]
     ) -> AnyFloats:
-        """The score of text k with what the model would rather have at places[k], shape (n,)."""
+        """The score of text k with the model's own proposal at places[k], shape (n,)."""
         ...
 
 
 @runtime_checkable
 class WordMender(PairScorer, Protocol):
-    """A scorer that has learned which word mends a caption (FOIL's T3)."""
+    """A scorer that has learned which word corrects a caption (FOIL's T3)."""
 
     def mend_words(
         self,
@@ -141,7 +143,7 @@ class WordMender(PairScorer, Protocol):
         places: Sequence[Span],
         words: Sequence[str],
     ) -> AnyFloats:
-        """How well words[k] would stand at places[k] of text k, shape (n,)."""
+        """How well words[k] would fit at places[k] of text k, shape (n,)."""
         ...
 
 
@@ -171,10 +173,10 @@ class ChooserReply:
 
 @runtime_checkable
 class Chooser(Model, Protocol):
-    """Is shown questions and picks."""
+    """Answers questions by choosing options."""
 
     def choose(self, asked: Sequence[ShownQuestion]) -> list[ChooserReply]:
-        """One reply a question."""
+        """One reply per question."""
         ...
 
 
@@ -197,9 +199,9 @@ def kind_of(model: object) -> ModelKind:
 
 
 def is_cacheable(model: Any) -> bool:
-    """Whether rows outlive the job: the weights are known, or the model says `cacheable`.
+    """Whether rows outlive the job: the weights are known, or the model sets `cacheable`.
 
-    A model that is fitted to each benchmark (it has `prepare`) must say so itself.
+    A model that is fitted to each benchmark (it has `prepare`) must set it explicitly.
     """
     known = bool(model.facts.weights) and not hasattr(model, "prepare")
     return bool(getattr(model, "cacheable", known))

@@ -15,7 +15,7 @@ from tellapart.models.model import ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A model string taken apart.
+    """A parsed model string.
 
     >>> str(ModelName.parse("oracle?seed=1&error=0.2"))
     'oracle?error=0.2&seed=1'
@@ -27,7 +27,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
-        """Take a model string apart; options come out sorted by name."""
+        """Parse a model string; options are sorted by name."""
         head, _, query = text.partition("?")
         scheme, _, rest = head.partition(":")
         options = tuple(sorted(parse_qsl(query, keep_blank_values=True)))
@@ -44,20 +44,20 @@ class ModelName:
 def load(text: str) -> Any:
     """The model that a string names, with its options converted and checked.
 
-    A factory takes what stands behind the colon as its first positional argument (if it has
-    one) and the options as keyword arguments with defaults.
+    A factory gets the part after the colon as its first positional argument (if it has one) and the
+    options as keyword arguments with defaults.
     """
     name = ModelName.parse(text)
     return build(name, registry.models.get(name.scheme))
 
 
 def build(name: ModelName, factory: Callable[..., Any]) -> Any:
-    """What a factory makes of a model string."""
+    """The model that a factory makes from a model string."""
     return factory_object(name, factory, registry.models)
 
 
 def factory_object(name: ModelName, factory: Callable[..., Any], known: registry.Registry) -> Any:
-    """What a factory makes of a string; errors speak of the sort of thing that is `known`."""
+    """The object that a factory makes from a string; errors use the noun of `known`."""
     positional, defaults = _parameters(factory)
     options = registry.read_options(name.scheme, name.options, defaults, str(name))
     if positional and not name.rest:
@@ -68,7 +68,7 @@ def factory_object(name: ModelName, factory: Callable[..., Any], known: registry
         )
     if name.rest and not positional:
         raise BadInput(
-            f"{name.scheme!r} takes nothing behind a colon, but {name.rest!r} stands there",
+            f"{name.scheme!r} takes nothing after the colon, but got {name.rest!r}",
             allowed=name.scheme,
         )
     return factory(name.rest, **options) if positional else factory(**options)
@@ -80,9 +80,9 @@ def canonical(
     rest: str = "",
     factory: Callable[..., Any] | None = None,
 ) -> str:
-    """The string that builds a model again: the options that are not at their defaults, sorted.
+    """The string that rebuilds a model: the options that differ from their defaults, sorted.
 
-    `factory` is what makes it, where that is not the model registered under the name.
+    `factory` makes it, if that is not the model registered under the name.
 
     >>> canonical("oracle", {"error": 0.2, "seed": 0})
     'oracle?error=0.2'

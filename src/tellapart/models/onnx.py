@@ -1,4 +1,4 @@
-"""`onnx`: a folder with two encoders as ONNX files; its `model.json` says what goes into them.
+"""`onnx`: a folder with two encoders as ONNX files; its `model.json` describes their inputs.
 
 `storybook`, the small model that comes with the package, is such a folder.
 """
@@ -31,16 +31,16 @@ FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 LAYOUTS = ("NCHW", "NHWC")
 TOKENIZERS = ("words", "tokenizers")
 PAD, UNKNOWN = 0, 1
-"""The ids of no word and of a word that is not in the vocabulary; the words follow."""
+"""The ids of padding and of unknown words; the words follow."""
 MOST_WORDS = 40
-"""Words of a caption beyond this number are not read."""
+"""At most this many words of a caption are read."""
 STORYBOOK = Path(__file__).parent / "storybook_files"
 STORYBOOK_FILES = ("image.onnx", "text.onnx", "vocabulary.json")
 
 
 @dataclass(frozen=True, slots=True)
 class ImageSide:
-    """The image encoder; pixels are uint8 as they are, or float32: (x / 255 - mean) / std."""
+    """The image encoder; pixels are raw uint8, or float32: (x / 255 - mean) / std."""
 
     file: str = "image.onnx"
     input: str = "pixels"
@@ -60,7 +60,7 @@ LOOK = ImageSide(size=(112, 112), resize="squash", filter="box", layout="NHWC", 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """`words`: a JSON list of words, storybook's way; `tokenizers`: a tokenizer.json."""
+    """`words`: a JSON list of words, as for storybook; `tokenizers`: a tokenizer.json."""
 
     kind: str = "tokenizers"
     file: str = "tokenizer.json"
@@ -71,7 +71,7 @@ class Tokenizer:
 
 @dataclass(frozen=True, slots=True)
 class TextSide:
-    """The text encoder; `mask` names the input that says which tokens are no padding."""
+    """The text encoder; `mask` names the input that marks the tokens that are not padding."""
 
     file: str = "text.onnx"
     input: str = "input_ids"
@@ -82,7 +82,7 @@ class TextSide:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All of `model.json`."""
+    """The contents of `model.json`."""
 
     image: ImageSide
     text: TextSide
@@ -94,13 +94,13 @@ class Description:
 
 
 def read_description(folder: Path) -> Description:
-    """Read `model.json`; every mistake in it is named."""
+    """Read `model.json`; errors name every mistake in it."""
     path = folder / "model.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise BadInput(
-            "the folder holds no model.json",
+            "the folder has no model.json",
             where=str(folder),
             allowed="a folder with model.json and the files that it names",
             todo="see docs/adapters.md, onnx",
@@ -114,19 +114,21 @@ def read_description(folder: Path) -> Description:
             raise BadInput(f"{name} in model.json is not an object", where=str(path))
     image, text = dict(data.get("image", {})), dict(data.get("text", {}))
     image |= {key: tuple(image[key]) for key in ("size", "mean", "std") if key in image}
-    text["tokenizer"] = _filled(Tokenizer, text.get("tokenizer", {}), path)
+    text["tokenizer"] = _from_fields(Tokenizer, text.get("tokenizer", {}), path)
     description = Description(
-        _filled(ImageSide, image, path), _filled(TextSide, text, path), data.get("normalise", True)
+        _from_fields(ImageSide, image, path),
+        _from_fields(TextSide, text, path),
+        data.get("normalise", True),
     )
     _check(description, folder)
     return description
 
 
-def _filled(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
+def _from_fields(kind: Any, values: Mapping[str, Any], path: Path) -> Any:
     unknown = set(values) - set(kind.__dataclass_fields__)
     if unknown:
         raise BadInput(
-            f"model.json has fields that mean nothing: {', '.join(sorted(unknown))}",
+            f"model.json has unknown fields: {', '.join(sorted(unknown))}",
             where=str(path),
             allowed=", ".join(kind.__dataclass_fields__),
         )
@@ -155,10 +157,10 @@ def _check(description: Description, folder: Path) -> None:
 
 
 def pixels(picture: PILImage, side: ImageSide) -> npt.NDArray[Any]:
-    """One picture as the encoder takes it.
+    """One picture as an input of the encoder.
 
-    `squash` resizes to the size whatever the shape; `shortest` brings the shorter side to it and
-    cuts out the middle.
+    `squash` resizes to the size whatever the shape; `shortest` resizes the shorter side to it and
+    crops the centre.
     """
     from PIL.Image import Resampling
 
@@ -183,7 +185,7 @@ def pixels(picture: PILImage, side: ImageSide) -> npt.NDArray[Any]:
 
 
 def word_ids(texts: Sequence[str], vocabulary: Sequence[str]) -> Ints:
-    """The ids of the words of some texts: shape (n, longest), filled up with `PAD`.
+    """The ids of the words of some texts, shape (n, longest), padded with `PAD`.
 
     >>> word_ids(["A dog.", "A big dog!"], ["a", "dog"])
     array([[2, 3, 0],
@@ -199,14 +201,14 @@ def word_ids(texts: Sequence[str], vocabulary: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Tokenize:
-    """Texts to (ids, mask), both of shape (n, longest); and a hash of how."""
+    """Turns texts into (ids, mask), both of shape (n, longest); has a hash of its settings."""
 
     fingerprint: str
     call: Callable[[Sequence[str]], Ints]
     pad: int
 
     def __call__(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """The tokens, and 1 where they are no padding."""
+        """The tokens, and a mask with 1 where they are not padding."""
         ids = self.call(texts)
         return ids, (ids != self.pad).astype(np.int64)
 
@@ -230,8 +232,8 @@ def tokenizer_of(settings: Tokenizer, folder: Path) -> Tokenize:
 class Onnx(NamedModel):
     """Two encoders as ONNX files: onnx:./folder with image.onnx, text.onnx and model.json.
 
-    A dual encoder that needs no PyTorch; `docs/adapters.md` describes the folder. One thread
-    setting and deterministic kernels, so that the same machine gives the same bytes.
+    A dual encoder that needs no PyTorch; `docs/adapters.md` describes the folder. The number of
+    threads is fixed and kernels are deterministic, so that a machine always gives the same bytes.
     """
 
     def __init__(self, folder: str) -> None:
@@ -249,7 +251,7 @@ class Onnx(NamedModel):
         )
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row a picture."""
+        """One row per picture."""
         if not pictures:
             return NO_ROWS
         side = self._description.image
@@ -257,7 +259,7 @@ class Onnx(NamedModel):
         return self._run("image", {side.input: seen})
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One row a text."""
+        """One row per text."""
         if not texts:
             return NO_ROWS
         side = self._description.text
@@ -296,7 +298,7 @@ def storybook() -> Onnx:
     and how it scores is in `docs/storybook.md`.
     """
     model = Onnx(str(STORYBOOK))
-    # Its own words, not the folder's path: what was cached under them stays valid.
+    # Do not reword: this text is part of the cache key, so that cached rows stay valid.
     preprocessing = (
         "RGB, squeezed to 112 x 112 by Pillow's BOX filter, uint8; lower-case words of "
         f"tellapart.text.words, at most {MOST_WORDS}, unknown ones as one word"

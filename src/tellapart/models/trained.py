@@ -1,4 +1,4 @@
-"""Trained systems: their folders, and the models that they are.
+"""Trained systems: their folders, and their use as models.
 
 A folder: `system.json` (the card: system, settings, feature space, how it was trained),
 `weights.safetensors`, `vocabulary.json`, `metrics.jsonl`; `timings.json` is never part of a hash.
@@ -35,7 +35,7 @@ SEEN, ZEROED, SHUFFLED = "seen", "zeroed", "shuffled"
 
 @dataclass(frozen=True)
 class TrainedCard:
-    """What a trained system says of itself; `features` are stores that may have its images."""
+    """The metadata of a trained system; `features` are stores that may have its images."""
 
     system: str
     settings: Mapping[str, Any]
@@ -71,7 +71,7 @@ def read_card(folder: Path) -> TrainedCard:
 
 
 def load_system(folder: Path) -> tuple[Any, TrainedCard]:
-    """The system in a folder, in evaluation mode, and its card; all is checked."""
+    """The system in a folder, in evaluation mode, and its card; hashes are checked."""
     from tellapart.models.zoo.system import system_class
     from tellapart.models.zoo.weights import load_tensors
 
@@ -79,10 +79,10 @@ def load_system(folder: Path) -> tuple[Any, TrainedCard]:
     vocabulary = load_vocabulary(folder / WORDS)
     if vocabulary.sha256 != card.vocabulary:
         raise BadInput(
-            f"the vocabulary of {len(vocabulary.words):,} words does not fit the weights",
+            f"the vocabulary of {len(vocabulary.words):,} words does not match the weights",
             where=str(folder / WORDS),
-            allowed=f"the vocabulary that was trained with (sha256 {card.vocabulary[:12]})",
-            todo="put the file back that was there, or train again",
+            allowed=f"the vocabulary used in training (sha256 {card.vocabulary[:12]})",
+            todo="restore the original file, or train again",
         )
     kind = system_class(card.system)
     system = kind(kind.Config(**card.settings), vocabulary, card.space)
@@ -91,35 +91,35 @@ def load_system(folder: Path) -> tuple[Any, TrainedCard]:
     except RuntimeError as error:
         raise _unfit(folder, str(error).splitlines()[-1].strip()) from None
     if fingerprint(system) != card.weights:
-        raise _unfit(folder, "they are not those that were trained")
+        raise _unfit(folder, "they are not the weights that were trained")
     return system.eval(), card
 
 
 def _unfit(folder: Path, why: str) -> BadInput:
     return BadInput(
-        f"the weights do not fit the system's card: {why}",
+        f"the weights do not match the system's card: {why}",
         where=str(folder / WEIGHTS),
-        todo="put the file back that was there, or train again",
+        todo="restore the original file, or train again",
     )
 
 
 class PictureFeatures(Protocol):
-    """Where the features of pictures come from."""
+    """A source of features of pictures."""
 
     @property
     def space(self) -> FeatureSpace:
-        """What the features mean."""
+        """The space of the features."""
 
     def take(self, pictures: Sequence[Picture], *, regions: bool = True) -> ImageArrays:
-        """The features of some pictures, one row each."""
+        """The features of some pictures, one row per picture."""
 
 
 @dataclass(frozen=True)
 class BlindFeatures:
-    """Features that say nothing of the picture: all zero, or those of another picture.
+    """Features that say nothing about the picture: all zero, or those of another picture.
 
-    The other picture is one of those stored, drawn by the content of the picture itself, so that a
-    picture is always taken for the same other one. What a system still gets right it gets from the
+    The other picture comes from the store, selected by the content of the picture itself, so that a
+    picture is always replaced by the same one. What a system still gets right comes from the
     captions.
     """
 
@@ -128,11 +128,11 @@ class BlindFeatures:
 
     @property
     def space(self) -> FeatureSpace:
-        """What the features mean."""
+        """The space of the features."""
         return self.source.space
 
     def take(self, pictures: Sequence[Picture], *, regions: bool = True) -> ImageArrays:
-        """Features of nothing, or of other pictures."""
+        """Zeros, or features of other pictures."""
         if self.how == ZEROED:
             arrays = self.source.take(pictures, regions=regions)
             zero = np.zeros_like
@@ -144,7 +144,7 @@ class BlindFeatures:
 
 
 class _Trained(NamedModel):
-    """What all trained models share."""
+    """The base of trained models."""
 
     def __init__(self, folder: Path, name: str, system: Any, source: PictureFeatures, device: str):
         self.folder, self.source, self.device = folder, source, device
@@ -172,7 +172,7 @@ class TrainedEncoder(_Trained):
     """A trained system that embeds both sides."""
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row of unit length a picture."""
+        """One unit-length row per picture."""
         import torch
 
         if not pictures:
@@ -182,7 +182,7 @@ class TrainedEncoder(_Trained):
         return np.asarray(rows.float().cpu().numpy(), np.float32)
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One row of unit length a text."""
+        """One unit-length row per text."""
         import torch
 
         from tellapart.models.zoo.system import TextInputs
@@ -198,7 +198,7 @@ class TrainedScorer(_Trained):
     """A trained system that looks at image and text together."""
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats32:
-        """One score a pair; each distinct picture is encoded once."""
+        """One score per pair; each distinct picture is encoded once."""
         import torch
 
         with torch.inference_mode():
@@ -233,7 +233,7 @@ class TrainedScorer(_Trained):
 
 
 class TrainedCaptioner(TrainedScorer):
-    """A trained system that also writes."""
+    """A trained system that also writes captions."""
 
     def unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
         """The words of each text that the system does not know."""
@@ -241,7 +241,7 @@ class TrainedCaptioner(TrainedScorer):
         return [[word for word in tokens(text) if word not in known] for text in texts]
 
     def write_captions(self, pictures: Sequence[Picture], how: Decoding) -> list[str]:
-        """One caption a picture; what is drawn for one depends on its id and the seed alone."""
+        """One caption per picture; samples depend only on the picture's id and the seed."""
         import torch
 
         if not pictures:
@@ -257,9 +257,10 @@ def trained(
 ) -> TrainedEncoder | TrainedScorer | TunedEncoder:
     """A system trained by `tellapart train`: trained:FOLDER, or trained:FOLDER?features=STORE.
 
-    Features of pictures are taken from the stores that it was trained with, where these still are
-    there, and from the one named; others are computed by the backbone. With `images=zeroed` it sees
-    nothing, with `images=shuffled` another picture of the stores: what is left is in the captions.
+    Features of pictures come from the stores that it was trained with, if they still exist, and
+    from the one named; others are computed by the backbone. With `images=zeroed` it sees nothing,
+    with `images=shuffled` another picture of the stores: what it still gets right comes from the
+    captions.
     """
     need("torch", "train")
     place = Path(folder).expanduser()
@@ -274,23 +275,23 @@ def trained(
     source = FeatureSource(card.space, tuple(one for one in stores if one is not None))
     options = {"features": features, "images": images, "device": device}
     name = canonical("trained", options, folder)
-    shown = _shown(source, images)
+    shown = _picture_features(source, images)
     return _model_class(system, card)(place, name, system, shown, device_of(device))
 
 
-def _shown(source: FeatureSource, images: str) -> PictureFeatures:
+def _picture_features(source: FeatureSource, images: str) -> PictureFeatures:
     if images not in (SEEN, ZEROED, SHUFFLED):
         raise UnknownName("way to see images", images, (SEEN, ZEROED, SHUFFLED))
     if images == SHUFFLED and not source.stores:
         raise BadInput(
-            "there are no stored features to take another picture's from",
+            "images=shuffled needs stored features of other pictures",
             todo="name a store with features=FOLDER",
         )
     return source if images == SEEN else BlindFeatures(source, images)
 
 
 def _model_class(system: Any, card: TrainedCard) -> type[TrainedEncoder | TrainedScorer]:
-    """What sort of model a system is."""
+    """The model class for a system."""
     from tellapart.models import foil_answers
 
     if hasattr(system, "threshold"):
@@ -310,7 +311,7 @@ def _store(path: Path, space: FeatureSpace, *, asked: bool = False) -> FeatureSt
     if not asked:
         return None
     raise BadInput(
-        f"the features in {path} are not those that the system was trained on",
+        f"the features in {path} differ from those that the system was trained on",
         where=str(path),
         allowed=f"{space.backbone}, {space.layout}; not {store.space.backbone}, "
         f"{store.space.layout}",

@@ -1,7 +1,7 @@
-"""Dual encoders that were fine-tuned here: their folders, and the models that they are.
+"""Dual encoders fine-tuned by this package: their folders, and their use as models.
 
-A folder: `system.json` (the card: what it began as, the recipe, how it was trained), the encoder in
-its own library's form, `metrics.jsonl`; `timings.json` is never part of a hash.
+A folder: `system.json` (the card: the starting model, the recipe, how it was trained), the encoder
+in its own library's format, `metrics.jsonl`; `timings.json` is never part of a hash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CARD = "system.json"
 
 @dataclass(frozen=True)
 class TunedCard:
-    """What a fine-tuned encoder says of itself; `encoder` is the library that reads it."""
+    """The metadata of a fine-tuned encoder; `encoder` is the library that reads it."""
 
     system: str
     encoder: str
@@ -40,7 +40,7 @@ def write_tuned_card(folder: Path, card: TunedCard) -> None:
 
 
 def is_tuned(folder: Path) -> bool:
-    """Whether a folder holds such an encoder."""
+    """Whether a folder holds a fine-tuned encoder."""
     path = folder / CARD
     return path.is_file() and read_json(path).get("schema") == SCHEMA
 
@@ -59,18 +59,18 @@ def read_tuned_card(folder: Path) -> TunedCard:
 
 
 class TunedEncoder(NamedModel):
-    """A trained dual encoder as a model; `tuned` is what can be trained further."""
+    """A fine-tuned dual encoder as a model; `tuned` can be trained further."""
 
     def __init__(self, tuned: Any, facts: ModelInfo, device: str) -> None:
         self.tuned, self.facts, self._device = tuned, facts, device
 
     @classmethod
     def live(cls, encoder: Any, device: str) -> TunedEncoder:
-        """An encoder that is being trained: nothing of it may be kept."""
+        """An encoder that is still being trained, so its embeddings must not be cached."""
         return cls(encoder, ModelInfo("training", dtype="float32"), device)
 
     def embed_images(self, pictures: Sequence[Picture]) -> Floats32:
-        """One row of unit length a picture."""
+        """One unit-length row per picture."""
         import torch
 
         if not pictures:
@@ -80,7 +80,7 @@ class TunedEncoder(NamedModel):
             return unit_rows(self.tuned.encode_images(seen))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats32:
-        """One row of unit length a text."""
+        """One unit-length row per text."""
         import torch
 
         if not texts:
@@ -99,11 +99,11 @@ def load_tuned(folder: Path, name: str, device: str) -> TunedEncoder:
     weights = fingerprint(encoder.inner)
     if weights != card.weights:
         raise BadInput(
-            "the weights do not fit the card: they are not those that were trained",
+            "the weights do not match the card: they are not the weights that were trained",
             where=str(folder),
-            todo="put the file back that was there, or train again",
+            todo="restore the original file, or train again",
         )
-    # What prepares pictures and texts comes with the start, so that the start names it.
+    # Pictures and texts are prepared as for the starting model, so its name identifies that.
     preprocessing = seeds.digest("tuned", card.encoder, card.start)
     facts = ModelInfo(name, weights=weights, preprocessing=preprocessing, dtype="float32")
     return TunedEncoder(encoder, facts, device)

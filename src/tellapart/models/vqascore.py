@@ -38,7 +38,7 @@ QUESTION = 'Does this figure show "{caption}"? Please answer yes or no.'
 ANSWER = "Yes"
 PLACE = "{caption}"
 PLAIN = {"instructblip": "{question}", "blip-2": "Question: {question} Answer:"}
-"""Families without a chat template, and how they were asked in training."""
+"""Families without a chat template, and the form of questions in their training."""
 PAIRS = 8
 
 
@@ -60,7 +60,7 @@ class VQAScore(NamedModel):
     ) -> None:
         if PLACE not in question:
             raise BadInput(
-                f"the question {question!r} has no place for the caption",
+                f"the question {question!r} has no placeholder for the caption",
                 allowed=f"text with {PLACE} in it",
             )
         checkpoint = Checkpoint.of(name, dtype, device, revision)
@@ -85,7 +85,7 @@ class VQAScore(NamedModel):
         )
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
-        """One probability a pair, in float64: near 1 float32 would make ties."""
+        """One probability per pair, in float64, because float32 would tie near 1."""
         if not texts:
             return np.empty(0)
         asked = [self._question.replace(PLACE, text) for text in texts]
@@ -104,7 +104,7 @@ class _Answers:
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
     ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
+        """The log-probability of the whole answer to each question."""
         raise NotImplementedError
 
 
@@ -114,7 +114,7 @@ class BlipAnswers(_Answers):
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
     ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
+        """The log-probability of the whole answer to each question."""
         import torch
 
         model, processor = self._model, self._processor
@@ -130,10 +130,10 @@ class BlipAnswers(_Answers):
         for part in alike([len(row) for row in ids]):
             image = torch.stack([seen[pictures[k].id] for k in part])
             tokens = torch.tensor([ids[k] for k in part], device=self._checkpoint.device)
-            answered[part] = self._answered(image, tokens).cpu()
+            answered[part] = self._answer_log_probability(image, tokens).cpu()
         return answered
 
-    def _answered(self, image: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    def _answer_log_probability(self, image: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         import torch
 
         answer = torch.tensor([self._answer] * len(tokens), device=tokens.device)
@@ -156,14 +156,14 @@ class BlipAnswers(_Answers):
 
 
 class GenerativeAnswers(_Answers):
-    """Models that write on behind a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
+    """Models that continue a prompt with a picture in it (LLaVA, InstructBLIP, BLIP-2)."""
 
     def __init__(self, model: Any, processor: Any, checkpoint: Checkpoint, answer: str) -> None:
         super().__init__(model, processor, checkpoint, answer)
         self._family = model.config.model_type
         if not getattr(processor, "chat_template", None) and self._family not in PLAIN:
             raise BadInput(
-                f"{checkpoint.name!r} has no chat template, so nothing says how to ask it",
+                f"{checkpoint.name!r} has no chat template, so the form of questions is unknown",
                 allowed=f"a model with a chat template, blip, {', '.join(PLAIN)}",
             )
         text = getattr(model.config, "text_config", model.config)
@@ -172,7 +172,7 @@ class GenerativeAnswers(_Answers):
     def log_probability(
         self, pictures: Sequence[Picture], questions: Sequence[str]
     ) -> torch.Tensor:
-        """Of the whole answer, one a question."""
+        """The log-probability of the whole answer to each question."""
         import torch
 
         inputs = [self._inputs(p, q) for p, q in zip(pictures, questions, strict=True)]
@@ -180,7 +180,9 @@ class GenerativeAnswers(_Answers):
         answered = torch.empty(len(questions), dtype=torch.float64)
         for part in alike(shapes, PAIRS):
             joined = {name: torch.cat([inputs[k][name] for k in part]) for name in inputs[part[0]]}
-            answered[part] = self._answered(to_device(joined, self._checkpoint), len(part)).cpu()
+            answered[part] = self._answer_log_probability(
+                to_device(joined, self._checkpoint), len(part)
+            ).cpu()
         return answered
 
     def _inputs(self, picture: Picture, question: str) -> dict[str, torch.Tensor]:
@@ -201,7 +203,7 @@ class GenerativeAnswers(_Answers):
         prompt = PLAIN[self._family].replace("{question}", question)
         return dict(self._processor(images=picture.open(), text=prompt, return_tensors="pt"))
 
-    def _answered(self, inputs: dict[str, torch.Tensor], count: int) -> torch.Tensor:
+    def _answer_log_probability(self, inputs: dict[str, torch.Tensor], count: int) -> torch.Tensor:
         import torch
 
         answer = torch.tensor([self._answer] * count, device=self._checkpoint.device)
@@ -214,7 +216,7 @@ class GenerativeAnswers(_Answers):
 
 
 def _longer(inputs: dict[str, torch.Tensor], more: torch.Tensor) -> dict[str, torch.Tensor]:
-    """The prompt with tokens behind it; what runs alongside the tokens grows with them."""
+    """The prompt with tokens appended; parallel inputs grow with them."""
     import torch
 
     shape = inputs["input_ids"].shape

@@ -1,6 +1,6 @@
-"""Models that write: a conversation in, the next thing said out.
+"""Models that write: a conversation in, the next reply out.
 
-A writer is named as models are: `chat:MODEL@URL` (any OpenAI-compatible server) or `hf:NAME` (a
+A writer is named like a model: `chat:MODEL@URL` (any OpenAI-compatible server) or `hf:NAME` (a
 causal language model of transformers with a chat template: on the hub, a folder, a .gguf file).
 """
 
@@ -20,14 +20,14 @@ from tellapart.models.names import ModelName, build, canonical
 from tellapart.torch_tools import chunks
 
 Turn = tuple[str, str]
-"""Who speaks ("user", "assistant") and what is said."""
+"""The speaker ("user", "assistant") and the text."""
 Talk = tuple[Turn, ...]
-"""A conversation; the user has the last word."""
+"""A conversation; the last message is the user's."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriterReply:
-    """What a writer said, or why it said nothing."""
+    """A writer's reply, or why there is none."""
 
     text: str = ""
     failure: str = ""
@@ -35,15 +35,15 @@ class WriterReply:
 
 @runtime_checkable
 class Writer(Model, Protocol):
-    """Carries conversations on."""
+    """Continues conversations."""
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
-        """What is said next in each conversation."""
+        """The next reply in each conversation."""
         ...
 
 
 class ChatWriter:
-    """Writes by a model behind an OpenAI-compatible server, several requests at a time.
+    """Writes with a model behind an OpenAI-compatible server, several requests at a time.
 
     A temperature below 0 is not sent.
     """
@@ -64,14 +64,14 @@ class ChatWriter:
             model_at_url,
             RequestLimits(concurrency, timeout, retries, wait, max_requests, max_tokens_total),
         )
-        # How patiently and how far a server is asked does not change what it writes.
+        # Retries and limits do not change the replies, so they are not part of the name.
         options = {"temperature": temperature, "max_tokens": max_tokens}
         name = canonical("chat", options, model_at_url, ChatWriter)
         self.facts = ModelInfo(name, options, dtype="unknown")
         self._sent = {key: value for key, value in options.items() if value >= 0}
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
-        """What the server says next; what fails is a failure of that conversation alone."""
+        """The server's replies; a failure affects only its own conversation."""
         return self.endpoint.together(self._write, talks)
 
     def _write(self, talk: Talk) -> WriterReply:
@@ -84,7 +84,7 @@ class ChatWriter:
 
 
 class LocalWriter:
-    """Writes by a language model on this machine, always the likeliest token."""
+    """Writes with a language model on this machine, always the likeliest token."""
 
     def __init__(
         self,
@@ -105,13 +105,13 @@ class LocalWriter:
         if not template:
             raise BadInput(
                 f"the tokenizer of {name!r} has no chat template",
-                allowed="a model that was trained to follow instructions",
+                allowed="a model trained to follow instructions",
             )
         own = self._causal.facts
         self.facts = replace(own, preprocessing=seeds.digest(own.preprocessing, template))
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
-        """What the model says next; conversations of like length go through it together."""
+        """The model's replies; conversations of similar length are batched together."""
         prompts = [self._prompt(talk) for talk in talks]
         order = sorted(range(len(talks)), key=lambda k: (len(prompts[k]), prompts[k]))
         replies: dict[int, WriterReply] = {}

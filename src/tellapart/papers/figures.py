@@ -1,7 +1,7 @@
-"""Published figures: what papers printed, in YAML files beside this one, with their sources.
+"""Published figures: the numbers printed in papers, in YAML files beside this one, with sources.
 
 A file is one paper; each of its tables has columns (a measure of runs, a metric of captions or a
-recall) and rows (systems, people, chance). Values are percent, as printed.
+recall) and rows (systems, people, chance). Values are in percent, as printed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Who = Literal["system", "people", "chance"]
 
 @dataclass(frozen=True, slots=True)
 class FigureColumn:
-    """One column: exactly one of `measure`, `metric` and `recall` says where ours come from.
+    """One column: exactly one of `measure`, `metric` and `recall` says where our figures come from.
 
     `recall` is a direction, `at` its k; `kind` restricts a measure to items of one kind. `built` is
-    the way in which a benchmark of one's own must be built to stand in the column; what came from
-    the paper's authors stands in that of `paper`.
+    how a user's own benchmark must be built to appear in the column; benchmarks from the paper's
+    authors appear in the column `paper`.
     """
 
     head: str
@@ -42,9 +42,9 @@ class FigureColumn:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One row; `system` is the name under which we train it, None a figure that is not given.
+    """One row; `system` is the name under which we train it, and None is a missing figure.
 
-    Trainings with other `settings` than a row names do not belong to it.
+    Trainings whose `settings` differ from the row's do not belong to it.
     """
 
     name: str
@@ -57,12 +57,12 @@ class PublishedRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table of a paper; `facts` are those that departures are said from.
+    """A table of a paper; differences of our figures are stated relative to `facts`.
 
-    `apart` names a setting by which our trainings are shown in rows of their own, `prepare` how
-    captions are prepared before they are judged; `main` tables are quoted beside measured runs.
-    Of a paper that `builds`, runs of whatever the toolkit's builder of that name made stand in the
-    tables, too, each benchmark in rows of its own.
+    `apart` names a setting whose values get separate rows for our trainings, `prepare` says how
+    captions are prepared before judging; `main` tables are quoted beside measured runs. If a paper
+    `builds`, runs on benchmarks made by the toolkit's builder of that name are included, too, each
+    benchmark in its own rows.
     """
 
     name: str
@@ -80,13 +80,13 @@ class PublishedTable:
 
     @property
     def cites(self) -> str:
-        """Where the figures stand."""
+        """The source of the figures."""
         return f"{self.paper}, {self.source}"
 
 
 @cache
 def published_tables() -> Mapping[str, PublishedTable]:
-    """Every table that is known, by name."""
+    """All known tables, by name."""
     found: dict[str, PublishedTable] = {}
     folder = resources.files("tellapart.papers") / "published"
     for file in sorted(folder.iterdir(), key=lambda one: one.name):
@@ -96,7 +96,7 @@ def published_tables() -> Mapping[str, PublishedTable]:
 
 
 def published_table(name: str) -> PublishedTable:
-    """One table by its name."""
+    """A table by its name."""
     (table,) = tables_named(name)
     return table
 
@@ -112,13 +112,13 @@ def tables_named(name: str) -> tuple[PublishedTable, ...]:
 
 
 def importer_of(benchmark: Benchmark) -> str:
-    """The importer that a benchmark came by, such as `bison`; empty for one that was built here."""
+    """The importer of a benchmark, such as `bison`; empty for a benchmark built here."""
     by = str(benchmark.card.made.get("by", ""))
     return by.removeprefix(GOT) if by.startswith(GOT) else ""
 
 
 def source_of(benchmark: Benchmark) -> tuple[str, str]:
-    """The importer or builder of a benchmark, and the way it was built: (`mcic`, `fair-sets`)."""
+    """The importer or builder of a benchmark, and how it was built: (`mcic`, `fair-sets`)."""
     by = str(benchmark.card.made.get("by", ""))
     if not by.startswith(BUILT):
         return importer_of(benchmark), ""
@@ -129,7 +129,7 @@ def source_of(benchmark: Benchmark) -> tuple[str, str]:
 def figures_of(
     benchmark: str, measure: str
 ) -> Iterator[tuple[PublishedTable, PublishedRow, float]]:
-    """What was published of a benchmark by a measure; `benchmark` is its importer's name."""
+    """Published figures on a benchmark by a measure; `benchmark` is its importer's name."""
     for table in published_tables().values():
         if table.benchmark != benchmark or not table.main:
             continue

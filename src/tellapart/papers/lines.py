@@ -13,9 +13,9 @@ from tellapart.papers.figures import figures_of, importer_of, published_tables
 def published_lines(
     benchmarks: Mapping[str, Benchmark], overview: Overview
 ) -> tuple[ReferenceLine, ...]:
-    """What papers printed of benchmarks (by their labels), as lines of an overview.
+    """Published figures for benchmarks (by their labels), as lines of an overview.
 
-    Chance is left out: the overview has a line of it.
+    Chance is left out, because the overview has its own line for it.
     """
     lines = []
     for column in overview.columns:
@@ -25,7 +25,7 @@ def published_lines(
                 whole = table.facts.get("items")
                 part = whole and len(benchmark) < whole
                 note = f"{table.cites}; on {whole:,} items" if whole else table.cites
-                note += f", of which {len(benchmark):,} are asked here" if part else ""
+                note += f" ({len(benchmark):,} of them here)" if part else ""
                 lines.append(
                     ReferenceLine(
                         row.name, column.benchmark, column.measure, value / 100, note=note
@@ -36,6 +36,6 @@ def published_lines(
         raise BadInput(
             "no published figures are known for these benchmarks and measures",
             where=", ".join(benchmarks),
-            allowed=", ".join(f"what `tellapart get {name}` gives" for name in known),
+            allowed=", ".join(f"the result of `tellapart get {name}`" for name in known),
         )
     return tuple(lines)

@@ -1,4 +1,4 @@
-"""FOIL's Table 4, the easiest and hardest pairs of target and foil, and benchmarks' own facts."""
+"""FOIL's Table 4, the easiest and hardest target-foil pairs, and facts about benchmarks."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tellapart.text.table_text import aligned, escape
 from tellapart.types import Progress, silent
 
 MOST = 5
-"""How many pairs stand at either end."""
+"""How many pairs are shown at either end."""
 MEASURES = ("T1-foil", "T2-content")
 
 Shares = tuple[tuple[str, float], ...]
-"""Pairs of target and foil with percentages, in order."""
+"""Target-foil pairs with percentages, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,17 @@ class PairsTable:
                 lines.append((*head, *cells))
         return lines
 
+    def shown(self) -> list[Sequence[str]]:
+        """Column heads and cells as text."""
+        return [("", "", "by", "easiest", "", "hardest", ""), *self._lines()]
+
+    def text_columns(self) -> set[int]:
+        """The positions of the shown columns that hold text."""
+        return {0, 1, 2, 3, 5}
+
     def __str__(self) -> str:
-        head = ("", "", "by", "easiest", "", "hardest", "")
         notes = [f"- {note}" for note in self.notes]
-        table = aligned([head, *self._lines()], {0, 1, 2, 3, 5})
+        table = aligned(self.shown(), self.text_columns())
         return "\n".join([f"{self.name}: {self.title}", table, *notes])
 
     def to_latex(self) -> str:
@@ -100,7 +107,7 @@ class PairsTable:
 
 @cache
 def published_pairs() -> tuple[PublishedPairs, ...]:
-    """Every table of pairs that is known."""
+    """All known tables of pairs."""
     found = []
     folder = resources.files("tellapart.papers") / "published"
     for file in sorted(folder.iterdir(), key=lambda one: one.name):
@@ -126,12 +133,12 @@ def pairs_named(name: str) -> tuple[PublishedPairs, ...]:
     """The tables of pairs of a name: `foil-4`, or all of a paper's: `foil`."""
     found = [one for one in published_pairs() if name in (one.name, one.name.split("-")[0])]
     if not found:
-        tables_named(name)  # a name that nobody knows is refused with those that are known
+        tables_named(name)  # raises for an unknown name, with the known ones
     return tuple(found)
 
 
 def pairs_table(published: PublishedPairs, runs: Sequence[Run]) -> PairsTable:
-    """The published pairs, each row followed by ours of the same system and measure."""
+    """The published pairs, each row followed by ours for the same system and measure."""
     several = len({run.benchmark.sha256 for run in runs}) > 1
     ours: dict[tuple[str, str], list[PairsRow]] = {}
     for run, label, place in zip(runs, labels(runs), benchmark_labels(runs), strict=True):
@@ -147,9 +154,9 @@ def pairs_table(published: PublishedPairs, runs: Sequence[Run]) -> PairsTable:
         rows += [row, *ours.pop((row.name, row.measure), [])]
     rows += [row for own in ours.values() for row in own]
     notes = (
-        f"published: {published.cites}; which words T2 was among is not said",
-        "ours: pairs are put in order by their share drawn towards the mean, so that a pair of one "
-        "item does not win; the share itself is shown",
+        f"published: {published.cites}; the paper does not say among which words T2 chose",
+        "ours: pairs are ordered by shares shrunk towards the mean, so that a pair with one item "
+        "cannot come first; the plain share is shown",
     )
     return PairsTable(published.name, published.title, tuple(rows), notes)
 
@@ -179,7 +186,7 @@ def _ends(run: Run, measure: str, name: str, whose: str) -> PairsRow | None:
 
 
 def facts_of(runs: Sequence[Run], progress: Progress = silent) -> tuple[BenchmarkFacts, ...]:
-    """Chance and text alone of the benchmarks of some runs; how each was made."""
+    """Chance and the text-alone score of the benchmarks of some runs, and how each was made."""
     found = {}
     for run, place in zip(runs, benchmark_labels(runs), strict=True):
         if place not in found:
@@ -190,7 +197,7 @@ def facts_of(runs: Sequence[Run], progress: Progress = silent) -> tuple[Benchmar
 
 
 def _chances(run: Run) -> dict[str, float]:
-    """How often a guess is right, in percent, by measure."""
+    """The chance level in percent, by measure."""
     levels: dict[str, float] = {}
     for name in ("T1", "T1-correct", "T1-foil", "T2-nouns", "T2-content", "T3", "T3@substitution"):
         rows = estimates(run, registry.measures.get(name), by_kind=False, resamples=2)
@@ -205,7 +212,7 @@ def _shares(alone: TextAlone | None) -> dict[str, float]:
 
 
 def _about(benchmark: Benchmark, alone: TextAlone | None) -> str:
-    """How a benchmark was made, and what text alone gets."""
+    """How a benchmark was made, and its text-alone score."""
     made = benchmark.card.made
     parts = [f"{len(benchmark):,} items on {len(benchmark.images):,} images"]
     if builder := str(made.get("by", "")).partition("tellapart build ")[2]:

@@ -1,4 +1,4 @@
-"""A paper's table with ours beside it: runs, captions and retrieval of trained systems, joined."""
+"""A paper's table with ours beside it, joined from runs, captions and retrieval."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PUBLISHED, OURS, ATTACKER = "published", "ours", "attacker"
 class FigureRow:
     """A row of the joined table, in percent; `whose` is published, ours, people, chance, attacker.
 
-    Ours that see no image, or another one, say so: `blind`, `images shuffled`.
-    Ours are means over `runs` trainings, with their standard deviation where there are several.
+    Our rows are means over `runs` trainings, with their standard deviation if there are several.
+    Rows of systems that see no image, or the wrong one, say so: `blind`, `images shuffled`.
     """
 
     name: str
@@ -41,7 +41,7 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A published table with ours beside it, and in which ways ours depart from it."""
+    """A published table with ours beside it, and how ours differ."""
 
     name: str
     title: str
@@ -57,18 +57,27 @@ class PaperTable:
         apart = row.deviations or (None,) * len(row.values)
         return [_cell(*pair) for pair in zip(row.values, apart, strict=True)]
 
-    def __str__(self) -> str:
+    def shown(self) -> list[Sequence[str]]:
+        """Column heads and cells as text; a system's name appears only in its first row."""
         table: list[Sequence[str]] = [("", "", *self.heads)]
         before = ""
         for row in self.rows:
-            shown = "" if row.name == before else row.name
-            table.append((shown, row.whose, *self._cells(row)))
+            name = "" if row.name == before else row.name
+            table.append((name, row.whose, *self._cells(row)))
             before = row.name
+        return table
+
+    def text_columns(self) -> set[int]:
+        """The positions of the shown columns that hold text."""
+        return {0, 1}
+
+    def __str__(self) -> str:
         notes = [f"- {note}" for note in self.notes]
-        return "\n".join([f"{self.name}: {self.title}", aligned(table, {0, 1}), *notes])
+        table = aligned(self.shown(), self.text_columns())
+        return "\n".join([f"{self.name}: {self.title}", table, *notes])
 
     def to_latex(self) -> str:
-        """A booktabs table; what it departs in is a comment above it."""
+        """A booktabs table; the notes are comments above it."""
         lines = [r"% needs \usepackage{booktabs}", *(f"% {escape(note)}" for note in self.notes)]
         lines += [rf"\begin{{tabular}}{{ll{'r' * len(self.heads)}}}", r"\toprule"]
         lines += [" & ".join(["System", "", *map(escape, self.heads)]) + r" \\", r"\midrule"]
@@ -92,7 +101,7 @@ class PaperTables:
         return "\n\n".join(map(str, self.tables))
 
     def to_latex(self) -> str:
-        """Each as a booktabs table."""
+        """All of them as booktabs tables."""
         return "\n".join(table.to_latex() for table in self.tables)
 
 
@@ -104,24 +113,24 @@ def _cell(value: float | None, deviation: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnFigure:
-    """One figure of ours in percent; `size` counts what it stands on: items or images."""
+    """One of our figures in percent; `size` is the number of items or images behind it."""
 
     source: str
     column: FigureColumn
     value: float
     size: int
     margin: float | None = None
-    """Half of the interval at 95%, where there is one."""
+    """Half the width of the 95% interval, if there is one."""
     benchmark: str = ""
     way: str = ""
-    """By which procedure the answers came about, where there are several."""
+    """The procedure that decided the answers, if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkFacts:
-    """What is known of a benchmark without any system: chance and what text alone gets.
+    """Facts about a benchmark that need no system: chance and the text-alone score.
 
-    `chance` is in percent by measure, `text_alone` in percent by kind (all: the empty one).
+    `chance` is in percent by measure, `text_alone` in percent by kind (empty: all kinds).
     """
 
     name: str
@@ -130,15 +139,15 @@ class BenchmarkFacts:
     text_alone: Mapping[str, float]
 
     def chance_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
-        """How often a guess is right here."""
+        """The row of chance levels."""
         values = tuple(self.chance.get(column.measure) for column in table.columns)
         return FigureRow("chance", f"{OURS}, {self.name}" if several else OURS, values)
 
     def text_row(self, table: PublishedTable, *, several: bool) -> FigureRow:
-        """What an attacker gets that reads both captions and never looks.
+        """The row of an attacker that reads both captions and never looks.
 
-        Whoever guesses which of two captions is true is right on both of them or on none, so the
-        figure is one for T1 and for both of its sides.
+        A guess of which of two captions is true is right on both or on neither, so T1 and both of
+        its sides have the same figure.
         """
         values = tuple(
             self.text_alone.get(column.kind) if column.measure in PAIRED else None
@@ -154,7 +163,7 @@ PAIRED = ("T1", "T1-correct", "T1-foil")
 def run_figures(
     table: PublishedTable, estimates: Iterable[Estimate], built: str = ""
 ) -> list[OwnFigure]:
-    """What runs of benchmarks that were built in a way give for a table's columns."""
+    """Figures for a table's columns from runs on benchmarks that were built a certain way."""
     every = [row for row in estimates if row.n]
     return [
         OwnFigure(
@@ -170,7 +179,7 @@ def run_figures(
 
 
 def caption_figures(table: PublishedTable, scores: Iterable[CaptionScore]) -> list[OwnFigure]:
-    """What judged captions give for a table's columns."""
+    """Figures for a table's columns from judged captions."""
     every = list(scores)
     return [
         OwnFigure(row.system, column, row.scale * row.value, row.images)
@@ -181,7 +190,7 @@ def caption_figures(table: PublishedTable, scores: Iterable[CaptionScore]) -> li
 
 
 def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnFigure]:
-    """What files of `retrieve --json` give, on the largest collection of each."""
+    """Figures from files of `retrieve --json`, on the largest collection of each."""
     found = []
     for file in files:
         stored = read_json(file)
@@ -194,7 +203,7 @@ def retrieval_figures(table: PublishedTable, files: Iterable[Path]) -> list[OwnF
                     found.append(OwnFigure(stored["model"], column, value, most))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(
-                f"{file.name} is not what retrieve --json prints: {error}",
+                f"{file.name} is not the output of retrieve --json: {error}",
                 where=str(file),
                 todo="tellapart retrieve MODEL --on CORPUS --json > FILE",
             ) from None
@@ -208,14 +217,14 @@ def join_table(
     beside: Sequence[BenchmarkFacts] = (),
     alone: Mapping[FigureColumn, float] = MappingProxyType({}),
 ) -> PaperTable:
-    """The published rows, each followed by ours of the same system, then our other systems.
+    """The published rows, each followed by ours for the same system, then our other systems.
 
-    Systems that are named `elsewhere` have their row in another table. Where ours are of several
-    benchmarks, each has its own row; `beside` has what is known of these without any system.
-    `alone` is what the text alone gives away, in percent, by column.
+    Systems in `elsewhere` have their row in another table. If ours come from several benchmarks,
+    each has its own row; `beside` has the facts about these benchmarks. `alone` is the text-alone
+    score in percent, by column.
 
-    A figure belongs to a system by the card in the folder that it was trained to; what captions
-    are of is known by the name of their file, which is that folder's name or the system's.
+    The card in a trained system's folder says which system a figure belongs to; for captions, the
+    file is named after that folder or the system.
     """
     cards = _cards(figures)
     named = {Path(folder).name: card for folder, card in cards.items()}
@@ -267,7 +276,7 @@ def _cards(figures: Iterable[OwnFigure]) -> dict[str, TrainedCard]:
 
 
 def system_of(model: str) -> str:
-    """The system that a model is a training of; empty where it is none, or its folder is gone."""
+    """The system that a trained model belongs to; empty if it has none or its folder is gone."""
     name = ModelName.parse(model)
     folder = Path(name.rest).expanduser()
     trained = name.scheme == "trained" and (folder / CARD).is_file()
@@ -275,7 +284,7 @@ def system_of(model: str) -> str:
 
 
 def _system(card: TrainedCard) -> str:
-    """What was trained and how: `updown`, or `updown-scst` after the second stage."""
+    """The system and its training: `updown`, or `updown-scst` after the second stage."""
     return f"{card.system}-scst" if "samples" in card.trained.get("task", {}) else card.system
 
 
@@ -285,15 +294,15 @@ def _place(
     cards: Mapping[str, TrainedCard],
     named: Mapping[str, TrainedCard],
 ) -> tuple[str, str, str]:
-    """The system that a figure is of, the name of its row, and whose it is."""
+    """The system of a figure, the name of its row, and whose it is."""
     name = ModelName.parse(figure.source)
     card = cards.get(name.rest) or named.get(figure.source)
     system = _system(card) if card else figure.source
-    if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus lies
+    if name.scheme == "reference":  # reference:METRIC@CORPUS, wherever the corpus is
         system = f"reference:{name.rest.partition('@')[0]}"
     fitting = (row for row in table.rows if row.system == system and _fits(row, card))
     row = next(fitting, None)
-    return system, row.name if row else system, _whose(table, dict(name.options), card)
+    return system, row.name if row else system, _row_label(table, dict(name.options), card)
 
 
 def _settings(card: TrainedCard | None) -> Mapping[str, Any]:
@@ -305,8 +314,8 @@ def _fits(row: PublishedRow, card: TrainedCard | None) -> bool:
     return all(own.get(key) == value for key, value in row.settings.items())
 
 
-def _whose(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
-    """Ours, by the setting that is told apart, and whether it saw the images."""
+def _row_label(table: PublishedTable, options: Mapping[str, str], card: TrainedCard | None) -> str:
+    """The label "ours", with the setting that has separate rows, and how it saw images."""
     own = _settings(card)
     parts = [OURS]
     if table.apart in own:
@@ -329,7 +338,7 @@ def _ours(key: tuple[str, str], table: PublishedTable, own: Sequence[OwnFigure])
 
 
 def _ways(figures: Sequence[OwnFigure]) -> list[str]:
-    """By which procedures our figures came about; systems are named where they differ in it."""
+    """The procedures behind our figures; systems are named if they differ."""
     measures: dict[str, list[str]] = {}
     for measure in dict.fromkeys(one.column.measure for one in figures if one.way):
         ways: dict[str, dict[str, None]] = {}
@@ -347,7 +356,7 @@ def _sources(table: PublishedTable) -> list[str]:
 
 
 def _trainings(rows: Sequence[FigureRow]) -> list[str]:
-    """Of how many trainings our rows are means, where some are of several."""
+    """How many trainings our rows average, if some average several."""
     ours = [row for row in rows if row.whose == OURS]
     if not any(row.runs > 1 for row in ours):
         return []
@@ -358,7 +367,7 @@ def _trainings(rows: Sequence[FigureRow]) -> list[str]:
 def _departures(
     table: PublishedTable, figures: Sequence[OwnFigure], cards: Mapping[str, TrainedCard]
 ) -> list[str]:
-    """In which ways our figures differ from the published ones in what they stand on."""
+    """How our figures differ from the published ones in data and features."""
     facts, lines = table.facts, []
     for images, captions in sorted(
         {(c.trained["images"], c.trained["captions"]) for c in cards.values()}
@@ -381,14 +390,14 @@ def _departures(
     given = [figure.column for figure in figures]
     lacking = [column.head for column in table.columns if figures and column not in given]
     if lacking:
-        lines.append(f"ours: no {', '.join(lacking)}: not given, or not to be computed here")
+        lines.append(f"ours: no {', '.join(lacking)}: not given, or cannot be computed here")
     return lines
 
 
 def _sizes(
     table: PublishedTable, figures: Sequence[OwnFigure]
 ) -> Iterable[tuple[str, list[int], int | None, str]]:
-    """What each sort of figure stands on, and what the published one stands on."""
+    """The data behind each kind of our figures and of the published ones."""
     sorts = (
         ("measure", "answers", table.facts.get("items"), "items"),
         ("metric", "captions", None, "images"),

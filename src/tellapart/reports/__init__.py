@@ -1,1 +1,1 @@
-"""The report: runs in, one HTML page out that needs nothing from outside."""
+"""The report: one self-contained HTML page about runs."""

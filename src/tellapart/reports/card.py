@@ -1,8 +1,8 @@
-"""The card of an item: its pictures and captions, what is true, and what every model chose.
+"""The card of an item: its pictures and captions, what is true, and every model's choice.
 
-Reports, views and the owner's page of a study show the same card. It is drawn by
-`templates/cards.html` where a page is written, and by `static/card.js` where a browser draws it
-(both in `tellapart.web`), from what `to_json` gives.
+Reports, views and the owner's page of a study show the same card. `templates/cards.html` renders it
+in written pages, and `static/card.js` in the browser (both in `tellapart.web`), from the output of
+`to_json`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tellapart.questions import Ask, Question
 from tellapart.reports.picks import Pick, State
 
 MAX_NAMED = 8
-"""At most this many words that tie are named; more are counted."""
+"""At most this many tied words are named; more are only counted."""
 STATE_NAMES = {
     State.RIGHT: ("✓", "right"),
     State.WRONG: ("✗", "wrong"),
@@ -29,9 +29,9 @@ STATE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """A picture as a page shows it: where it is, its size in pixels, or why it is not there.
+    """A picture on a page: where it is and its size in pixels, or why it is missing.
 
-    `place` is a number in the page's album, or an address; None where there is no picture.
+    `place` is a number in the page's album, or an address; None if there is no picture.
     """
 
     place: int | str | None
@@ -42,7 +42,7 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A picture of an item: its letter, its thumbnail, and the captions that fit it."""
+    """A picture of an item: its letter, its thumbnail, and the numbers of captions that fit it."""
 
     letter: str
     thumbnail: Thumbnail
@@ -51,7 +51,7 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class CaptionLine:
-    """A caption: its number, its text in three parts with the foil word in the middle."""
+    """A caption: its number, and its text in three parts with the foil word in the middle."""
 
     number: int
     before: str
@@ -62,9 +62,9 @@ class CaptionLine:
 
 @dataclass(frozen=True, slots=True)
 class CardAnswer:
-    """What one model answered to one question; `full` where `text` is short for more.
+    """One model's answer to one question; `full` is the long form if `text` is abbreviated.
 
-    There is no `state` where nothing is right or wrong: a caption that a system wrote, a score.
+    `state` is None if nothing is right or wrong, as for a caption by a system, or a score.
     """
 
     text: str
@@ -74,9 +74,9 @@ class CardAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """All answers of one model to an item, and how the item came out for it.
+    """All answers of one model to an item, and the item's outcome for it.
 
-    `margin`: by how much the right options score higher than the wrong ones, where that is known.
+    `margin` is by how much the right options score higher than the wrong ones, if known.
     """
 
     label: str
@@ -87,7 +87,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class ItemCard:
-    """One item; `columns` are the questions: what each is headed, and what was asked."""
+    """One item; `columns` are the questions: the heading of each, and its full text."""
 
     item: Item
     benchmark: str
@@ -137,7 +137,7 @@ class ItemCard:
 
 
 def letter(image: int) -> str:
-    """What the page calls an image of an item: A, B, ..."""
+    """The page's name for an image of an item: A, B, ..."""
     return chr(ord("A") + image) if image < 26 else f"picture {image + 1}"
 
 
@@ -159,7 +159,7 @@ def lines_of(item: Item) -> Iterator[CaptionLine]:
 
 
 def column_of(question: Question) -> tuple[str, str]:
-    """What was asked, short enough for the head of a column, and in full."""
+    """A question as a column heading, and in full."""
     image, caption = letter(question.image), question.caption + 1
     one_image, one_caption = len(question.item.images) == 1, len(question.item.captions) == 1
     columns = {
@@ -174,13 +174,13 @@ def column_of(question: Question) -> tuple[str, str]:
         ),
         Ask.NOUN: ("T2 noun", "which noun is wrong?"),
         Ask.WORD: ("T2 word", "which content word is wrong?"),
-        Ask.MEND: ("T3", "which word mends the caption?"),
+        Ask.MEND: ("T3", "which word corrects the caption?"),
     }
     return columns[question.ask]
 
 
 def answer_of(question: Question, pick: Pick) -> CardAnswer:
-    """What was picked, in the words of the card."""
+    """A model's pick in the wording of the card."""
     if pick.state is State.UNASKED:
         return CardAnswer("not asked", pick.state)
     if pick.state is State.FAILED:

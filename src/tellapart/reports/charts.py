@@ -1,6 +1,6 @@
-"""Charts: their numbers and text alternatives, how they look (Vega-Lite), and the files.
+"""Charts: their numbers and text alternatives, their design (Vega-Lite), and their files.
 
-Each is drawn as SVG for the page, and as PNG, SVG and PDF files. Nothing is fetched.
+Each is drawn as SVG for the page, and as PNG, SVG and PDF files. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tellapart.text.table_text import percent
 
 MAX_SERIES = 6
 MOST_ROWS = 8
-"""At most this many models of a benchmark are drawn in the overview, the highest first."""
+"""Maximum number of models per benchmark in the overview, the highest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A chart before it is drawn: its name, its text alternative and its data.
 
-    `labels` name the rows, from the top; a chart with `series` has several dots a row, one with
-    `heads` has a head above the rows of each benchmark, and `lines` through them.
+    `labels` name the rows from the top; a chart with `series` has several dots per row, one with
+    `heads` has a heading above each benchmark's rows, and `lines` through them.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Chart:
 
 
 def overview_chart(overview: Overview) -> Chart | None:
-    """Every benchmark's main measure: a dot and an interval for each model, lines through them."""
+    """Every benchmark's main measure: a dot and an interval per model, with reference lines."""
     rows: list[dict[str, Any]] = []
     heads, lines, words = [], [], []
     y = 0
@@ -65,14 +65,16 @@ def overview_chart(overview: Overview) -> Chart | None:
         y += len(shown) + 1
     if not rows:
         return None
-    told = f"Main measures in percent. {'. '.join(words)}."
+    alternative = f"Main measures in percent. {'. '.join(words)}."
     title = "Every model on every benchmark, by its main measure"
     count = tuple(str(k) for k in range(y))
-    return Chart("overview", title, told, tuple(rows), "", count, (), tuple(heads), tuple(lines))
+    return Chart(
+        "overview", title, alternative, tuple(rows), "", count, (), tuple(heads), tuple(lines)
+    )
 
 
 def _drawn_lines(through: Sequence[ReferenceLine], top: int, bottom: int) -> list[dict[str, Any]]:
-    """Chance, and the strongest of the others where it is above: more would be a hatching."""
+    """Chance, and the strongest other line if it is above chance; more lines would be clutter."""
     drawn = telling_lines(through)
     right = max(drawn, key=lambda line: line.value, default=None)
     return [
@@ -87,7 +89,7 @@ def _drawn_lines(through: Sequence[ReferenceLine], top: int, bottom: int) -> lis
 
 
 def main_chart(results: BenchmarkResults) -> Chart | None:
-    """The main measure of a benchmark: a dot and an interval for each model."""
+    """The main measure of a benchmark: a dot and an interval per model."""
     measure = results.main.name
     shown = results.shown(measure)
     guess = results.guess
@@ -110,7 +112,7 @@ def main_chart(results: BenchmarkResults) -> Chart | None:
         f"Chance: {' or '.join(f'{level:.1f}' for level in levels)}."
     )
     seen: set[float] = set()
-    for row in rows:  # every chance level is named once, where it first occurs
+    for row in rows:  # every chance level is labelled once, at its first occurrence
         level = round(row["chance"], 1)
         row["chance_label"] = "" if level in seen else f"chance {level:.1f}"
         seen.add(level)
@@ -156,7 +158,7 @@ def best_entries(results: BenchmarkResults, most: int) -> list[Entry]:
 
 
 def short(label: str, most: int = 52) -> str:
-    """A label that fits: long ones lose their middle, as their ends tell them apart.
+    """A label that fits: long ones lose their middle, because their ends distinguish them.
 
     >>> short("a" * 30 + "b" * 30, 11)
     'aaaaa…bbbbb'
@@ -175,11 +177,11 @@ def _numbers(one: Estimate) -> dict[str, Any]:
     }
 
 
-# How a chart looks.
+# The design of charts.
 
 
 def spec(chart: Chart, colours: Colours) -> dict[str, Any]:
-    """The specification of a chart; all data is inside."""
+    """The Vega-Lite specification of a chart, including its data."""
     if chart.heads:
         return _overview_spec(chart, colours)
     return _kinds_spec(chart, colours) if chart.series else _main_spec(chart, colours)
@@ -209,7 +211,7 @@ def _frame(chart: Chart, colours: Colours, row_height: int, layers: list[Any]) -
 
 
 def _chance_rule(chart: Chart, colours: Colours) -> dict[str, Any]:
-    """The level of chance, dashed, from the `top` to the `bottom` of each row."""
+    """The chance level as a dashed line, from the `top` to the `bottom` of each row."""
     band = {"y": _y("top", len(chart.labels)), "y2": {"field": "bottom"}}
     return {
         "mark": {"type": "rule", "color": colours.faint, "strokeDash": [4, 3]},
@@ -222,7 +224,7 @@ def _main_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
     y = _y("y", count)
     colour = {"condition": {"test": "datum.blind", "value": colours.faint}, "value": colours.accent}
     shape = {"condition": {"test": "datum.blind", "value": "diamond"}, "value": "circle"}
-    # The rule of chance stops short of the next label, so that it crosses no text.
+    # The chance line stops before the next label, so that it crosses no text.
     rows = [
         {**row, "top": row["y"] - 0.1, "bottom": min(row["y"] + 0.5, count - 0.5)}
         for row in chart.rows
@@ -303,7 +305,7 @@ def _overview_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
         },
     ]  # fmt: skip
     frame = _frame(chart, colours, 22, layers)
-    # Names stand left of the view; the page's font may be wider than the one they are measured in.
+    # Names are left of the plot; the page's font may be wider than the one used to measure them.
     frame["padding"] = {**frame["padding"], "left": 12 + max(len(h["name"]) for h in chart.heads)}
     return {**frame, "data": {"values": list(chart.rows)}}
 
@@ -356,7 +358,7 @@ def _kinds_spec(chart: Chart, colours: Colours) -> dict[str, Any]:
 
 
 def svg_for_page(chart: Chart) -> str:
-    """The chart as an SVG element that takes the page's colours and its width."""
+    """The chart as an SVG element with the page's colours and width."""
     return page_svg(lambda colours: spec(chart, colours))
 
 

@@ -1,4 +1,4 @@
-"""Curves of training, for runs of systems that were trained here: the loss, and the measure."""
+"""Training curves for runs of systems trained here: the loss and the measure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEME = "trained:"
 
 @dataclass(frozen=True, slots=True)
 class TrainingCurves:
-    """How one training went: `losses` and `measured` are (epochs done, value)."""
+    """The curves of one training; `losses` and `measured` are pairs (epochs done, value)."""
 
     name: str
     measure: str
@@ -27,12 +27,12 @@ class TrainingCurves:
 
     @property
     def words(self) -> str:
-        """What the curves show, for those who cannot see them."""
+        """The text alternative of the curves."""
         first, last = self.losses[0][1], self.losses[-1][1]
         best = max(self.measured, key=lambda point: point[1])
         return (
             f"{self.name}: the loss goes from {first:.3g} to {last:.3g}; {self.measure} on "
-            f"validation is highest after epoch {best[0]:g}: {best[1]:.4g}"
+            f"validation is highest after epoch {best[0]:g}, with {best[1]:.4g}"
         )
 
     def spec(self, colours: Colours) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class TrainingCurves:
         return {"background": colours.background, "vconcat": panels, "config": config(colours)}
 
     def svg(self) -> str:
-        """Both as an SVG element that takes the page's colours."""
+        """Both curves as an SVG element with the page's colours."""
         return page_svg(self.spec)
 
 
@@ -65,7 +65,7 @@ def _panel(
 
 
 def training_curves(runs: Sequence[Run]) -> tuple[TrainingCurves, ...]:
-    """The curves of each trained system among the runs whose folder is still there."""
+    """The curves of each trained system among the runs whose folder still exists."""
     names = dict.fromkeys(run.card.model.partition("?")[0] for run in runs)
     folders = [Path(name.removeprefix(SCHEME)) for name in names if name.startswith(SCHEME)]
     found = (_read(folder) for folder in folders if (folder / "metrics.jsonl").is_file())
@@ -77,14 +77,14 @@ def _read(folder: Path) -> TrainingCurves | None:
         trained = read_json(folder / "system.json")["trained"]
         rows = [json.loads(line) for line in read_text(folder / "metrics.jsonl").splitlines()]
         measure = trained.get("measure") or next(iter(trained["validation"]))
-        # Epochs end with a validation, whose step is the number of steps of an epoch.
+        # An epoch ends with a validation, whose step number is the number of steps per epoch.
         steps = max(row["step"] for row in rows)
         losses, measured = (
             [(row["epoch"] - 1 + row["step"] / steps, row[name]) for row in rows if name in row]
             for name in ("loss", measure)
         )
     except (BadInput, KeyError, TypeError, ValueError, StopIteration):
-        return None  # a report on runs does not depend on files of a training
+        return None  # a report on runs must not depend on training files
     if not losses or not measured:
         return None
     return TrainingCurves(folder.name, measure, tuple(losses), tuple(measured))

@@ -1,7 +1,7 @@
-"""How every chart is drawn: its colours, its fonts, and the files that it becomes.
+"""Drawing of all charts: colours, fonts and files.
 
-A chart is a Vega-Lite specification with all data inside, made for given colours. On a page it
-takes those of the page, light or dark; as a file it has those of print. Nothing is fetched.
+A chart is a Vega-Lite specification that includes its data, made for given colours. On a page, it
+has the page's colours, light or dark; as a file, it has colours for print. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMS = ("svg", "png", "pdf")
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """What a chart is drawn in; `series` are told apart by their shapes as well."""
+    """The colours of a chart; `series` also differ in their shapes."""
 
     ink: str
     faint: str
@@ -38,8 +38,8 @@ PRINT = Colours(
     None,
 )
 
-# Colours that stand for the page's own: they are exchanged for variables once the SVG is drawn,
-# so that one drawing serves the light page and the dark one.
+# Placeholders for the page's own colours: they are replaced by CSS variables once the SVG is drawn,
+# so that one drawing serves both the light and the dark page.
 _PLACEHOLDERS = {
     "#fe0001": "currentColor",
     "#fe0002": "var(--faint)",
@@ -51,11 +51,11 @@ PAGE = Colours(
 )
 
 Drawing = Callable[[Colours], dict[str, Any]]
-"""A chart's specification in some colours."""
+"""A chart's specification, given colours."""
 
 
 def config(colours: Colours) -> dict[str, Any]:
-    """Fonts, axes and legends, alike in all charts."""
+    """Fonts, axes and legends, the same in all charts."""
     return {
         "font": "sans-serif",
         "view": {"stroke": None},
@@ -72,7 +72,7 @@ def config(colours: Colours) -> dict[str, Any]:
 
 
 def page_svg(drawing: Drawing) -> str:
-    """A chart as an SVG element that takes the page's colours and its width."""
+    """A chart as an SVG element with the page's colours and width."""
     svg = _convert("svg", drawing(PAGE))
     for placeholder, name in _PLACEHOLDERS.items():
         svg = svg.replace(f'"{placeholder}"', f'"{name}"')
@@ -85,7 +85,7 @@ def page_svg(drawing: Drawing) -> str:
 
 
 def write_drawing(drawing: Drawing, stem: Path, forms: Collection[str] = FORMS) -> list[Path]:
-    """A chart as files beside each other: PNG (white, at twice the size), SVG and PDF."""
+    """Write a chart as files: PNG (white, at twice the size), SVG and PDF."""
     plain = drawing(PRINT)
     written = []
     for form in forms:

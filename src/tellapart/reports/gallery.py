@@ -1,9 +1,8 @@
-"""The gallery: cards of some items, with their pictures and what every model made of them.
+"""The gallery: cards of some items, with their pictures and every model's answers.
 
-Which items are shown is spread evenly over benchmarks and kinds and drawn with a fixed seed.
-Pictures are small, each distinct one is stored once, and they are always written anew from their
-pixels, so that nothing that a file carries beside them (such as where a photograph was taken) gets
-into the page.
+Items are drawn with a fixed seed, evenly from benchmarks and kinds. Pictures are small, each
+distinct one is stored once, and they are re-encoded from their pixels, so that a file's metadata
+(such as where a photograph was taken) does not get into the page.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from tellapart.reports.showcase import Shown
 from tellapart.types import Ints
 
 PAGE_BYTES = 7_300_000
-"""Bytes that a page with 300 items should stay under; more items may take more."""
+"""Size limit in bytes of a page with 300 items; more items may take more."""
 
 LEAST_BYTES = 1_500_000
-"""Bytes that pictures may always take, however much text there is (before base64)."""
+"""Bytes that pictures may take in any case, however much text there is (before base64)."""
 
 LARGEST_PICTURE = 40_000
 LEVELS = ((320, 82), (320, 68), (256, 65), (224, 55), (176, 50), (128, 45), (96, 40), (64, 30))
@@ -48,11 +47,11 @@ TEXT_ONLY = "text-only"
 
 
 class Album:
-    """All pictures of a page; `pictures` are data URIs, in the order of their places."""
+    """All pictures of a page; `pictures` are data URIs, in the order of their numbers."""
 
     def __init__(self, items: int, pictures: int, text: int) -> None:
-        """For a number of items and of distinct pictures, beside some bytes of text."""
-        # base64 makes 4 bytes of 3
+        """An album for a number of items and distinct pictures, besides `text` bytes of text."""
+        # base64 turns 3 bytes into 4
         room = max(PAGE_BYTES * max(1.0, items / 300) - text, 0) * 3 / 4
         self._limit = min(LARGEST_PICTURE, int(max(room, LEAST_BYTES) / max(1, pictures)))
         self._seen: dict[tuple[str, str], Thumbnail] = {}
@@ -60,7 +59,7 @@ class Album:
         self.pictures: list[str] = []
 
     def add(self, benchmark: Benchmark, image_id: str) -> Thumbnail:
-        """Put a picture into the album, unless it is in it."""
+        """Add a picture to the album, unless it is there already."""
         image = benchmark.images.get(image_id)
         if image is None:
             return Thumbnail(None, problem=f"image {image_id} is not listed in the benchmark")
@@ -86,7 +85,7 @@ class Album:
 
 
 def shrunk(picture: PIL.Image.Image, limit: int) -> tuple[bytes, tuple[int, int]]:
-    """A picture's bytes, at the best level that fits into `limit` bytes, and its size."""
+    """A picture's bytes at the best level that fits into `limit` bytes, and its size."""
     data, small = b"", picture.copy()
     for side, quality in LEVELS:
         small.thumbnail((side, side), reducing_gap=2.0)
@@ -98,7 +97,7 @@ def shrunk(picture: PIL.Image.Image, limit: int) -> tuple[bytes, tuple[int, int]
 
 def _encoded(picture: PIL.Image.Image, quality: int) -> bytes:
     buffer = io.BytesIO()
-    bare = PIL.Image.frombytes("RGB", picture.size, picture.tobytes())  # without what came with it
+    bare = PIL.Image.frombytes("RGB", picture.size, picture.tobytes())  # without metadata
     if features.check("webp"):
         bare.save(buffer, "WEBP", quality=quality, method=4)
     else:
@@ -111,7 +110,7 @@ def _encoded(picture: PIL.Image.Image, quality: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GalleryCard:
-    """A card in the gallery; `codes` has a letter a model of the whole report, the last text-only.
+    """A card in the gallery; `codes` has one letter per model of the report, text-only last.
 
     `section` is the number of its benchmark.
     """
@@ -127,7 +126,7 @@ class GalleryCard:
 
     @property
     def benchmark(self) -> str:
-        """What the benchmark is called."""
+        """The benchmark's label."""
         return self.card.benchmark
 
 
@@ -138,7 +137,7 @@ def make_cards(
     models: tuple[str, ...],
     album: Album,
 ) -> Iterator[GalleryCard]:
-    """The cards of some items of a benchmark; `models` are those of the whole report."""
+    """The cards of some items of a benchmark; `models` are all models of the report."""
     ids = frozenset(item.id for item in items)
     judge = verdict_measure(results.measures)
     asks = asks_of([measure.name for measure in results.measures])
@@ -167,9 +166,9 @@ def make_cards(
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """The cards, the pictures behind them, and how many items there are to choose from.
+    """The cards, their pictures, and the number of available items.
 
-    `opening` are the cards that the page begins with, each with its title.
+    `opening` are the cards at the top of the page, each with its title.
     """
 
     cards: tuple[GalleryCard, ...]
@@ -180,17 +179,17 @@ class Gallery:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds that occur, sorted."""
+        """The kinds in the gallery, sorted."""
         return tuple(sorted({card.item.kind for card in self.cards}))
 
     @property
     def states(self) -> frozenset[State]:
-        """The outcomes that occur."""
+        """The outcomes in the gallery."""
         return frozenset(State(code) for card in self.cards for code in card.codes)
 
 
 def spread(total: int, sizes: Sequence[int]) -> list[int]:
-    """`total` spread as evenly as the sizes allow; what is left over goes to the first.
+    """`total` split as evenly as the sizes allow; the remainder goes to the first ones.
 
     >>> spread(10, [2, 100, 100]), spread(9, [1, 1])
     ([2, 4, 4], [1, 1])
@@ -206,7 +205,7 @@ def spread(total: int, sizes: Sequence[int]) -> list[int]:
 
 
 def chosen_items(benchmarks: Sequence[BenchmarkResults], total: int) -> list[list[Item]]:
-    """For each benchmark the items to show, evenly over benchmarks and kinds, by a fixed seed."""
+    """The items to show for each benchmark, evenly by benchmark and kind, with a fixed seed."""
     pools = [_pool(results) for results in benchmarks]
     shares = spread(total, [sum(map(len, pool.values())) for pool in pools])
     chosen = []
@@ -221,7 +220,7 @@ def chosen_items(benchmarks: Sequence[BenchmarkResults], total: int) -> list[lis
 
 
 def _pool(results: BenchmarkResults) -> dict[str, Ints]:
-    """By kind, the places of the items that any run covers."""
+    """The rows of the items that any run covers, by kind."""
     entries = [*results.looked_at, results.text_only]
     covered = frozenset[str]().union(*(entry.run.covered for entry in entries))
     items = results.benchmark.items
@@ -236,14 +235,14 @@ def make_gallery(
     steps: StepCounter,
     opening: Sequence[Shown] = (),
 ) -> Gallery:
-    """The cards of the chosen items, one step for each, and those that the page begins with."""
+    """The cards of the chosen items, one step each, and those at the top of the page."""
     shown = [item for items in chosen for item in items]
     distinct = {
         (number, image) for number, items in enumerate(chosen) for i in items for image in i.images
     }
     distinct |= {(one.benchmark, image) for one in opening for image in one.item.images}
     models = tuple(dict.fromkeys(e.label for results in benchmarks for e in results.looked_at))
-    per_item = 2_000 + sum(400 + len(model) for model in models)  # bytes of HTML, as seen
+    per_item = 2_000 + sum(400 + len(model) for model in models)  # bytes of HTML, by experience
     album = Album(len(shown), len(distinct), per_item * len(shown))
     cards: list[GalleryCard] = []
     for number, (results, items) in enumerate(zip(benchmarks, chosen, strict=True)):

@@ -1,4 +1,4 @@
-"""A page of a benchmark's items with their pictures: one HTML file that needs nothing else."""
+"""A page of a benchmark's items with their pictures: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ li small { display: block; opacity: .8; }
 
 
 def item_page(benchmark: Benchmark, items: Sequence[Item]) -> str:
-    """Some items of a benchmark as HTML; pictures are small and lie in the page."""
+    """Some items of a benchmark as HTML, with small pictures embedded in the page."""
     distinct = {image for item in items for image in item.images}
     album = Album(len(items), len(distinct), 50_000)
     cards = "\n".join(_card(benchmark, item, album) for item in items)
     title = escape(benchmark.name)
-    verified = escape(benchmark.card.verified or "by nobody")
+    verified = escape(
+        f"verified {benchmark.card.verified}" if benchmark.card.verified else "not verified"
+    )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n"
-        f"<p>{len(items):,} of {len(benchmark.items):,} items; verified {verified}. "
+        f"<p>{len(items):,} of {len(benchmark.items):,} items; {verified}. "
         f"{escape(benchmark.card.about)}</p>\n<main>\n{cards}\n</main></body></html>\n"
     )
 

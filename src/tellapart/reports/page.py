@@ -1,4 +1,4 @@
-"""The page: all parts put into one HTML file with its style, script and pictures inside."""
+"""The page: all parts in one HTML file, with its style, script and pictures."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _JSON_ESCAPES = {
     "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029",
 }  # fmt: skip
 SHARED = {"palette.css": "static", "card.css": "static", "cards.html": "templates"}
-"""What the page has in common with other pages, and where that is kept."""
+"""Files shared with other pages, and their folders."""
 STYLES = ("palette.css", "style.css", "card.css")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What the page shows of one benchmark."""
+    """The page's part about one benchmark."""
 
     summary: BenchmarkSummary
     results: BenchmarkResults
@@ -48,7 +48,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything that the template needs."""
+    """The data of the template."""
 
     title: str
     summary: Summary
@@ -63,7 +63,7 @@ class Page:
 
 
 def safe_json(value: Any) -> str:
-    r"""JSON that can stand inside a script element: nothing in it can end the element.
+    r"""JSON that is safe inside a script element: nothing in it can end the element.
 
     >>> print(safe_json("</script>&"))
     "\u003c/script\u003e\u0026"
@@ -80,7 +80,7 @@ def render(page: Page) -> str:
         page=page,
         style=Markup("\n".join(map(_read, STYLES))),
         script=Markup(script),
-        script_hash=f"sha256-{digest}",  # nothing else in the page may run
+        script_hash=f"sha256-{digest}",  # no other script in the page may run
         album=Markup(safe_json(list(page.gallery.pictures))),
         states=STATE_NAMES,
     )  # fmt: skip
@@ -88,14 +88,14 @@ def render(page: Page) -> str:
 
 
 def card_html(card: Mapping[str, Any]) -> str:
-    """A card as reports write it, from what `ItemCard.to_json` gives."""
+    """A card as HTML, as in reports, from the output of `ItemCard.to_json`."""
     states = {str(state): names for state, names in STATE_NAMES.items()}
     macros = _environment().get_template("cards.html").make_module({"states": states})
     return str(macros.inside(card))  # type: ignore[attr-defined]
 
 
 def _names(sentence: str) -> Markup:
-    """A sentence with the names of models set apart."""
+    """A sentence with the names of models marked up."""
     escaped = str(escape(sentence))
     return Markup(  # escaped above
         escaped.replace(NAME_BEGINS, '<b class="model">').replace(NAME_ENDS, "</b>")

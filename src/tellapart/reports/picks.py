@@ -1,4 +1,4 @@
-"""What a model answered to a single question, and how an item came out for it."""
+"""A model's answers to single questions, and its outcome for each item."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tellapart.types import Ints
 
 
 class State(StrEnum):
-    """How an answer came out; the value is what a card in the gallery carries."""
+    """The outcome of an answer; the value is its letter on a card in the gallery."""
 
     RIGHT = "r"
     WRONG = "w"
     TIE = "t"
-    MIXED = "m"  # a chooser that was asked several times and was right at times
+    MIXED = "m"  # a chooser that was asked several times and was sometimes right
     FAILED = "f"
     UNASKED = "-"
 
 
 RANKS = (State.WRONG, State.FAILED, State.TIE, State.MIXED, State.RIGHT, State.UNASKED)
-"""Of several outcomes the one that stands first is that of the whole item."""
+"""The outcome of a whole item is the first of these among the outcomes of its units."""
 Ranks = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The options that were chosen (several where they tie or where tries differ), and how so."""
+    """The chosen options (several if they tie or if trials differ), and the outcome."""
 
     options: tuple[int, ...]
     state: State
@@ -50,7 +50,7 @@ _FAILED = Pick((), State.FAILED)
 
 
 def reader(run: Run, shown: Collection[str]) -> Reader:
-    """A function that says what the run answered, for questions of the items in `shown`."""
+    """A function that returns the run's answer to a question about the items in `shown`."""
     row = {item: run.benchmark.items.place[item] for item in shown if item in run.covered}
     places = np.array(sorted(row.values()), np.int64)
 
@@ -71,7 +71,7 @@ def reader(run: Run, shown: Collection[str]) -> Reader:
 
 
 def _answers_to(table: pl.DataFrame, places: Ints) -> pl.DataFrame:
-    """The rows of some items; answers stand in the order of the items."""
+    """The rows of some items; the table is sorted by item."""
     item = table["item"].to_numpy()
     first, last = np.searchsorted(item, places), np.searchsorted(item, places, "right")
     rows = [np.arange(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)]
@@ -91,12 +91,12 @@ def _pick(chosen: list[list[int]], right: list[bool], tied: list[bool], failed: 
 
 
 def verdict_measure(measures: tuple[Measure, ...]) -> Measure:
-    """The measure that says whether an item is right: the first one that judges single items."""
+    """The measure that decides whether an item is right: the first that judges single items."""
     return next((one for one in measures if one.by_item), measures[0])
 
 
 def verdicts(run: Run, measure: Measure) -> dict[str, State]:
-    """How each item came out: wrong if any of its units is, then failed, tied, mixed, right."""
+    """Each item's outcome: wrong if any of its units is, then failed, tied, mixed, right."""
     ranks = verdict_ranks(run, measure)
     asked = np.flatnonzero(ranks < len(RANKS) - 1)
     ids = run.benchmark.items.ids.gather(asked)
@@ -104,7 +104,7 @@ def verdicts(run: Run, measure: Measure) -> dict[str, State]:
 
 
 def verdict_ranks(run: Run, measure: Measure) -> Ranks:
-    """How each item of the benchmark came out, as places in `RANKS`."""
+    """The outcome of each item of the benchmark, as indices into `RANKS`."""
     ranks = np.full(len(run.benchmark.items), RANKS.index(State.UNASKED), np.uint8)
     if was_asked(run, measure.asks):
         outcomes = measure.outcomes(run, "wrong")

@@ -1,4 +1,4 @@
-"""How the report was made: benchmarks, runs, rules, and everything that is missing."""
+"""How the report was made: benchmarks, runs, rules, and what is missing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tellapart.measures.ties import TieRule
 from tellapart.reports.results import BenchmarkResults, Entry
 
 LISTED = 50
-"""At most this many skipped or failed things are listed; all are counted."""
+"""Maximum number of listed skips and failures; all are counted."""
 
 TIE_RULES = {
     "wrong": "a tie counts as wrong, as the papers define it",
-    "half": "a tie counts by what breaking it at random would give",
+    "half": "a tie counts as the expected result of breaking it at random",
     "right": "a tie counts as right",
-    "drop": "units that tie are left out",
+    "drop": "tied units are left out",
 }
 
 
@@ -33,9 +33,9 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """All facts; `missing` holds the first `LISTED` of `missing_count`, each as (where, what).
+    """All facts; `missing` has the first `LISTED` of `missing_count` entries, as (where, what).
 
-    Something missing is not in the numbers, or counts as wrong in them.
+    Missing answers are either left out of the numbers or count as wrong.
     """
 
     general: FactGroup
@@ -48,7 +48,7 @@ class Provenance:
 def provenance(
     benchmarks: Sequence[BenchmarkResults], ties: TieRule, left_out: Sequence[str]
 ) -> Provenance:
-    """Collect what is known; `left_out` are runs that could not be read."""
+    """Collect the facts; `left_out` are runs that could not be read."""
     missing = [("runs", what) for what in left_out]
     runs = []
     for results in benchmarks:
@@ -104,7 +104,7 @@ def _benchmark(results: BenchmarkResults) -> FactGroup:
         ("clusters", f"{items.frame['group'].n_unique():,}"),
         ("kinds", ", ".join(f"{kind} {count:,}" for kind, count in kinds)),
         ("measures", ", ".join(card.measures)),
-        ("verified", card.verified or "by nobody"),
+        ("verified", card.verified or "no"),
         *((f"made: {name}", _text(value)) for name, value in card.made.items()),
         ("licence", card.licence or "not stated"),
         ("citation", card.citation),
@@ -128,7 +128,7 @@ def _run(results: BenchmarkResults, entry: Entry, failures: int) -> FactGroup:
         ("asked", ", ".join(card.asks)),
         ("items", f"{len(entry.run.covered):,} of {len(results.benchmark.items):,}"),
         ("missing answers", f"{failures:,}"),
-        ("made by", "this report, as no run of blind was given" if computed else card.made_by),
+        ("made by", "this report, because no run of blind was given" if computed else card.made_by),
         ("versions", ", ".join(f"{name} {version}" for name, version in card.versions.items())),
     ]
     title = f"{entry.label} on {results.label}"

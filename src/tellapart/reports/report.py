@@ -1,4 +1,4 @@
-"""A report: runs in, one HTML page out."""
+"""Writing a report: one HTML page about runs."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def write_report(
 ) -> Path:
     """Write a report on some runs (or folders of runs) and return its path.
 
-    The page is one file: pictures, charts and its small script are inside, and it asks nothing
-    of any network. The same runs give the same bytes.
+    The page is one file that includes pictures, charts and a small script, and loads nothing from
+    the network. The same runs give the same bytes.
     """
     ties = check_rule(options.ties)
     if options.gallery < 0:
@@ -89,7 +89,7 @@ def write_report(
 def _read(
     runs: Run | Path | str | Sequence[Run | Path | str], options: ReportOptions
 ) -> tuple[list[Run], list[str]]:
-    """The runs, and with `skip_bad` what is wrong with those that cannot be read."""
+    """The runs, and with `skip_bad` the problems of those that cannot be read."""
     readable: list[Run] = []
     left_out: list[str] = []
     if not options.skip_bad:
@@ -108,9 +108,9 @@ def _read(
                     left_out.append(f"{part}: {error.what}")
     if not readable:
         raise BadInput(
-            "there is no run to report on" + (f": {left_out[0]}" if left_out else ""),
+            "there are no runs to report on" + (f": {left_out[0]}" if left_out else ""),
             allowed="at least one run",
-            todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
+            todo="create one with: tellapart evaluate MODEL --on BENCH --out RUNS",
         )
     return readable, left_out
 

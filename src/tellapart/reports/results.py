@@ -1,4 +1,4 @@
-"""Results: for each benchmark its runs, measured, with the text-only model beside them."""
+"""Results: for each benchmark, its measured runs, with the text-only model beside them."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ TEXT_ONLY_TIES: TieRule = "half"
 
 
 class StepCounter:
-    """Counts steps for a progress bar: `total` is known before the first step is done."""
+    """Counts steps for a progress bar; `total` is known from the start."""
 
     def __init__(self, total: int, progress: Progress) -> None:
         self.done, self.total, self._progress = 0, total, progress
 
     def step(self) -> None:
-        """One more is done."""
+        """Count one more step."""
         self.done += 1
         self._progress("report", self.done, self.total)
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One run with its estimates, by measure and kind; `label` is what the page calls it."""
+    """One run with its estimates by measure and kind; `label` is its name on the page."""
 
     label: str
     run: Run
     found: Mapping[tuple[str, str], Estimate]
 
     def estimate(self, measure: str, kind: str = "micro") -> Estimate | None:
-        """The estimate, or None where the measure does not apply or was not asked."""
+        """The estimate, or None if the measure does not apply or was not asked."""
         return self.found.get((measure, kind))
 
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkResults:
-    """One benchmark with all that was run on it.
+    """One benchmark with all its runs.
 
-    `text_only` never saw a picture; `computed` says that it was run for this report. Its ties
-    are always halved: it cannot tell pictures apart, and a rule that calls that wrong would
-    make a guessable benchmark look safe. `entries` are the contestants, `lines` other models that
-    never look, with ties halved too. `cues` are the best guesses from the form of captions, by
-    measure and kind; `pairs` compare every two contestants by the main measure.
+    `text_only` never sees a picture; `computed` means that it was run for this report. Its ties are
+    always halved: it cannot distinguish pictures, and a rule that counts that as wrong would make a
+    guessable benchmark look safe. `entries` are the contestants, `lines` other models that never
+    look, also with ties halved. `cues` are the best guesses from the form of captions, by measure
+    and kind; `pairs` compare every two contestants by the main measure.
     """
 
     label: str
@@ -81,12 +81,12 @@ class BenchmarkResults:
 
     @property
     def main(self) -> Measure:
-        """The measure that the benchmark names first."""
+        """The benchmark's first measure."""
         return self.measures[0]
 
     @property
     def guess(self) -> Entry:
-        """The strongest guess without looking, for charts: attackers' where there are such."""
+        """The strongest guess without looking, for charts: the attackers', if there are any."""
         known = self.cues.get((self.main.name, "micro"))
         if known is None or not known.source:
             return replace(self.text_only, label="text-only")
@@ -94,13 +94,13 @@ class BenchmarkResults:
         return Entry(TEXT_ALONE, self.text_only.run, found)
 
     def shown(self, measure: str) -> str:
-        """A measure's name, with the way to decide that all models share (`T1@own`)."""
+        """A measure's name, with the decision rule if all models share it (`T1@own`)."""
         found = (entry.estimate(measure) for entry in self.looked_at or (self.text_only,))
         return shown_measure(measure, (one for one in found if one is not None))
 
     @property
     def looked_at(self) -> tuple[Entry, ...]:
-        """Whose answers are shown: the contestants, or the lines where there is nobody else."""
+        """The entries whose answers are shown: the contestants, or the lines if there are none."""
         return self.entries or self.lines
 
     def pair(self, first: str, second: str) -> ComparedPair | None:
@@ -114,12 +114,12 @@ class BenchmarkResults:
         return self.benchmark.items.kinds[0]
 
     def partial(self, entry: Entry) -> bool:
-        """Whether a run covers only a part of the benchmark."""
+        """Whether a run covers only part of the benchmark."""
         return len(entry.run.covered) < len(self.benchmark.items)
 
 
 def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs by benchmark (name and items), in the order in which they came."""
+    """Runs by benchmark (name and items), in their original order."""
     together: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         together.setdefault((run.benchmark.name, run.benchmark.sha256), []).append(run)
@@ -176,7 +176,7 @@ def _results(
 
 
 def overview(benchmarks: Sequence[BenchmarkResults]) -> Overview:
-    """Models by benchmarks, with all lines: the table that `measure` begins with, too."""
+    """Models by benchmarks, with all lines: the same table as at the top of `measure`."""
     rows: list[Estimate] = []
     lines: list[ReferenceLine] = []
     for results in benchmarks:
@@ -200,12 +200,12 @@ def overview(benchmarks: Sequence[BenchmarkResults]) -> Overview:
 
 
 def steps_for(grouped: Sequence[Sequence[Run]]) -> int:
-    """How many steps `measure_runs` takes: every model, and the text-only one of each benchmark."""
+    """The number of steps of `measure_runs`: all models, and each benchmark's text-only one."""
     return sum(len(group) + (not any(map(is_blind, group))) for group in grouped)
 
 
 def is_blind(run: Run) -> bool:
-    """Whether a run is that of the text-only model."""
+    """Whether a run is by the text-only model."""
     return run.model.partition("?")[0] == "blind"
 
 
@@ -220,7 +220,7 @@ def _entry(label: str, run: Run, measures: Sequence[Measure], ties: TieRule) -> 
 
 
 def _run_blind(benchmark: Benchmark, models: Sequence[Run], skip_bad: bool) -> Run:
-    """The text-only model on the items that some model was given."""
+    """Run the text-only model on the items that any model was given."""
     settings = Settings(asks=asks_of(benchmark.card.measures), skip_bad=skip_bad)
     run = run_model(Blind(), benchmark, settings)
     covered = frozenset[str]().union(*(model.covered for model in models))

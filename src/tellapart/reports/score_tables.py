@@ -1,4 +1,4 @@
-"""Tables of scores: models as rows, measures or kinds as columns; for the page and as LaTeX."""
+"""Tables of scores for the page and as LaTeX: models as rows, measures or kinds as columns."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tellapart.measures.scores import Estimate
 from tellapart.reports.results import BenchmarkResults, Entry
 from tellapart.text.table_text import escape, percent
 
-AVERAGES = {"micro": "all units alike", "macro": "mean of the kinds"}
+AVERAGES = {"micro": "all units count equally", "macro": "mean over kinds"}
 
 
 class RowKind(StrEnum):
-    """What stands in a row."""
+    """The kind of a table row."""
 
     MODEL = "model"
     LINE = "line"
@@ -31,9 +31,9 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A number in percent; chance has no interval. `best` is the highest of the models' values.
+    """A number in percent; chance has no interval. `best` marks the highest of the models' values.
 
-    `note` says how a guess was made; `way` whose threshold decided, where the head does not.
+    `note` says how a guess was made; `way` names the decision rule if the heading does not.
     """
 
     value: str
@@ -49,7 +49,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """The head of a column; `n` is the number of units that most rows have."""
+    """A column heading; `n` is the most frequent number of units among the rows."""
 
     label: str
     about: str = ""
@@ -58,7 +58,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A label and one cell a column, None where the measure does not apply."""
+    """A label and one cell per column, None if the measure does not apply."""
 
     kind: RowKind
     label: str
@@ -68,7 +68,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """A table with a name that can be a file's name."""
+    """A table; its name can be used as a file name."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ class ScoreTable:
 
 
 def file_name(*parts: str) -> str:
-    """Parts as a file's name; odd ones get a hash, so that no two share a file.
+    """Parts as a file name; unusual ones get a hash, so that names are unique.
 
     >>> file_name("foil", "T2-nouns"), file_name("my bench")
     ('foil-T2-nouns', 'my-bench-8e23d0bb')
@@ -97,7 +97,7 @@ def measures_table(results: BenchmarkResults) -> ScoreTable:
 
 
 def kinds_tables(results: BenchmarkResults) -> list[ScoreTable]:
-    """For each measure a table by kind, where there are several kinds."""
+    """For each measure, a table by kind if there are several kinds."""
     tables = []
     for measure in results.measures if len(results.kinds) > 1 else ():
         columns = [TableColumn(name, about) for name, about in AVERAGES.items()]
@@ -138,7 +138,7 @@ def _row(
     keys: Sequence[tuple[str, str]],
     best: Sequence[float | None],
 ) -> TableRow:
-    """A model's row; a value that equals the `best` of its column is marked."""
+    """A model's row; a value equal to its column's `best` is marked."""
     note = ""
     if results.partial(entry):
         note = f"{len(entry.run.covered):,} of {len(results.benchmark.items):,} items"
@@ -157,7 +157,7 @@ def _cue_row(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> Tabl
         best = results.cues.get(key)
         cell = _cell(best.estimate) if best else None
         cells.append(replace(cell, ties=0, note=best.told) if best and cell else None)
-    note = "the strongest guess known: an attacker, or a cue chosen on other images"
+    note = "the strongest known guess: an attacker, or a cue chosen on other images"
     return TableRow(RowKind.CUE, TEXT_ALONE, note, tuple(cells))
 
 
@@ -171,7 +171,7 @@ def _cell(one: Estimate | None, top: float | None = None, head: str = "") -> Tab
 
 
 def _chance_rows(results: BenchmarkResults, keys: Sequence[tuple[str, str]]) -> Iterator[TableRow]:
-    """What guessing gets: scorers and choosers differ where one score answers two questions."""
+    """Chance levels; scorers and choosers differ if one score answers two questions."""
     levels = {}
     for kind in ("scorer", "chooser"):
         shown = results.looked_at or (results.text_only,)
@@ -195,9 +195,9 @@ def _chance_cell(members: list[Entry], key: tuple[str, str]) -> TableCell | None
 
 
 def to_latex(table: ScoreTable) -> str:
-    """A table with its caption; the best value of a column is bold, intervals are in brackets."""
+    """A table with its caption; the best value of each column is bold, intervals in brackets."""
     lines = [
-        "% needs \\usepackage{booktabs}; for odd characters \\usepackage[T1]{fontenc}",
+        "% needs \\usepackage{booktabs}; for special characters \\usepackage[T1]{fontenc}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape(table.title)}. Percent, 95\% intervals in brackets.}}",
@@ -237,6 +237,6 @@ def _latex_cell(cell: TableCell | None) -> str:
 
 
 def write_latex(tables: list[ScoreTable], folder: Path) -> None:
-    """One file a table."""
+    """Write one file per table."""
     for table in tables:
         write_text(folder / f"{table.name}.tex", to_latex(table))

@@ -1,4 +1,4 @@
-"""Three items that open the report: all models right, all wrong, and one that divides them."""
+"""Three items at the top of the report: all models right, all wrong, and models divided."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tellapart.reports.picks import State, verdict_measure, verdicts
 from tellapart.reports.results import BenchmarkResults
 
 TRIES = 25
-"""How many items are tried until one is found whose pictures can be opened."""
+"""How many items to try until one has pictures that can be opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An item to open with: why, and the number of its benchmark in the report."""
+    """An item at the top of the report: why it is there, and its benchmark's number."""
 
     title: str
     benchmark: int
@@ -26,7 +26,7 @@ class Shown:
 
 
 def showcase(benchmarks: Sequence[BenchmarkResults]) -> list[Shown]:
-    """Up to three items, from different benchmarks where that is possible, by a fixed seed."""
+    """Up to three items, from different benchmarks if possible, with a fixed seed."""
     states = [_states(results) for results in benchmarks]
     shown: list[Shown] = []
     for title, wanted in _wanted(max((len(results.entries) for results in benchmarks), default=0)):
@@ -40,7 +40,7 @@ def showcase(benchmarks: Sequence[BenchmarkResults]) -> list[Shown]:
 
 
 def _wanted(models: int) -> Iterator[tuple[str, Callable[[str], float]]]:
-    """Titles, and how well an item fits, by the letters of its outcomes; 0 does not fit."""
+    """Titles, and functions that score an item by the letters of its outcomes; 0 is no fit."""
     right, wrong = str(State.RIGHT), str(State.WRONG)
     yield (
         "All models are right" if models > 1 else "The model is right",
@@ -55,7 +55,7 @@ def _wanted(models: int) -> Iterator[tuple[str, Callable[[str], float]]]:
 
 
 def _states(results: BenchmarkResults) -> dict[str, str]:
-    """For each item that all models were given, a letter for the outcome of each."""
+    """For each item that all models were given, one letter per model for its outcome."""
     judge = verdict_measure(results.measures)
     found = [verdicts(entry.run, judge) for entry in results.entries]
     if not found:
@@ -68,7 +68,7 @@ def _states(results: BenchmarkResults) -> dict[str, str]:
 def _item(
     benchmark: Benchmark, states: dict[str, str], title: str, wanted: Callable[[str], float]
 ) -> Item | None:
-    """The item that fits best, among equals by the seed; only one whose pictures can be opened."""
+    """The best-fitting item whose pictures can be opened; ties are broken by the seed."""
     fits = {letters: wanted(letters) for letters in set(states.values())}
     best = max(fits.values(), default=0.0)
     names = [name for name, letters in states.items() if best and fits[letters] == best]

@@ -1,7 +1,7 @@
-"""The summary in plain words: what each benchmark asks, what came out, and no more than that.
+"""The summary in words: what each benchmark asks, and its results.
 
-A sentence says no more than the numbers carry: a difference is named with its test and with the
-ties that it rests on, and a line that needs no picture is never called the highest.
+A sentence says no more than the numbers support: a difference is stated with its test and the ties
+it depends on, and a model that never looks is never called the best.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tellapart.reports.results import BenchmarkResults
 from tellapart.text.table_text import percent
 
 NAME_BEGINS, NAME_ENDS = "\u2068", "\u2069"
-"""Model names stand between Unicode's isolates: the page sets them apart from the words."""
+"""Model names are enclosed in Unicode isolates, so that the page can mark them up."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestFamily:
-    """A sort of test: what it is called, what it asks, and the paper it comes from."""
+    """A family of tests: its name, its question, and its paper."""
 
     name: str
     asks: str
@@ -36,8 +36,8 @@ BISON = TestFamily(
 )
 FOIL = TestFamily(
     "FOIL",
-    "A picture and a caption in which one word may have been exchanged for a wrong one: is the "
-    "caption true (T1), which word is wrong (T2), and which word would mend it (T3)?",
+    "A picture and a caption in which one word may have been replaced by a wrong one: is the "
+    "caption true (T1), which word is wrong (T2), and which word would correct it (T3)?",
     "Shekhar et al. 2017, FOIL it! Find One mismatch between Image and Language caption",
 )
 MCIC = TestFamily(
@@ -48,14 +48,14 @@ MCIC = TestFamily(
 )
 PAIR = TestFamily(
     "caption pairs",
-    "One picture and two captions that differ in a detail: which one fits?",
+    "One picture and two captions that differ in one detail: which one fits?",
     "Hsieh et al. 2023, SugarCrepe: Fixing Hackable Benchmarks for Vision-Language "
     "Compositionality",
 )
 BIVLC = TestFamily(
     "BiVLC",
-    "Two pictures and two captions that differ in a detail: does each picture get its own "
-    "caption (I2T), does each caption get its own picture (T2I), and both at once (Group)?",
+    "Two pictures and two captions that differ in one detail: does each picture get its own "
+    "caption (I2T), does each caption get its own picture (T2I), and both together (Group)?",
     "Miranda et al. 2024, BiVLC: Extending Vision-Language Compositionality Evaluation with "
     "Text-to-Image Retrieval",
 )
@@ -63,7 +63,7 @@ OTHER = TestFamily("a grid test", "Pictures and captions: which of them belong t
 
 
 def family(benchmark: Benchmark) -> TestFamily:
-    """The sort of test, read off the measures and the shape of the items, never off the name."""
+    """The family of tests, derived from the measures and the items' shape, never from the name."""
     measures = set(benchmark.card.measures)
     if any(name[:2] in ("T1", "T3") or name.startswith("T2-") for name in measures):
         return FOIL
@@ -87,13 +87,13 @@ class Standing:
 
     @property
     def name(self) -> str:
-        """The label as it stands in a sentence."""
+        """The label as used in a sentence."""
         return named(self.label)
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSummary:
-    """What a benchmark showed: what it asks, and sentences on how the models did."""
+    """A benchmark's question, and sentences about the models' results."""
 
     benchmark: str
     family: TestFamily
@@ -103,14 +103,14 @@ class BenchmarkSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The opening sentence of a report, and what each benchmark showed."""
+    """The opening sentence of a report, and a summary of each benchmark."""
 
     opening: str
     benchmarks: tuple[BenchmarkSummary, ...]
 
 
 def summarise(benchmarks: Sequence[BenchmarkResults], overview: Overview) -> Summary:
-    """Everything that the page says in words about the results."""
+    """All sentences of the page about the results."""
     showed = []
     for results in benchmarks:
         lines = telling_lines(x for x in overview.lines if x.benchmark == results.label)
@@ -122,7 +122,7 @@ def summarise(benchmarks: Sequence[BenchmarkResults], overview: Overview) -> Sum
 
 
 def standings(results: BenchmarkResults) -> list[Standing]:
-    """The models by their main measure, best first; as they came where they are equal."""
+    """The models by their main measure, best first; ties keep their order."""
     measured = [
         Standing(entry.label, one, entry.run.covered)
         for entry in results.entries
@@ -134,9 +134,9 @@ def standings(results: BenchmarkResults) -> list[Standing]:
 def _opening(benchmarks: Sequence[BenchmarkResults]) -> str:
     models = list(dict.fromkeys(entry.label for results in benchmarks for entry in results.entries))
     items = sum(len(results.benchmark.items) for results in benchmarks)
-    what = f"on {plural(len(benchmarks), 'benchmark')} with {plural(items, 'item')} in all"
+    what = f"on {plural(len(benchmarks), 'benchmark')} with {plural(items, 'item')} in total"
     if not models:
-        return f"No model was run that looks, {what}: this page says what can be guessed."
+        return f"No model that looks was run {what}; this page shows what can be guessed."
     if len(models) == 1:
         return f"One model, {named(models[0])}, was tested {what}."
     return f"{len(models)} models were tested {what}."
@@ -147,8 +147,8 @@ def _sentences(
 ) -> list[str]:
     measure = results.shown(results.main.name)
     if not ranked:
-        who = "No model has an answer" if results.entries else "No model was run that looks"
-        return [f"{who}: only what can be got without looking is known. {_levels(lines)}."]
+        who = "No model gave an answer" if results.entries else "No model that looks was run"
+        return [f"{who}; only scores without looking are known. {_levels(lines)}."]
     sentences = [_first(results, ranked), *_decided(results, ranked)]
     if lines:
         sentences.append(against_lines(ranked[0], lines))
@@ -156,8 +156,8 @@ def _sentences(
     if few:
         groups = ranked[0].one.clusters
         sentences.append(
-            f"Too few groups: all of this stands on {plural(groups, 'group')} of items that share "
-            f"pictures, so that {measure} is hardly known."
+            f"Too few groups: these numbers rest on only {plural(groups, 'group')} of items that "
+            f"share pictures, so {measure} is very uncertain."
         )
     return [*sentences, *_ties(ranked), *_incomplete(results)]
 
@@ -167,7 +167,7 @@ def _equals(ranked: Sequence[Standing]) -> list[Standing]:
 
 
 def _first(results: BenchmarkResults, ranked: Sequence[Standing]) -> str:
-    """Who is ahead, and by how much of what can be told from noise."""
+    """Who is ahead, and whether the lead can be distinguished from noise."""
     first, measure = ranked[0], results.shown(results.main.name)
     equals = [standing.name for standing in _equals(ranked)]
     if len(ranked) == 1:
@@ -178,35 +178,35 @@ def _first(results: BenchmarkResults, ranked: Sequence[Standing]) -> str:
     if len(equals) > 1:
         return (
             f"{listed(equals)} share the highest {measure}, {percent(first.one.value)}%; next "
-            f"comes {second.name} with {percent(second.one.value)}%."
+            f"is {second.name} with {percent(second.one.value)}%."
         )
     start = (
-        f"The highest {measure} is that of {first.name}, {number(first.one)}; next comes "
+        f"{first.name} has the highest {measure}, {number(first.one)}; next is "
         f"{second.name} with {percent(second.one.value)}%"
     )
     return f"{start}. {_difference(results, first, second)}"
 
 
 def _decided(results: BenchmarkResults, ranked: Sequence[Standing]) -> list[str]:
-    """Models that decide by a threshold of their own and those that were fitted one: not alike."""
+    """A warning if some models use their own threshold and others a fitted one."""
     if len({standing.one.decided_by for standing in ranked}) < 2:
         return []
     measure = results.main.name
     ways = listed([f"{standing.name} {standing.one.shown}" for standing in ranked])
     return [
-        f"{measure} is not decided in the same way for all: {ways}. Only {measure}@fitted compares "
-        "like with like (measure and compare have it)."
+        f"The models decide {measure} in different ways: {ways}. Only {measure}@fitted compares "
+        "like with like (available in measure and compare)."
     ]
 
 
 def _difference(results: BenchmarkResults, first: Standing, second: Standing) -> str:
-    """What the paired test says of two models: the one that the table below has, too."""
+    """The result of the paired test of two models, as in the table below."""
     pair = results.pair(first.label, second.label)
     if pair is None:
-        return "The two share no item, so they cannot be compared."
+        return "The two have no items in common, so they cannot be compared."
     p = "p < 0.0001" if pair.p_holm < 0.0001 else f"p = {pair.p_holm:.4f}"
     points = f"{100 * abs(pair.difference):.1f} points"
-    fair = " on the items that both were given" if first.covered != second.covered else ""
+    fair = " on the items given to both" if first.covered != second.covered else ""
     verdict = "is real" if pair.real else "may be noise"
     return f"The difference of {points}{fair} {verdict} ({p}{pair.ties_told})."
 
@@ -216,23 +216,23 @@ def _levels(lines: Sequence[ReferenceLine]) -> str:
 
 
 def against_lines(standing: Standing, lines: Sequence[ReferenceLine]) -> str:
-    """How the best model stands to what can be got without looking."""
+    """How the best model compares with scores without looking."""
     one = standing.one
     not_above = [line for line in lines if one.low <= (line.high or line.value)]
     start = f"{_levels(lines)}"
     if not not_above:
-        return f"{start}; the whole interval of {standing.name} lies above."
+        return f"{start}; the whole interval of {standing.name} is above these."
     below = [line for line in not_above if one.high < (line.low or line.value)]
     names = listed([line.label for line in below or not_above])
     if below:
         ties = f" ({plural(one.ties, 'tie')} counted as wrong)" if (
             one.ties and one.tie_rule == "wrong") else ""  # fmt: skip
-        return f"{start}; the whole interval of {standing.name} lies below {names}{ties}."
+        return f"{start}; the whole interval of {standing.name} is below {names}{ties}."
     return f"{start}; {standing.name} is not shown to be above {names}."
 
 
 def _ties(ranked: Sequence[Standing]) -> list[str]:
-    """Ties, where they could change the picture: more than a tenth of a model's units."""
+    """A sentence about ties if they matter: more than a tenth of a model's units."""
     many = [s for s in ranked if s.one.ties > 0.1 * s.one.n and s.one.tie_rule != "half"]
     if not many:
         return []
@@ -244,20 +244,20 @@ def _ties(ranked: Sequence[Standing]) -> list[str]:
 
 
 def _incomplete(results: BenchmarkResults) -> list[str]:
-    """Runs that cover a part, and answers that are missing."""
+    """Sentences about runs that cover only part of the items, and about missing answers."""
     sentences = []
     total = len(results.benchmark.items)
     parts = [entry for entry in results.entries if results.partial(entry)]
     if parts:
         covers = listed([f"{named(e.label)} ({len(e.run.covered):,} of {total:,})" for e in parts])
-        sentences.append(f"Run on a part of the items only: {covers}.")
+        sentences.append(f"Run on only part of the items: {covers}.")
     failed = [
         f"{named(entry.label)} ({one.failed:,})"
         for entry in results.entries
         if (one := entry.estimate(results.main.name)) and one.failed
     ]
     if failed:
-        sentences.append(f"Answers that are missing count as wrong: {listed(failed)}.")
+        sentences.append(f"Missing answers count as wrong: {listed(failed)}.")
     return sentences
 
 

@@ -1,12 +1,12 @@
-"""The columns that all answers have, whatever was asked and whoever answered.
+"""The columns of all answers, whatever was asked and whoever answered.
 
-- `item`: the place of the item in the benchmark; `image`, `caption`: what is shown (-1 for what is
-  chosen among); `trial`: which time it was asked (-1 for a question that a chooser never was);
-- `options`: how many there are; `chosen`: those that were chosen (several where scores tie, none
-  where the answer failed);
-- `right`: a right option was chosen and no wrong one; `tied`: right and wrong options score alike;
-  `share`: the share of right options among those chosen, as ties broken by a coin would give it;
-- `failed`: there is no answer, which counts as wrong; `chance`: of a random pick to be right.
+- `item`: the position of the item in the benchmark; `image`, `caption`: what is shown (-1 for the
+  side of the options); `trial`: the number of the trial (-1 if a chooser was never asked);
+- `options`: how many there are; `chosen`: the options chosen (several if scores tie, none if the
+  answer failed);
+- `right`: a right option was chosen and no wrong one; `tied`: right and wrong options tie;
+  `share`: the share of right options among those chosen, the expected value of a random tie-break;
+- `failed`: there is no answer, which counts as wrong; `chance`: the chance of a random right pick.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ ANSWER_TABLE: dict[str, Any] = {
 }
 TYPED = [pl.col(name).cast(kind) for name, kind in ANSWER_TABLE.items()]
 QUESTION = ("item", "image", "caption")
-"""The columns that name a question of one sort."""
+"""The columns that identify a question of one type."""

@@ -1,9 +1,9 @@
-"""Answers that were computed elsewhere: the forms of table in which they come.
+"""Answers computed elsewhere: the table formats in which they come.
 
-Scores (a row or a column a cell), choices and BISON's predictions file; `outcome_tables` has those
-that only say right or wrong. Items are looked up, every place is seen once, and what is missing is
-named. A number for a place means nothing where options were shuffled, unless it is said whose
-order is meant.
+Scores (one row or one column per cell), choices, and BISON's predictions file; `outcome_tables` has
+the formats that only say right or wrong. Items are looked up, each part must occur once, and
+missing parts are named. A position given as a number is ambiguous if options were shuffled, unless
+the user says whose order is meant.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from tellapart.questions import Ask, Question, questions
 from tellapart.score.run import SCORE_COLUMNS, Failure
 
 NamedAnswer = tuple[str, tuple[Any, ...]]
-"""The name of what a row answers, and the row as a run keeps it."""
+"""The name of the part that a row answers, and the row in a run's format."""
 
 Order = Literal["", "shown", "source"]
-"""Whose places the numbers in a table are: the benchmark's as it is here, or its source's."""
+"""Whose positions the numbers in a table are: this benchmark's, or its source's."""
 
 
 class UnclearOrder(BadInput):
-    """A place is given by its number, and the source has another option there."""
+    """A position is given as a number, and the source has another option there."""
 
     def __init__(self, benchmark: Benchmark, item: Item, side: Side) -> None:
         order = getattr(source_order(item), side)
         super().__init__(
-            f"the table gives {side} by their places, and the options of {benchmark.name} were "
-            f"shuffled when it was imported: place 0 of item {item.id} was place {order[0]} of "
-            "its source",
+            f"the table gives {side} by position, and the options of {benchmark.name} were "
+            f"shuffled on import: position 0 of item {item.id} was position {order[0]} of its "
+            "source",
             allowed="--order source for a table that follows the authors' files, --order shown "
             "for one that follows this benchmark as `tellapart show` prints it",
-            todo="say which with --order, or name images by their ids and captions by their texts",
+            todo="choose one with --order, or give images by id and captions by text",
         )
 
 
 class AnswerTable:
-    """A form of table; those below say which columns it has and what a row means."""
+    """A table format; each subclass defines its columns and what a row means."""
 
     kind: ModelKind
     columns: ClassVar[tuple[str, ...]]
@@ -62,7 +62,7 @@ class AnswerTable:
 
     @classmethod
     def fits(cls, columns: list[str]) -> bool:
-        """Whether a table with these columns has this form."""
+        """Whether a table with these columns has this format."""
         return set(cls.columns) <= set(columns)
 
     def wanted(self, columns: list[str]) -> list[str]:
@@ -70,11 +70,11 @@ class AnswerTable:
         return list(self.columns)
 
     def needs(self, item: Item) -> list[str]:
-        """The names of all that an item needs an answer to."""
+        """The names of all parts of an item that need an answer."""
         raise NotImplementedError
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
-        """What a row of the table answers about its item."""
+        """The answers in a row of the table."""
         raise NotImplementedError
 
     def item_of(self, row: dict[str, Any]) -> Item:
@@ -93,11 +93,11 @@ class AnswerTable:
         return {item.id: item for item in self.benchmark.items}
 
     def whole(self, table: pl.DataFrame) -> pl.DataFrame | None:
-        """All rows at once as a run keeps them; None where any of them needs a closer look."""
+        """All rows together in a run's format; None if any row must be read by itself."""
         return None
 
     def read(self, table: pl.DataFrame) -> list[tuple[Any, ...]]:
-        """The rows that fit, in the order of the benchmark's items."""
+        """The valid rows, in the order of the benchmark's items."""
         kept: dict[str, list[tuple[Any, ...]]] = {}
         wanted = self.wanted(table.columns)
         for number, row in enumerate(table.select(wanted).iter_rows(named=True), 1):
@@ -105,7 +105,7 @@ class AnswerTable:
                 item = self.item_of(row)
                 for part, answer in self.parts(item, row):
                     if (item.id, part) in self.seen:
-                        raise BadInput(f"{part} of item {item.id} is there twice", allowed="once")
+                        raise BadInput(f"{part} of item {item.id} occurs twice", allowed="once")
                     self.seen.add((item.id, part))
                     kept.setdefault(item.id, []).append(answer)
             except BadInput as problem:
@@ -136,13 +136,13 @@ class AnswerTable:
                 failures += [Failure(item.id, part, "not in the table") for part in absent]
         return failures
 
-    # Places
+    # Positions
 
     def place(self, value: Any, side: Side, item: Item) -> int:
-        """A place in the item, given as such, as an id or as a text (spaces apart).
+        """A position in the item, given as a number, an id or a text (white space aside).
 
-        A number that is also some image's own name means that one, unless it was said whose places
-        numbers are.
+        A number that is also an image's own name means that image, unless `order` says whose
+        positions numbers are.
         """
         things: tuple[str, ...] = getattr(item, side)
         text = str(value)
@@ -160,7 +160,7 @@ class AnswerTable:
         )
 
     def placed(self, place: int, side: Side, item: Item) -> int:
-        """Where the item has what a row names by its number."""
+        """The item's position of an option that a row gives by number."""
         order = source_order(item)
         if self.order == "shown" or not order.moved(side):
             return place
@@ -169,7 +169,7 @@ class AnswerTable:
         raise UnclearOrder(self.benchmark, item, side)
 
     def named(self, item: Item, name: Any, asks: frozenset[Ask]) -> Question:
-        """The question of a name such as `caption@0`, whose numbers are places."""
+        """The question of a name such as `caption@0`, whose numbers are positions."""
         found = list(questions(item, asks))
         ask, _, shown = str(name).partition("@")
         sides: tuple[Side, ...] = SHOWN.get(ask, ("images", "captions"))
@@ -191,11 +191,11 @@ class AnswerTable:
 
     @cached_property
     def asks(self) -> frozenset[Ask]:
-        """The questions that a table of answers must answer: those of choice."""
+        """The questions that a table of answers must answer: choice questions."""
         return frozenset({Ask.CAPTION, Ask.IMAGE})
 
     def asked(self, item: Item) -> list[Question]:
-        """An item's questions of choice."""
+        """An item's choice questions."""
         return list(questions(item, self.asks))
 
 
@@ -207,14 +207,14 @@ def collapsed(text: str) -> str:
 def answer_row(
     question: Question, choice: int | None, trial: int = 0, order: list[int] | None = None
 ) -> tuple[Any, ...]:
-    """An answer as a run keeps it; without a choice it failed."""
+    """An answer in a run's format; without a choice it failed."""
     shown = list(range(len(question.options))) if order is None else order
     status = "failed" if choice is None else "answered"
     return question.item.id, question.id, trial, shown, choice, status, ""
 
 
 SHOWN: dict[str, tuple[Side, ...]] = {"caption": ("images",), "image": ("captions",)}
-"""What is shown with a question, as its name says: for all others an image and a caption."""
+"""What is shown with a question, by its name: for all others, an image and a caption."""
 
 CELL_COLUMN = re.compile(r"(?:score|cell|s)?[ _]?(\d{1,9})[ ,_x](\d{1,9})", re.IGNORECASE)
 
@@ -230,7 +230,7 @@ class LongScores(AnswerTable):
         return [f"{i},{j}" for i in range(len(item.images)) for j in range(len(item.captions))]
 
     def whole(self, table: pl.DataFrame) -> pl.DataFrame | None:
-        """Every cell of every item once, by numbers: then nothing is to be looked up or said."""
+        """A table with every cell of every item once, by number, needs no lookup by row."""
         items = self.benchmark.items
         if self.order != "shown" and is_shuffled(items):
             return None
@@ -242,7 +242,7 @@ class LongScores(AnswerTable):
         if given.null_count().sum_horizontal().item() or not given["score"].is_finite().all():
             return None
         images, captions = items.shape
-        # A number that is some image's or caption's own name means that one, not a place.
+        # A number that is an image's or caption's own name means that one, not a position.
         places = [str(k) for k in range(max(images.max(initial=0), captions.max(initial=0)))]
         if any(items.frame[name].explode().is_in(places).any() for name in ("images", "captions")):
             return None
@@ -264,24 +264,24 @@ class LongScores(AnswerTable):
         )
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
-        """One cell."""
+        """The cell of the row."""
         i = self.place(row["image"], "images", item)
         j = self.place(row["caption"], "captions", item)
         yield f"{i},{j}", (item.id, i, j, "", number(row["score"], item))
 
 
 class WideScores(LongScores):
-    """item and a column a cell, named by image and caption: 0,0 or s_0_1 or score_1_0."""
+    """item and one column per cell, named by image and caption: 0,0 or s_0_1 or score_1_0."""
 
     columns: ClassVar[tuple[str, ...]] = ("item",)
 
     @classmethod
     def fits(cls, columns: list[str]) -> bool:
-        """Whether there is a column that is named like a cell."""
+        """Whether a column is named like a cell."""
         return "item" in columns and any(CELL_COLUMN.fullmatch(name) for name in columns)
 
     def whole(self, table: pl.DataFrame) -> pl.DataFrame | None:
-        """Rows are as many as items: they are read one by one."""
+        """There are only as many rows as items, so they are read one by one."""
         return None
 
     def wanted(self, columns: list[str]) -> list[str]:
@@ -318,8 +318,8 @@ def number(value: Any, item: Item) -> float:
 class LongChoices(AnswerTable):
     """item, question, choice: a row for each question, named as `tellapart show` prints it.
 
-    A question that was asked several times has a row for each `trial` (0, 1, ...), and `order` has
-    the places of its options in the order in which they were shown.
+    A question asked several times has a row for each `trial` (0, 1, ...), and `order` has the
+    positions of its options in the order in which they were shown.
     """
 
     kind: ModelKind = "chooser"
@@ -327,11 +327,11 @@ class LongChoices(AnswerTable):
     more: ClassVar[tuple[str, ...]] = ("trial", "order", "status")
 
     def wanted(self, columns: list[str]) -> list[str]:
-        """The columns that must be there, and those that may."""
+        """The required columns and the optional ones."""
         return [*self.columns, *(name for name in self.more if name in columns)]
 
     def needs(self, item: Item) -> list[str]:
-        """Every question of choice, in every trial that is anywhere in the table."""
+        """Every choice question, in every trial that occurs in the table."""
         asked = self.asked(item)
         return [f"{question.id} {trial}".strip() for trial in self._trials for question in asked]
 
@@ -340,7 +340,7 @@ class LongChoices(AnswerTable):
         return sorted({part.partition(" ")[2] for _, part in self.seen}) or [""]
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
-        """One answer."""
+        """The answer of the row."""
         question = self.named(item, row["question"], frozenset(Ask))
         trial = self._trial(row, item)
         order = self._shown(row, question)
@@ -356,7 +356,7 @@ class LongChoices(AnswerTable):
         return int(text)
 
     def _shown(self, row: dict[str, Any], question: Question) -> list[int] | None:
-        """The places of a question's options in the order in which they were shown."""
+        """The positions of a question's options in the order in which they were shown."""
         given = row.get("order")
         if given is None or given == "":
             return None
@@ -370,7 +370,7 @@ class LongChoices(AnswerTable):
         return order
 
     def option(self, question: Question, value: Any) -> int:
-        """The place among a question's options that an answer names."""
+        """The position, among a question's options, of the option that an answer names."""
         item = question.item
         if question.ask in (Ask.CAPTION, Ask.IMAGE):
             return self.place(value, "captions" if question.ask is Ask.CAPTION else "images", item)
@@ -388,17 +388,17 @@ class BisonPredictions(AnswerTable):
     columns: ClassVar[tuple[str, ...]] = ("bison_id", "predicted_image_id")
 
     def item_of(self, row: dict[str, Any]) -> Item:
-        """Items that were imported from COCO-BISON are called bison:ID."""
+        """Items imported from COCO-BISON are named bison:ID."""
         return super().item_of({"item": f"bison:{row['bison_id']}"})
 
     def needs(self, item: Item) -> list[str]:
-        """The one question."""
+        """The only question."""
         return ["image@0"]
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
-        """The image that was picked."""
+        """The chosen image."""
         (question,) = self.asked(item)
-        named = str(row["predicted_image_id"])  # an id, never a place
+        named = str(row["predicted_image_id"])  # an id, never a position
         if named not in item.images:
             raise BadInput(
                 f"item {item.id} has no image {named}", allowed=", ".join(map(repr, item.images))

@@ -1,11 +1,11 @@
-"""Answers: what a run says to every question, as one table for each sort of question.
+"""Answers: a run's answers to every question, as one table for each type of question.
 
-Scorers and choosers end in the same columns (`answer_columns.py`), which measures, comparisons and
+Scorers and choosers share the same columns (`answer_columns.py`), which measures, comparisons and
 reports read.
 
 A scorer's answer follows from its cells: the option that scores highest; for T1 the side of a
-threshold (the model's own, or one that is fitted on other images), or what the model itself says;
-for T2 and T3 see `word_answers.py`.
+threshold (the model's own, or one fitted on other images), or the model's own verdict; for T2 and
+T3 see `word_answers.py`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tellapart.score.word_answers import found_words, own_way
 from tellapart.types import Bools, Floats, Ints
 
 FOLDS = 5
-"""Thresholds of T1 are fitted on the other folds than those that they are applied to."""
+"""Each T1 threshold is fitted on the folds that it is not applied to."""
 
 
 @lru_cache(maxsize=32)
 def answers(run: Run, ask: Ask) -> pl.DataFrame:
-    """The answers to all questions of one sort about the items that a run covers.
+    """The answers to all questions of one type about the items that a run covers.
 
-    In the order of the items, then of the questions as `questions` has them, then of trials.
+    They are ordered by item, then by question as in `questions`, then by trial.
     """
     if run.card.kind == "chooser":
-        return _chosen(run, ask)
+        return _chooser_answers(run, ask)
     if ask is Ask.JUDGE:
         return judged(run, "own" if decides(run) else "fitted")
     if ask in (Ask.CAPTION, Ask.IMAGE):
@@ -52,9 +52,9 @@ def answers(run: Run, ask: Ask) -> pl.DataFrame:
 
 @lru_cache(maxsize=16)
 def grid_scores(run: Run, edit: str = "") -> tuple[Floats, Ints]:
-    """All cells of all items in one array (NaN for what is missing), and where each item begins.
+    """All cells of all items in one array (NaN if missing), and where each item begins.
 
-    With an edit, what was scored of the captions in that way.
+    With an edit, the scores of captions edited in that way.
     """
     images, captions = run.benchmark.items.shape
     begins = np.concatenate([[0], np.cumsum(images * captions)]).astype(np.int64)
@@ -70,7 +70,7 @@ def grid_scores(run: Run, edit: str = "") -> tuple[Floats, Ints]:
 
 
 def pattern_scores(run: Run) -> Iterator[tuple[Pattern, Floats]]:
-    """For each pattern of covered items, their grids as rows (NaN for what is missing)."""
+    """For each pattern of covered items, their grids as rows (NaN if missing)."""
     flat, begins = grid_scores(run)
     for pattern in covered_patterns(run):
         cells = np.arange(pattern.images * pattern.captions)
@@ -92,7 +92,7 @@ def pattern_questions(items: ItemTable, pattern: Pattern, ask: Ask) -> list[Ques
 
 
 def option_columns(pattern: Pattern, question: Question) -> list[int]:
-    """The cells of the grid, written in one row, that a question's options stand for."""
+    """The columns of the flattened grid that a question's options stand for."""
     if question.ask is Ask.CAPTION:
         return [pattern.column(question.image, int(j)) for j in question.options]
     return [pattern.column(int(i), question.caption) for i in question.options]
@@ -137,9 +137,9 @@ def _answered(
 
 
 def _option_lists(best: Bools, chosen: Ints) -> pl.Series:
-    """For each row the places that are marked."""
+    """For each row, the positions that are marked."""
     row, place = np.nonzero(best)
-    if (chosen == 1).all():  # by far the most common case, and quick
+    if (chosen == 1).all():  # by far the most common case, and fast
         return pl.Series(place.astype(np.int32)).reshape((-1, 1)).cast(pl.List(pl.Int32))
     lists = pl.DataFrame({"row": row, "place": place.astype(np.int32)}).group_by("row").agg("place")
     every = pl.DataFrame({"row": np.arange(len(best))}).join(
@@ -162,9 +162,9 @@ def _ordered(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCells:
-    """Every single (image, caption) cell of a run's items: what T1 judges.
+    """Every (image, caption) cell of a run's items: what T1 judges.
 
-    `score` is NaN where it is missing; `group` numbers the groups of items that share images.
+    `score` is NaN if missing; `group` numbers the groups of items that share images.
     """
 
     item: Ints
@@ -176,12 +176,12 @@ class JudgedCells:
 
     @property
     def failed(self) -> Bools:
-        """Where there is no score."""
+        """Which cells have no score."""
         return np.isnan(self.score)
 
     @property
     def losing_score(self) -> Floats:
-        """The scores, where a missing one loses against everything, on either side."""
+        """The scores, with missing ones set so that they lose, on either side."""
         return np.where(self.failed, np.where(self.true, -np.inf, np.inf), self.score)
 
 
@@ -209,9 +209,9 @@ def judged_cells(run: Run, edit: str = "") -> JudgedCells:
 def fitted_threshold(scores: Floats, true: Bools) -> float:
     """The threshold above which "true" is said as often as captions are true.
 
-    Such a threshold leans to neither side: a model that knows nothing is right on half of the true
-    captions and on half of the foils. Thresholds lie halfway between neighbouring scores; where
-    all scores are the same it is that score, and everything ties.
+    Such a threshold favours neither side: if half of the captions are true, a model that knows
+    nothing is right on half of the true captions and on half of the foils. It lies halfway between
+    neighbouring scores; if all scores are equal it is that score, and everything ties.
     """
     values, counts = np.unique(scores, return_counts=True)
     if len(values) == 1:
@@ -222,30 +222,30 @@ def fitted_threshold(scores: Floats, true: Bools) -> float:
 
 
 def crossfitted_thresholds(cells: JudgedCells) -> Floats:
-    """For each cell the threshold that was fitted without its group's fold."""
+    """For each cell, the threshold fitted without its group's fold."""
     order = seeds.rng(0, "T1 folds").permutation(int(cells.group.max()) + 1)
     fold = order[cells.group] % FOLDS
     thresholds = np.empty(len(cells.score))
     scored = ~cells.failed
     for k in range(FOLDS):
         train = scored & (fold != k)
-        train = train if train.any() else scored  # all in one fold: nothing else to fit on
+        train = train if train.any() else scored  # one fold has everything: no other to fit on
         thresholds[fold == k] = fitted_threshold(cells.score[train], cells.true[train])
     return thresholds
 
 
 Way = Literal["own", "fitted"]
-"""Whose threshold decides T1: the model's own, or one that is fitted on other images."""
+"""Whose threshold decides T1: the model's own, or one fitted on other images."""
 
 
 def decides(run: Run) -> bool:
-    """Whether a scorer itself says which captions are right."""
+    """Whether a scorer decides by itself which captions are right."""
     return run.card.threshold is not None or OwnWay.JUDGE in run.card.ways
 
 
 @lru_cache(maxsize=16)
 def judged(run: Run, way: Way) -> pl.DataFrame:
-    """A scorer's answers to T1; by its own decision only where it makes one."""
+    """A scorer's answers to T1; by its own decision only if it makes one."""
     in_its_way = way == "own" and OwnWay.JUDGE in run.card.ways
     cells = judged_cells(run, JUDGED if in_its_way else "")
     failed = cells.failed
@@ -261,7 +261,7 @@ def judged(run: Run, way: Way) -> pl.DataFrame:
     tied = (score == threshold) & ~failed
     best = np.stack([score >= threshold, score <= threshold], axis=1) & ~failed[:, None]
     right = ((score > threshold) == cells.true) & ~tied & ~failed
-    # A fitted threshold says "true" as often as captions are true, so guessing with it does so too.
+    # A fitted threshold says "true" as often as captions are true, so chance must do the same.
     often = float(cells.true.mean()) if way == "fitted" else 0.5
     return pl.DataFrame(
         {
@@ -284,7 +284,7 @@ def judged(run: Run, way: Way) -> pl.DataFrame:
 
 
 def asked_questions(items: ItemTable, ask: Ask, covered: Bools) -> pl.DataFrame:
-    """The questions of one sort: item, image, caption, options, right (the right options)."""
+    """The questions of one type: item, image, caption, options, right (the right options)."""
     if ask not in (Ask.CAPTION, Ask.IMAGE, Ask.JUDGE):
         options = word_options(items, ask)
         options = options.filter(pl.Series(covered[options["item"].to_numpy()]))
@@ -314,8 +314,8 @@ def asked_questions(items: ItemTable, ask: Ask, covered: Bools) -> pl.DataFrame:
     return pl.concat(parts).sort("item", "number", maintain_order=True).drop("number")
 
 
-def _chosen(run: Run, ask: Ask) -> pl.DataFrame:
-    """What a chooser picked; a question of a covered item without an answer has failed."""
+def _chooser_answers(run: Run, ask: Ask) -> pl.DataFrame:
+    """A chooser's answers; a question of a covered item without an answer has failed."""
     asked = asked_questions(run.benchmark.items, ask, run.covered_rows).with_columns(
         pl.col("item").cast(pl.Int64), pl.col("image", "caption").cast(pl.Int32)
     )

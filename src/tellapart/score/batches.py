@@ -1,4 +1,4 @@
-"""Asking a model for rows, batch by batch: what is stored is not asked, what comes is checked."""
+"""Asking a model for rows, batch by batch: stored rows are reused, new rows are checked."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from tellapart.types import Ints
 
 
 class ModelFailed(TellapartError):
-    """A model raised an error, or gave something that cannot be its answer."""
+    """A model raised an error or returned something invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Places of a list that go to the model together: the `number`th batch of the list."""
+    """Positions in a list that go to the model together: the `number`th batch of the list."""
 
     number: int
     places: Ints
 
 
 Call = Callable[[Batch, Ints], Any]
-"""Gives one row for each of some places of a batch."""
+"""Returns one row for each of some positions of a batch."""
 
 
 @dataclass(slots=True)
 class BatchLimits:
-    """How many inputs go to the model at a time, by kind; smaller where memory was short."""
+    """How many inputs go to the model at a time, by kind; smaller after memory ran out."""
 
     batch_size: int
     smaller: dict[str, int] = field(default_factory=dict)
     changed: Callable[[dict[str, int]], None] = lambda smaller: None
 
     def of(self, kind: str) -> int:
-        """The most inputs of a kind that go together."""
+        """The largest batch of a kind."""
         return min(self.batch_size, self.smaller.get(kind, self.batch_size))
 
     def halve(self, kind: str, size: int) -> None:
-        """Note that `size` inputs were too many."""
+        """Record that `size` inputs were too many."""
         self.smaller[kind] = max(1, size // 2)
         self.changed(self.smaller)
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """The rows of one batch (NaN where there is none), and why rows are missing, by place."""
+    """The rows of one batch (NaN if missing), and why rows are missing, by position."""
 
     batch: Batch
     rows: Rows
@@ -57,14 +57,14 @@ class Computed:
 
 
 class RowKeeper(Protocol):
-    """Where rows are kept by their keys: a store on disk, or what a shard gathers."""
+    """Keeps rows by their keys: a store on disk, or the rows of a shard."""
 
     def read(self, keys: Keys) -> list[Rows | None]:
-        """For each key its row, or None."""
+        """The row of each key, or None."""
         ...
 
     def add(self, keys: Keys, rows: Rows) -> None:
-        """Keep a batch."""
+        """Store a batch."""
         ...
 
 
@@ -81,7 +81,7 @@ class Asker:
     """The length of a row, once it is known."""
 
     def stored(self, keys: Keys) -> list[Rows | None]:
-        """The rows that are stored already."""
+        """The stored row of each key, or None."""
         found = self.store.read(keys) if self.store is not None else [None] * len(keys)
         known = {len(row) for row in found if row is not None}
         if known and not self.width:
@@ -91,17 +91,17 @@ class Asker:
     def compute(
         self, batches: Sequence[Batch], keys: Keys, call: Call, known: Sequence[Rows | None]
     ) -> Iterator[Computed]:
-        """All rows, batch by batch; `known` are those that were stored, by place."""
+        """All rows, batch by batch; `known` has the stored ones, by position."""
         for batch in batches:
             missing = np.array([k for k in batch.places.tolist() if known[k] is None], np.int64)
-            made, bad = self._made(batch, missing, call)
+            made, bad = self._compute_rows(batch, missing, call)
             if self.store is not None and len(missing):
                 whole = np.isfinite(made).all(axis=1)
                 self.store.add(keys[missing[whole]], made[whole])
-            rows = self._placed(batch.places, known, missing, made)
+            rows = self._merged_rows(batch.places, known, missing, made)
             yield Computed(batch, rows, bad)
 
-    def _placed(
+    def _merged_rows(
         self, places: Ints, known: Sequence[Rows | None], missing: Ints, made: Rows
     ) -> Rows:
         if len(missing) == len(places):
@@ -110,14 +110,16 @@ class Asker:
         found = [at[k] if known[k] is None else known[k] for k in places.tolist()]
         return np.stack([row for row in found if row is not None])
 
-    def _made(self, batch: Batch, places: Ints, call: Call) -> tuple[Rows, dict[int, BadImage]]:
-        """The rows of some places of a batch, in as few calls as memory and bad images allow."""
+    def _compute_rows(
+        self, batch: Batch, places: Ints, call: Call
+    ) -> tuple[Rows, dict[int, BadImage]]:
+        """The rows of some positions of a batch, in as few calls as memory and bad images allow."""
         if not len(places):
             return np.empty((0, *self.width), np.float32), {}
         most = self.limits.of(self.kind)
         if len(places) > most:
             parts = [places[k : k + most] for k in range(0, len(places), most)]
-            return self._joined([self._made(batch, part, call) for part in parts])
+            return self._joined([self._compute_rows(batch, part, call) for part in parts])
         try:
             return self._checked(call(batch, places), len(places), batch), {}
         except BadImage as error:
@@ -127,7 +129,7 @@ class Asker:
                 none = np.full((1, *(self.width or [1])), np.nan, np.float32)
                 return none, {int(places[0]): error}
             ones = np.split(places, len(places))
-            return self._joined([self._made(batch, one, call) for one in ones])
+            return self._joined([self._compute_rows(batch, one, call) for one in ones])
         except TellapartError:
             raise
         except Exception as error:
@@ -137,8 +139,8 @@ class Asker:
                 raise self._failed(
                     batch, "there is not enough memory for a batch of one"
                 ) from error
-        self.limits.halve(self.kind, len(places))  # outside: the error holds on to the memory
-        return self._made(batch, places, call)
+        self.limits.halve(self.kind, len(places))  # after the except: the error holds memory
+        return self._compute_rows(batch, places, call)
 
     def _joined(
         self, parts: list[tuple[Rows, dict[int, BadImage]]]
@@ -151,12 +153,12 @@ class Asker:
         return np.concatenate(rows), {k: e for _, bad in parts for k, e in bad.items()}
 
     def _checked(self, given: Any, n: int, batch: Batch) -> Rows:
-        """What a model gave as an array of n rows."""
+        """A model's return value as an array of n rows; raises if it is not one."""
         rows: Rows
         try:
             rows = np.asarray(given, np.float64 if self.kind == "pairs" else np.float32)
         except (TypeError, ValueError) as error:
-            raise self._failed(batch, f"what it gave is not numbers: {error}") from None
+            raise self._failed(batch, f"it did not return numbers: {error}") from None
         if self.kind == "pairs":
             wanted = f"({n},)"
             good = rows.shape == (n,)
@@ -166,7 +168,7 @@ class Asker:
             good = rows.ndim == 2 and len(rows) == n and rows.shape[1] > 0
             good = good and (not self.width or rows.shape[1] == self.width[0])
         if not good:
-            raise self._failed(batch, f"it gave an array of shape {rows.shape}", wanted)
+            raise self._failed(batch, f"it returned an array of shape {rows.shape}", wanted)
         if not self.width:
             self.width.append(rows.shape[1])
         return rows
@@ -175,18 +177,18 @@ class Asker:
         return ModelFailed(
             f"{self.model} failed on batch {batch.number + 1} of the {self.kind}: {what}",
             allowed=f"an array of shape {shape}" if shape else "",
-            todo="mend the model and give the same command again: what was done is kept",
+            todo="fix the model and run the same command again: finished work is kept",
         )
 
 
 def _is_memory(error: Exception) -> bool:
-    """Whether memory ran out: Python's own error, or that of torch (known by name)."""
+    """Whether memory ran out: Python's own error, or torch's (recognized by name)."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
 def in_batches(order: Ints, size: int, first: int = 0) -> list[Batch]:
-    """Consecutive parts of a list of places; batches are counted from `first`."""
+    """Consecutive parts of a list of positions; batches are numbered from `first`."""
     parts = range(0, len(order), size)
     return [Batch(first + b, order[k : k + size]) for b, k in enumerate(parts)]

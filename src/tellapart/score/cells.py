@@ -1,11 +1,10 @@
 """Cells: which (image, text) pairs a scorer must see to answer the questions of some items.
 
-A cell of the grid has the edit "": the caption as it stands. For FOIL's T2 and T3 the foil caption
-is edited, and only when it is scored: "-3" leaves out the slot's content word 3 (counted from 0),
-"=dog" puts a candidate into the slot. What a model answers in a way of its own has edits of its
-own: "!" its judgement of the caption, "~3" content word 3 replaced by what the model would rather
-have, "?dog" how well a candidate would stand in the slot. This is the only place that knows this
-notation.
+A cell of the grid has the edit "": the unchanged caption. For FOIL's T2 and T3 the foil caption is
+edited, and only when it is scored: "-3" leaves out the slot's content word 3 (counted from 0),
+"=dog" puts a candidate into the slot. Answers by a model's own procedure have further edits: "!" is
+its judgement of the caption, "~3" is content word 3 replaced by the model's preferred word, "?dog"
+is how well a candidate fits the slot. Only this module knows the notation.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from tellapart.types import Ints
 GRID_ASKS = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 WORD_ASKS = frozenset({Ask.NOUN, Ask.WORD})
 HASHED_AT_ONCE = 65_536
-"""How many edited captions are written out at a time to be hashed."""
+"""How many edited captions are built at a time for hashing."""
 
 
 JUDGED = "!"
 """The edit of a model's own judgement."""
 MARKS = {False: {Ask.MEND: "="}, True: {Ask.NOUN: "~", Ask.WORD: "~", Ask.MEND: "?"}}
-"""What edits begin with, in a model's own way or not; words are left out by "-"."""
+"""The first character of edits, by a model's own procedure or not; "-" leaves out a word."""
 OWN_WAYS = {Ask.NOUN: OwnWay.REPLACE, Ask.WORD: OwnWay.REPLACE, Ask.MEND: OwnWay.MEND}
-"""The way of its own in which a model may answer a word question."""
+"""The procedure of its own by which a model may answer a word question."""
 NO_WAYS: frozenset[OwnWay] = frozenset()
 
 
@@ -75,9 +74,9 @@ def word_options(items: ItemTable, ask: Ask, *, own: bool = False) -> pl.DataFra
     """Every option of every T2 or T3 question: unit, item, image, caption, place, edit, is_right.
 
     A foil caption is asked about once for each image that it is false of. `unit` numbers the
-    questions, `item` is the place of the item, `place` that of the option within its question. A
-    question without a right or without a wrong option is not asked. `own`: the edits are those of a
-    model's own way.
+    questions, `item` is the position of the item, `place` that of the option in its question. A
+    question without a right or a wrong option is not asked. With `own`, the edits are those of a
+    model's own procedure.
     """
     frame = items.frame.with_row_index("item")
     slots = frame.filter(pl.col("slot").struct.field("caption").is_not_null()).select(
@@ -115,7 +114,7 @@ def word_options(items: ItemTable, ask: Ask, *, own: bool = False) -> pl.DataFra
 
 
 def _is_true_cell() -> pl.Expr:
-    """Whether the cell of the columns `image` and `caption` is among the cells in `true`."""
+    """Whether the cell given by the columns `image` and `caption` is in `true`."""
     cells = pl.col("true").list.eval(
         pl.element().list.get(0).cast(pl.Int64) * (1 << 32) + pl.element().list.get(1)
     )
@@ -126,10 +125,10 @@ def _is_true_cell() -> pl.Expr:
 class CellTable:
     """All cells that the questions of some items need, item by item in a fixed order.
 
-    One entry a cell: `item` is the place of its item, `image` and `caption` are places in the
-    item's grid, `edit` is what is done to the caption. Where any choice is asked the grid is
-    there whole, image by image, so that every measure that reads cells can be had later; edits
-    follow it. `begins` is the first cell of each item, with one more at the end.
+    One entry per cell: `item` is the position of its item, `image` and `caption` are positions in
+    the item's grid, `edit` is the change to the caption. If any choice is asked, the whole grid is
+    included, image by image, so that every measure that reads cells can be computed later; edits
+    follow it. `begins` is the first cell of each item, with one more entry at the end.
     """
 
     items: ItemTable
@@ -144,11 +143,11 @@ class CellTable:
     def of(
         cls, items: ItemTable, asks: frozenset[Ask], ways: frozenset[OwnWay] = NO_WAYS
     ) -> CellTable:
-        """The cells of some items, with those of a model's own ways."""
+        """The cells of some items, with those of a model's own procedures."""
         parts = [_grid_cells(items)] if asks & GRID_ASKS else []
         if OwnWay.JUDGE in ways and Ask.JUDGE in asks:
             parts.append(_grid_cells(items).with_columns(edit=pl.lit(JUDGED)))
-        # The nouns are among the content words: their cells are the same.
+        # Nouns are content words, so they need no further cells.
         needed = asks - {Ask.NOUN} if Ask.WORD in asks else asks
         for ask in (Ask.NOUN, Ask.WORD, Ask.MEND):
             if ask in needed:
@@ -175,13 +174,13 @@ class CellTable:
 
     @cached_property
     def _captions(self) -> tuple[pl.Series, Ints]:
-        """All captions one after another, and where each item's begin."""
+        """All captions in one series, and where each item's captions begin."""
         sizes = self.items.shape[1]
         begins = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         return self.items.frame["captions"].explode(), begins
 
     def image_places(self) -> Ints:
-        """The place of each cell's image among the images of all items, one after another."""
+        """The position of each cell's image among the images of all items, concatenated."""
         sizes = self.items.shape[0]
         places: Ints = (np.cumsum(sizes) - sizes)[self.item] + self.image
         return places
@@ -191,7 +190,7 @@ class CellTable:
         return self.items.frame["images"].explode()[self.image_places()]
 
     def texts(self, cells: Ints) -> list[str]:
-        """The texts of some cells; those of one item are best asked for together."""
+        """The texts of some cells; faster if the cells of an item are adjacent."""
         captions, begins = self._captions
         plain = captions[begins[self.item[cells]] + self.caption[cells]].to_list()
         edits = self.edit[cells]
@@ -199,13 +198,13 @@ class CellTable:
         slot: Slot | None = None
         for place in (edits != "").arg_true():
             owner = int(self.item[cells[place]])
-            if owner != item:  # neighbours share an item: its slot is built once
+            if owner != item:  # adjacent cells share an item, so its slot is built once
                 item, slot = owner, self.items[owner].slot
             plain[place] = edited(plain[place], slot, edits[place])
         return plain
 
     def text_keys(self) -> Keys:
-        """The hash of each cell's text; captions that stand as they are are hashed once."""
+        """The hash of each cell's text; unchanged captions are hashed once."""
         captions, begins = self._captions
         distinct = captions.unique(maintain_order=True)
         numbers = pl.int_range(len(distinct), eager=True)
@@ -218,7 +217,7 @@ class CellTable:
         return keys
 
     def frame(self) -> pl.DataFrame:
-        """The cells as a run keeps them, without scores: item (its id), image, caption, edit."""
+        """The cells in a run's format, without scores: item (its id), image, caption, edit."""
         return pl.DataFrame(
             {
                 "item": self.items.ids[self.item],

@@ -1,4 +1,4 @@
-"""Asking choosers: every question in its orders, and nothing asked twice."""
+"""Asking choosers: every question in each of its orders, and none twice."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tellapart.types import Progress, silent
 
 Row = tuple[Any, ...]
 AT_ONCE = 50_000
-"""How many answers are held as Python objects."""
+"""How many answers are held as Python objects at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How questions are put: the seed of their orders, how often, how many at a time."""
+    """How questions are asked: the seed of their orders, how often, how many at a time."""
 
     seed: int
     trials: int
@@ -50,10 +50,10 @@ def ask_all(
     """
     known = dict(journal.known) if journal else {}
     if kept is not None:
-        known |= _answered(kept)
+        known |= _answers_of_run(kept)
     frames, rows, done = [answers_frame([])], [], 0
     for items in _parts(iter(task.items), way.batch_size):
-        asked = [one for item in items for one in _asked(task.benchmark, item, task, way)]
+        asked = [one for item in items for one in _shown_questions(task.benchmark, item, task, way)]
         for part in _parts(iter(asked), way.batch_size):
             replies = _replies(model, part, known, journal, way.skip_bad)
             rows += [_answer_row(one, reply) for one, reply in zip(part, replies, strict=True)]
@@ -65,7 +65,9 @@ def ask_all(
     return pl.concat([*frames, answers_frame(rows)])
 
 
-def _asked(benchmark: Benchmark, item: Any, task: ScoreTask, way: Way) -> Iterator[ShownQuestion]:
+def _shown_questions(
+    benchmark: Benchmark, item: Any, task: ScoreTask, way: Way
+) -> Iterator[ShownQuestion]:
     pictures = benchmark.pictures(item)
     for question in questions(item, task.asks):
         for trial in range(way.trials):
@@ -82,8 +84,8 @@ def _key(asked: ShownQuestion) -> str:
     return f"{asked.item.id} {asked.question.id} {asked.trial} {order}"
 
 
-def _answered(run: pl.DataFrame) -> dict[str, Any]:
-    """The answers of an earlier run, as the journal keeps them."""
+def _answers_of_run(run: pl.DataFrame) -> dict[str, Any]:
+    """The answers of an earlier run, in the journal's format."""
     found = {}
     for item, question, trial, order, choice, status, reply in run.iter_rows():
         if status == "answered" and choice in order:
@@ -99,7 +101,7 @@ def _replies(
     journal: Journal | None,
     skip_bad: bool,
 ) -> list[ChooserReply]:
-    """A reply to each question; what is not known is asked, and kept unless it failed."""
+    """A reply to each question; unknown ones are asked, and recorded unless they failed."""
     missing = [one for one in part if _key(one) not in known]
     fresh = dict(zip(map(_key, missing), _ask(model, missing, skip_bad), strict=True))
     good = {k: [r.shown, r.text] for k, r in fresh.items() if r.shown is not None and not r.failure}
@@ -112,7 +114,7 @@ def _replies(
 
 
 def _ask(model: Any, asked: Sequence[ShownQuestion], skip_bad: bool) -> list[ChooserReply]:
-    """Ask a batch; a server that is not there is a failure of these questions, not of the job."""
+    """Ask a batch; an unreachable server fails these questions, not the job."""
     if not asked:
         return []
     try:
@@ -125,15 +127,15 @@ def _ask(model: Any, asked: Sequence[ShownQuestion], skip_bad: bool) -> list[Cho
         return [reply for one in asked for reply in _ask(model, [one], skip_bad)]
     except TellapartError:
         raise
-    except OSError as error:  # connections that are refused, broken or too slow
+    except OSError as error:  # refused, broken or timed-out connections
         return [ChooserReply(shown=None, failure=f"{type(error).__name__}: {error}")] * len(asked)
     except Exception as error:
         raise _failed(model, asked, f"{type(error).__name__}: {error}") from error
     if len(replies) != len(asked):
-        raise _failed(model, asked, f"it gave {len(replies)} replies to {len(asked)} questions")
+        raise _failed(model, asked, f"it returned {len(replies)} replies to {len(asked)} questions")
     for one, reply in zip(asked, replies, strict=True):
         if reply.shown is not None and not 0 <= reply.shown < len(one.order):
-            raise _failed(model, [one], f"it picked {reply.shown} of {len(one.order)} options")
+            raise _failed(model, [one], f"it chose option {reply.shown} of {len(one.order)}")
     return replies
 
 
@@ -142,15 +144,15 @@ def _failed(model: Any, asked: Sequence[ShownQuestion], what: str) -> ModelFaile
     more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
     return ModelFailed(
         f"{model.facts.name} failed on the batch of {first}{more}: {what}",
-        todo="mend the model and give the same command again: what was answered is kept",
+        todo="fix the model and run the same command again: its answers are kept",
     )
 
 
 def order_of(question: Question, trial: int, seed: int) -> tuple[int, ...]:
-    """The order in which options are shown: shuffled, then moved on by one place a trial.
+    """The order in which options are shown: shuffled, then rotated by one position per trial.
 
-    With as many trials as options each option stands at each place once, so that a model which
-    leans to a place neither gains nor loses by it.
+    With as many trials as options, each option is at each position once, so that a model that
+    favours a position neither gains nor loses by it.
     """
     rng = seeds.rng(seed, "order", question.item.content, question.id)
     shuffled = [int(k) for k in rng.permutation(len(question.options))]

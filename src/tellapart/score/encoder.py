@@ -1,11 +1,11 @@
-"""The engine's face: a model asked for any number of embeddings or scores.
+"""The engine's interface: embeddings or scores from a model for lists of any length.
 
 An `Encoder` has the methods of models (`embed_images`, `embed_texts`, `score_pairs`, `score_texts`)
 for lists of any length. Every distinct image, text or pair goes to the model once, texts in batches
-of like length; what the cache has is not computed again. Models only ever get one batch.
+of similar length; cached rows are not computed again. Models get one batch at a time.
 
-Long lists are worked through in windows, so that what is stored, decoded or written out at a time
-stays small; a window is a whole number of batches.
+Long lists are processed in windows, so that little is stored, decoded or written at a time; a
+window is a whole number of batches.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from tellapart.types import Floats, Ints, Progress, silent
 BATCH = 64
 WINDOW = 8192
 TEXT_WINDOW = 1024
-"""Texts that a text scorer gets between two reports of progress."""
+"""How many texts a text scorer gets between two progress reports."""
 PIECES = re.compile(r"\w+|[^\w\s]")
 IN_MEMORY = 256 << 20
-"""Bytes of embeddings beyond which they are kept in a temporary file."""
+"""Embeddings larger than this, in bytes, are kept in a temporary file."""
 PRODUCTS = 8192
-"""How many inner products are taken at a time."""
+"""How many inner products are computed at a time."""
 
 
 class RowShelf(Protocol):
@@ -69,10 +69,10 @@ def open_shelf(root: Path, info: ModelInfo, size_gb: float = SIZE_GB) -> Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A model with its part of the cache: gives rows, computing only what is not stored.
+    """A model with its part of the cache; it computes only rows that are not stored.
 
-    `by_content`: pictures are told apart by their bytes, and read ahead of the model; else the
-    model may never look at them, and is left to open them itself.
+    With `by_content`, pictures are identified by their bytes and read ahead of the model; without
+    it, the model may never look at them and opens them itself.
     """
 
     model: Any
@@ -82,10 +82,10 @@ class Encoder:
     by_content: bool = True
     report: Progress = silent
     so_far: Callable[[Callable[[], npt.NDArray[np.floating]]], None] = lambda scores: None
-    """Told now and then of the scores of all cells, NaN for those that are still to come."""
+    """Called from time to time with the scores of all cells, NaN for those not computed yet."""
 
     def embed_images(self, images: DistinctImages) -> tuple[Rows, dict[int, BadImage]]:
-        """One row an image (NaN for the bad ones), and which are bad."""
+        """One row per image (NaN for bad ones), and which are bad."""
         bad = dict(images.bad)
         if bad and not self.skip_bad:
             raise next(iter(bad.values()))
@@ -105,7 +105,7 @@ class Encoder:
         return np.full((n, 1), np.nan, np.float32) if rows is None else rows, bad
 
     def embed_texts(self, texts: Sequence[str]) -> Rows:
-        """One row a text, in float32."""
+        """One row per text, in float32."""
         keys, first, number = numbered(text_keys(texts))
         asker, parts = self.asker("texts"), []
         for begin in range(0, len(first), self.window):
@@ -116,7 +116,7 @@ class Encoder:
         return np.concatenate(parts)[number] if parts else np.empty((0, 1), np.float32)
 
     def score_pairs(self, pictures: Sequence[Picture], texts: Sequence[str]) -> Floats:
-        """One score a pair; raises where a picture is bad or a score is not a number."""
+        """One score per pair; raises if a picture is bad or a score is not a number."""
         place = {picture: k for k, picture in enumerate(dict.fromkeys(pictures))}
         images = [place[picture] for picture in pictures]
         hashes = np.frombuffer(b"".join(map(content_hash, place)), np.uint64).reshape(-1, 2)
@@ -157,11 +157,11 @@ class Encoder:
 
     @property
     def window(self) -> int:
-        """How many contents are worked on at a time."""
+        """How many inputs are processed at a time."""
         return self.limits.batch_size * max(1, WINDOW // self.limits.batch_size)
 
     def asker(self, kind: str) -> Asker:
-        """Who gets the rows of one kind."""
+        """The asker for rows of one kind."""
         store = self.shelf.store(kind) if self.shelf else None
         return Asker(self.model.facts.name, kind, self.limits, store, self.skip_bad)
 
@@ -189,10 +189,10 @@ class Encoder:
         begin: int = 0,
         ask: Callable[[list[str]], Any] | None = None,
     ) -> Rows:
-        """One row a text, for a window of texts; `ask` gets them out of the model.
+        """One row per text, for a window of texts; `ask` gets them from the model.
 
-        Texts of like length go together, so that little is spent on padding. A model that says
-        how long texts are to it (`text_lengths`) is believed.
+        Texts of similar length are batched together to save padding. If the model has
+        `text_lengths`, that defines the length.
         """
         ask = ask or self.model.embed_texts
         measure = getattr(self.model, "text_lengths", lengths)
@@ -218,7 +218,7 @@ class Encoder:
         keys: Keys,
         begin: int = 0,
     ) -> Iterator[Computed]:
-        """Scores of a window of pairs: place k is the picture of number images[k] with texts[k]."""
+        """Scores of a window of pairs: pair k is picture number images[k] with texts[k]."""
         batches = self._batches(np.arange(len(texts)), begin)
         known = asker.stored(keys)
         missing = [[k for k in b.places.tolist() if known[k] is None] for b in batches]
@@ -251,9 +251,9 @@ def open_encoder(
     skip_bad: bool = False,
     progress: Progress = silent,
 ) -> Iterator[Encoder]:
-    """An encoder for a model, with a cache if one is named.
+    """An encoder for a model, with a cache if one is given.
 
-    `cacheable` says whether rows may be kept; if it is None, the model does (`is_cacheable`).
+    `cacheable` says whether rows may be kept; if it is None, the model says so (`is_cacheable`).
     """
     kept = is_cacheable(model) if cacheable is None else cacheable
     shelf = open_shelf(cache, model.facts, cache_gb) if kept and cache is not None else None
@@ -265,7 +265,7 @@ def open_encoder(
 
 
 def embed_texts(model: Any, texts: Sequence[str], progress: Progress = silent) -> Rows:
-    """One row a text, by a model that embeds; nothing is cached."""
+    """One row per text, by a model that embeds; nothing is cached."""
     with open_encoder(model, progress=progress) as encoder:
         return encoder.embed_texts(texts)
 
@@ -280,9 +280,9 @@ def score_texts(
 ) -> Floats:
     """One score a text, to the precision of float32.
 
-    With a cache, and a scorer whose weights are known, a job that was stopped goes on where it was.
+    With a cache, and a scorer whose weights are known, an interrupted job resumes.
     """
-    known = bool(scorer.facts.weights)  # scores of texts need no pictures, whose bytes are the key
+    known = bool(scorer.facts.weights)  # texts alone need no hashes of pictures in their keys
     with open_encoder(
         scorer, cache=cache, cacheable=known, batch_size=batch_size, progress=progress
     ) as encoder:
@@ -290,12 +290,12 @@ def score_texts(
 
 
 def lengths(texts: Sequence[str]) -> list[tuple[int, int]]:
-    """How long texts are: in words and marks, as most tokenizers count, then in characters."""
+    """The length of texts: in words and punctuation, as most tokenizers count, then characters."""
     return [(len(PIECES.findall(text)), len(text)) for text in texts]
 
 
 def _room(n: int, width: int) -> Rows:
-    """An array for n rows: in memory, or in a file that is gone when nobody needs it."""
+    """An array for n rows: in memory, or in a temporary file that vanishes after use."""
     if 4 * n * width <= IN_MEMORY:
         return np.full((n, width), np.nan, np.float32)
     with tempfile.TemporaryFile() as file:
@@ -306,7 +306,7 @@ def _room(n: int, width: int) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class CellScores:
-    """A score for each cell of a plan (NaN where there is none), and why, by image or by cell."""
+    """A score for each cell of a plan (NaN if missing), and the reasons, by image or cell."""
 
     scores: npt.NDArray[np.floating]
     bad_images: dict[int, BadImage]
@@ -323,9 +323,9 @@ def score_plan(plan: ScorePlan, encoder: Encoder) -> CellScores:
 
 
 def _from_embeddings(plan: ScorePlan, encoder: Encoder) -> CellScores:
-    """Inner products in float32; a window of texts at a time, each with all its images.
+    """Inner products in float32, one window of texts at a time, each with all its images.
 
-    So the embeddings of texts, of which FOIL's T3 has millions, are never there all at once.
+    FOIL's T3 has millions of texts, so their embeddings are never all in memory together.
     """
     images, bad = encoder.embed_images(plan.images)
     scores = np.full(len(plan.text), np.nan, np.float32)
@@ -351,13 +351,13 @@ def _from_embeddings(plan: ScorePlan, encoder: Encoder) -> CellScores:
 def _check_widths(model: str, images: Rows, texts: Rows) -> None:
     if images.shape[1] != texts.shape[1]:
         raise ModelFailed(
-            f"{model} gives images {images.shape[1]} numbers and texts {texts.shape[1]}",
-            allowed="embeddings of one length for both",
+            f"{model} embeds images in {images.shape[1]} dimensions and texts in {texts.shape[1]}",
+            allowed="embeddings of the same length for both",
         )
 
 
 def _from_texts(plan: ScorePlan, encoder: Encoder) -> CellScores:
-    """Every distinct text once, in float64: the model never looks at a picture."""
+    """Every distinct text once, in float64; the model never looks at a picture."""
     values = np.empty(len(plan.first))
     asker = encoder.asker("pairs")
     for begin in range(0, len(plan.first), encoder.window):
@@ -372,7 +372,7 @@ def _from_texts(plan: ScorePlan, encoder: Encoder) -> CellScores:
 
 @dataclass(frozen=True, slots=True)
 class WantedPairs:
-    """The distinct pairs of a plan: a cell of each that can be asked, and each cell's pair."""
+    """The distinct pairs of a plan: one cell of each usable pair, and each cell's pair."""
 
     wanted: Ints
     which: Ints
@@ -380,7 +380,7 @@ class WantedPairs:
 
 
 def wanted_pairs(plan: ScorePlan) -> WantedPairs:
-    """Every distinct pair once, those of one image together; without images that are bad."""
+    """Every distinct pair once, pairs of one image together, without bad images."""
     unread = plan.images.bad
     pairs = plan.image.astype(np.int64) * max(1, len(plan.first)) + plan.text
     _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
@@ -389,7 +389,7 @@ def wanted_pairs(plan: ScorePlan) -> WantedPairs:
 
 
 def _from_pairs(plan: ScorePlan, encoder: Encoder) -> CellScores:
-    """Every distinct pair once; the pairs of one image stand together, so it is opened once."""
+    """Every distinct pair once; pairs of one image are adjacent, so it is opened once."""
     unread = plan.images.bad
     if unread and not encoder.skip_bad:
         raise next(iter(unread.values()))

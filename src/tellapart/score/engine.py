@@ -1,7 +1,7 @@
-"""The engine: asks a model all that benchmarks ask, and keeps account of every answer.
+"""The engine: asks a model every question of its benchmarks and accounts for every answer.
 
-Tasks are planned together, so that every distinct image, text or pair of all of them goes to the
-model once; see docs/engine.md.
+Tasks are planned together, so that every distinct image, text or pair goes to the model once; see
+docs/engine.md.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ LIBRARIES = {
     "timm": "timm",
     "onnxruntime": "onnxruntime",
 }
-"""Modules whose versions bear on scores, with the packages that they come in."""
+"""Modules whose versions affect scores, with the packages that contain them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to run: which questions, how many inputs at a time, what to do about bad images.
 
-    `cache` is the folder that rows of models with a fingerprint are kept in; None for nowhere.
+    `cache` is the folder for rows of models with a fingerprint; None for no cache.
     """
 
     asks: frozenset[Ask]
@@ -78,7 +78,7 @@ def run_model(
     progress: Progress = silent,
     limit: int | None = None,
 ) -> Run:
-    """Put one model through one benchmark (or a seeded sample of `limit` items of it)."""
+    """Run one model on one benchmark, or on a seeded sample of `limit` of its items."""
     task = ScoreTask(benchmark, sample(benchmark.items, limit, settings.seed), settings.asks)
     (run,) = run_tasks(model, [task], settings, progress)
     return run
@@ -92,23 +92,23 @@ def run_tasks(
     work: ModelWork | None = None,
     earlier: Sequence[Run | None] = (),
 ) -> Iterator[Run]:
-    """Put one model through several tasks; what they share is computed once.
+    """Run one model on several tasks; shared inputs are computed once.
 
-    `work` is where unfinished work is kept. What a chooser answered in `earlier` runs of the tasks
-    is not asked again.
+    `work` keeps unfinished work. Questions that a chooser answered in `earlier` runs of the tasks
+    are not asked again.
     """
     engine = _Engine(model, settings, progress, work)
     if kind_of(model) == "chooser":
         for task, run in zip(tasks, earlier or [None] * len(tasks), strict=True):
             engine.prepare(task)
             yield engine.ask(task, run)
-    elif hasattr(model, "prepare"):  # what it says depends on the benchmark
+    elif hasattr(model, "prepare"):  # its answers depend on the benchmark
         parts: list[PartDone] = []
         for task in tasks:
             engine.prepare(task)
             try:
                 yield from engine.score([task], part=_name(task))
-            except PartDone as part:  # the share of this benchmark; others have shares, too
+            except PartDone as part:  # this benchmark's share is done; others have shares, too
                 parts.append(part)
         if parts:
             raise PartDone.of(parts)
@@ -127,12 +127,12 @@ def sample(items: ItemTable, limit: int | None, seed: int) -> ItemTable:
 def _version(package: str) -> str:
     try:
         return version(package)
-    except PackageNotFoundError:  # a module that was not installed as a package
+    except PackageNotFoundError:  # a module that is not installed as a package
         return "unknown"
 
 
 def versions() -> dict[str, str]:
-    """The versions that scores depend on: our own, and of what models have loaded."""
+    """The versions that scores depend on: our own, and those of modules that models loaded."""
     loaded = {name: _version(package) for name, package in LIBRARIES.items() if name in sys.modules}
     return {
         "tellapart": __version__,
@@ -144,13 +144,13 @@ def versions() -> dict[str, str]:
 
 
 def _name(task: ScoreTask) -> str:
-    """A task's own part of the work folder."""
+    """The name of a task's part of the work folder."""
     return seeds.digest(task.benchmark.sha256, task.items.ids.to_list())[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """One model and how it is to be run."""
+    """One model and its run settings."""
 
     model: Any
     settings: Settings
@@ -158,13 +158,13 @@ class _Engine:
     work: ModelWork | None
 
     def prepare(self, task: ScoreTask) -> None:
-        """Let a model that wants to see a benchmark's captions first."""
+        """Show a benchmark's captions to a model that asks for them first."""
         if hasattr(self.model, "prepare"):
             self.model.prepare(list(self._shown(task)))
 
     @staticmethod
     def _shown(task: ScoreTask) -> tuple[ShownItem, ...]:
-        """The items as a model sees them: without what is true of them."""
+        """The items as a model sees them: without the truth."""
         columns = task.items.frame.select("images", "captions", "group").iter_rows()
         return tuple(ShownItem(tuple(i), tuple(c), group) for i, c, group in columns)
 
@@ -174,13 +174,13 @@ class _Engine:
         crew = self.work.crew if self.work else None
         if crew and (crew.share or crew.gather):
             raise BadInput(
-                f"{self.model.facts.name} is asked questions, which one process does",
+                f"{self.model.facts.name} is asked questions, which cannot be split into shards",
                 allowed="--shard and --gather with models that score",
-                todo="leave them out for this model: its server does the work",
+                todo="run this model without them: its server does the work",
             )
         journal = self.work.journal(_name(task)) if self.work else None
         if journal and journal.known:
-            kept = f"{len(journal.known):,} answers from before are kept"
+            kept = f"{len(journal.known):,} earlier answers are kept"
             log.info("%s on %s: %s", self.model.facts.name, task.benchmark.name, kept)
         try:
             answers = ask_all(
@@ -231,7 +231,7 @@ class _Engine:
     def _in_shards(
         self, plan: ScorePlan, encoder: Encoder, tasks: Sequence[ScoreTask], part: str
     ) -> None:
-        """Have a crew make the rows of a plan, in which the engine then finds what it needs."""
+        """Have a crew compute the rows of a plan, which the engine then reads."""
         work, settings = self.work, self.settings
         assert work is not None and work.crew is not None
         if plan.images.bad and not settings.skip_bad:
@@ -252,7 +252,7 @@ class _Engine:
                 encoder.limits.smaller[kind] = min(known, size)
 
     def _noted(self, tasks: Sequence[ScoreTask]) -> tuple[Progress, LiveNotes | None]:
-        """Progress that is noted for whoever looks on, where there is a folder for it."""
+        """Progress that is also recorded for viewers, if there is a folder for it."""
         if self.work is None:
             return self.progress, None
         cards = tuple((self._card(t), str(t.benchmark.root.resolve()), _name(t)) for t in tasks)

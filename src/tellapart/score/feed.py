@@ -1,4 +1,4 @@
-"""Work done ahead of the one who needs it: pictures are read and decoded by threads."""
+"""Reading ahead: threads read and decode pictures before the model needs them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Made = TypeVar("Made")
 
 WORKERS = max(2, min(8, os.cpu_count() or 2))
 BUDGET = 256 << 20
-"""Bytes of decoded pictures that wait for the model; those beyond are opened when needed."""
+"""The most bytes of decoded pictures to hold ready; others are opened when needed."""
 
 
 def ahead(
     make: Callable[[Given], Made], things: Iterable[Given], depth: int
 ) -> Iterator[Made | Exception]:
-    """What `make` gives for each thing, in order, with at most `depth` made and not yet taken.
+    """The results of `make` for each thing, in order, with at most `depth` made ahead.
 
-    An exception is given instead of what could not be made, for the taker to raise.
+    If `make` raises, the exception is yielded in place of the result, for the caller to raise.
     """
     pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="ahead")
     waiting: deque[Future[Made | Exception]] = deque()
     try:
         for thing in things:
-            waiting.append(pool.submit(_caught, make, thing))
+            waiting.append(pool.submit(_result_or_error, make, thing))
             if len(waiting) >= depth:
                 yield waiting.popleft().result()
         while waiting:
@@ -44,7 +44,7 @@ def ahead(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _caught(make: Callable[[Given], Made], thing: Given) -> Made | Exception:
+def _result_or_error(make: Callable[[Given], Made], thing: Given) -> Made | Exception:
     try:
         return make(thing)
     except Exception as error:
@@ -53,7 +53,7 @@ def _caught(make: Callable[[Given], Made], thing: Given) -> Made | Exception:
 
 @dataclass(frozen=True, slots=True)
 class Decoded(Picture):
-    """A picture whose pixels are there already."""
+    """A picture that is already decoded."""
 
     pixels: PILImage
 
@@ -63,10 +63,10 @@ class Decoded(Picture):
 
 
 class Feed:
-    """Pictures made ready for batch after batch: decoded, or preprocessed if the model can.
+    """Prepares the pictures of each batch ahead: decoded, or preprocessed if the model can.
 
-    `needed` holds for each batch the numbers of its pictures; one that the batch before had is not
-    made ready again. Decoded pictures wait only as far as `BUDGET` goes.
+    `needed` has the numbers of each batch's pictures; a picture of the previous batch is not
+    prepared again. At most `BUDGET` bytes of decoded pictures wait.
     """
 
     def __init__(self, model: Any, pictures: Sequence[Picture], needed: list[list[int]]) -> None:
@@ -96,7 +96,7 @@ class Feed:
         return Decoded(picture.image, picture.root, pixels)
 
     def take(self, batch: int, numbers: Sequence[int]) -> list[Any]:
-        """Some pictures of a batch, ready; raises what was wrong with the first bad one."""
+        """Some pictures of a batch, prepared; raises the error of the first bad one."""
         while self._at < batch:
             self._step()
         ready = [self._now[k] for k in numbers]

@@ -1,8 +1,8 @@
-"""Work that is not finished: where a job keeps what it has, so that it can be killed and go on.
+"""Unfinished work: where a job keeps its results so far, so that it can resume after a kill.
 
 `OUT/.unfinished/<job>/<model>` holds what the cache may not: rows of models without a fingerprint,
-answers of choosers, and how small batches had to be. It goes when the job is done. The job is a
-hash of its models, benchmarks and settings, so that another command starts afresh.
+answers of choosers, and reduced batch sizes. It is removed when the job is done. The job's name is
+a hash of its models, benchmarks and settings, so that a different command starts from scratch.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ HOME = ".unfinished"
 
 
 def model_id(model: Any) -> str:
-    """A hash of what is known of a model, with the code of its class where that can be read.
+    """A hash of a model's facts, and of the code of its class if that can be read.
 
-    A model without a weights fingerprint that was mended after it failed is another model.
+    So a model without a weights fingerprint counts as a new model once its code is fixed.
     """
     try:
         source = Path(inspect.getsourcefile(type(model)) or "").read_bytes()
@@ -45,7 +45,7 @@ def model_id(model: Any) -> str:
 class ModelWork:
     """One model's part of an unfinished job.
 
-    Where a `crew` does the work, `source` is what its workers load: the model's string, or itself.
+    If a `crew` does the work, its workers load `source`: the model string, or the model itself.
     """
 
     folder: Path
@@ -54,29 +54,29 @@ class ModelWork:
 
     @property
     def begun(self) -> bool:
-        """Whether this job was here before: then the runs that are there are its own."""
+        """Whether this job ran before; if so, existing runs are its own."""
         return (self.folder / "begun").exists()
 
     def begin(self) -> None:
-        """Say that the job is here."""
+        """Record that the job has started."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "begun").touch()
 
     def shelf(self, part: str) -> Shelf:
-        """Rows, kept until the job is done."""
+        """A store of rows, kept until the job is done."""
         return Shelf(self.folder / f"rows-{part}")
 
     def journal(self, part: str) -> Journal:
-        """Answers, kept until the job is done."""
+        """A journal of answers, kept until the job is done."""
         return Journal(self.folder / f"answers-{part}")
 
     def smaller(self) -> dict[str, int]:
-        """How small batches had to be so far."""
+        """Batch sizes reduced so far, by kind."""
         path = self.folder / "smaller.json"
         return dict(read_json(path)) if path.exists() else {}
 
     def note_smaller(self, smaller: dict[str, int]) -> None:
-        """Remember how small batches had to be."""
+        """Record reduced batch sizes."""
         write_json(self.folder / "smaller.json", smaller)
 
 
@@ -87,7 +87,7 @@ class Work:
     folder: Path
 
     def desk(self, model: Any, source: Any = None, crew: Crew | None = None) -> ModelWork:
-        """A model's part of it."""
+        """A model's part of the job."""
         return ModelWork(self.folder / model_id(model), source, crew)
 
     def holds_something(self) -> bool:
@@ -95,7 +95,7 @@ class Work:
         return any(self.folder.glob(f"*/*/**/*{SUFFIX}"))
 
     def clear(self) -> None:
-        """Take the folder away, in one step."""
+        """Remove the folder, in one step."""
         gone = self.folder.with_name(f"gone-{os.urandom(4).hex()}")
         with suppress(OSError):
             os.replace(self.folder, gone)
@@ -108,7 +108,7 @@ class Work:
 
 @contextmanager
 def work_on(out: Path, job: Sequence[Any]) -> Iterator[Work]:
-    """The work of a job; it is cleared when the job ends well, or has left nothing of use."""
+    """The work of a job; it is removed if the job succeeds or leaves nothing worth keeping."""
     work = Work(out / HOME / digest("job", *job)[:16])
     saved = {path.parent for path in out.glob("*/*/run.json")}
     try:

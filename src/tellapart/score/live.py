@@ -1,9 +1,9 @@
-"""A run under way: how far it is, and what it has answered so far, for whoever looks on.
+"""A run in progress: its state and its answers so far, for viewers.
 
-While a model is evaluated its part of the unfinished work (`job.py`) holds `live.json`: the model,
+While a model is evaluated, its part of the unfinished work (`job.py`) holds `live.json`: the model,
 the benchmarks, the phase with its steps and times. Answers of choosers are read from their journal;
-cells of scorers from `cells-K.parquet`, which is written now and then. All of it goes with the
-unfinished work when the run is ready.
+cells of scorers from `cells-K.parquet`, which is rewritten from time to time. All of it is removed
+with the unfinished work when the run is complete.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from tellapart.types import Progress
 
 NAME = "live.json"
 NOTE_SECONDS, CELL_SECONDS = 0.5, 3.0
-"""How often at most the steps are noted, and the cells."""
+"""The shortest intervals, in seconds, between records of steps and of cells."""
 SILENT_SECONDS = 120.0
-"""A job that said nothing for so long, and whose process is gone, is not under way."""
+"""A job silent for this many seconds whose process is gone is no longer running."""
 
 
 @dataclass(slots=True)
 class LiveNotes:
-    """Notes what a job does into its work folder; a disk that refuses stops nothing."""
+    """Records a job's progress in its work folder; disk errors do not stop the job."""
 
     work: ModelWork
     cards: tuple[tuple[RunCard, str, str], ...]
-    """For each benchmark the run's card, the benchmark's folder and the part of the work."""
+    """For each benchmark: the run's card, the benchmark's folder and the part of the work."""
     now: Callable[[], float] = time.time
     _facts: dict[str, Any] = field(default_factory=dict)
     _noted: float = 0.0
     _cells: float = 0.0
 
     def watch(self, progress: Progress) -> Progress:
-        """Progress that is also noted."""
+        """Progress that is also recorded."""
         started = self.now()
 
         def noted(phase: str, done: int, total: int) -> None:
@@ -70,7 +70,7 @@ class LiveNotes:
         tables: Sequence[Callable[[], pl.DataFrame]],
         known_by_now: Callable[[], npt.NDArray[np.floating]],
     ) -> None:
-        """Note the cells that have scores by now; `tables` give the cells of each benchmark."""
+        """Record the cells scored so far; `tables` return the cells of each benchmark."""
         if self.now() - self._cells < CELL_SECONDS:
             return
         scores = known_by_now()
@@ -97,7 +97,7 @@ class LiveNotes:
             }
             for card, folder, part in self.cards
         ]  # fmt: skip
-        with suppress(OSError, TellapartError):  # who looks on sees less; the run goes on
+        with suppress(OSError, TellapartError):  # viewers see less, but the run continues
             write_json(self.work.folder / NAME, {**facts, "tasks": tasks})
 
 
@@ -130,14 +130,14 @@ class LiveJob:
 
     @property
     def seconds_left(self) -> float | None:
-        """Of the present phase, at the pace so far."""
+        """Seconds left in the current phase, at the pace so far."""
         steps = self.done - self.first
         if steps < 1 or self.done >= self.total:
             return None
         return (self.updated - self.phase_started) / steps * (self.total - self.done)
 
     def run(self, number: int, benchmark: Benchmark) -> Run | None:
-        """What one benchmark's run has so far; None where it has nothing yet."""
+        """One benchmark's run so far; None if it has nothing yet."""
         task = self.tasks[number]
         card = RunCard(
             task.model, task.kind, task.benchmark, task.benchmark_sha256, asks=task.asks,
@@ -145,7 +145,7 @@ class LiveJob:
         )  # fmt: skip
         empty = Run(card, benchmark, scores_frame([]), answers_frame([]))
         if task.kind == "chooser":
-            rows = list(_answered(Journal(self.work / f"answers-{task.part}").known))
+            rows = list(_answer_rows(Journal(self.work / f"answers-{task.part}").known))
             return replace(empty, answers=answers_frame(rows)) if rows else None
         path = self.work / f"cells-{number}.parquet"
         if not path.exists():
@@ -155,8 +155,8 @@ class LiveJob:
         return replace(empty, scores=whole) if whole.height else None
 
 
-def _answered(known: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Rows of answers from what a journal holds (see `chooser.py`)."""
+def _answer_rows(known: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Rows of answers from a journal's contents (see `chooser.py`)."""
     for key, (shown, text) in known.items():
         item, question, trial, order = key.rsplit(" ", 3)
         places = [int(place) for place in order.split(",")]
@@ -164,7 +164,7 @@ def _answered(known: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _whole_items(cells: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
-    """The cells of items whose grids are complete: half a grid is no answer, and no failure."""
+    """The cells of items with complete grids: half a grid is neither an answer nor a failure."""
     images, captions = benchmark.items.shape
     size = pl.DataFrame({"item": benchmark.items.ids, "size": images * captions})
     plain = cells.filter(pl.col("edit") == "").group_by("item").len("known")
@@ -173,13 +173,13 @@ def _whole_items(cells: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
 
 
 def live_jobs(folder: Path) -> list[LiveJob]:
-    """The jobs under way that write their runs into a folder."""
+    """The running jobs that write their runs into a folder."""
     found = []
     for path in sorted((folder / HOME).glob(f"*/*/{NAME}")):
         try:
             job = _read(path)
         except (TellapartError, KeyError, TypeError, ValueError, OSError):
-            continue  # it ended while we looked
+            continue  # it ended while we read it
         if job is not None:
             found.append(job)
     return found

@@ -1,8 +1,8 @@
-"""Outcomes that were computed elsewhere: right or wrong for each question, as authors publish them.
+"""Outcomes computed elsewhere: right or wrong for each question, as authors publish them.
 
-A row names its item by `item`, or by its captions, which are compared without the white space
-around them; `filename`, `type` and `subtype` tell items with the same captions apart. BiVLC's files
-have had two sets of names for the four questions of an item, and both are known.
+A row names its item by `item`, or by its captions, compared without surrounding white space;
+`filename`, `type` and `subtype` distinguish items with the same captions. BiVLC's files have used
+two sets of names for the four questions of an item, and both are known.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ SIDES = {
     "image_score_c0": (Ask.IMAGE, True),
     "image_score_c1": (Ask.IMAGE, False),
 }
-"""BiVLC's questions: which of the two is asked, and whether of the first pair. `Ipos_2T`, as its
-evaluation script writes today, is `Ipos2T`."""
+"""BiVLC's questions: which side is asked, and whether about the first pair. `Ipos_2T`, in the
+current output of its evaluation script, is `Ipos2T`."""
 
 YES, NO = ("true", "1", "1.0", "right", "correct", "yes"), ("false", "0", "0.0", "wrong", "no")
 CAPTIONS = ("caption", "negative_caption")
@@ -56,18 +56,18 @@ class OutcomeColumns(AnswerTable):
 
     @classmethod
     def fits(cls, columns: list[str]) -> bool:
-        """Whether rows name an item and some column is named like a question."""
+        """Whether rows name an item and a column is named like a question."""
         named = "item" in columns or set(CAPTIONS) <= set(columns)
         return named and any(is_question(name) for name in columns)
 
     def wanted(self, columns: list[str]) -> list[str]:
-        """What names the item, and the questions."""
+        """The columns that name the item, and those of questions."""
         hints = [name for name in HINTS if name in columns]
         names = ["item"] if "item" in columns else [*CAPTIONS, *hints]
         return [*names, *(name for name in columns if is_question(name))]
 
     def needs(self, item: Item) -> list[str]:
-        """Every question of choice."""
+        """Every choice question."""
         return [question.id for question in self.asked(item)]
 
     @cached_property
@@ -81,7 +81,7 @@ class OutcomeColumns(AnswerTable):
         return found
 
     def item_of(self, row: dict[str, Any]) -> Item:
-        """By id, or by captions: rows with equal ones are told apart, else taken in order."""
+        """By id, or by captions; equal captions are resolved by other columns, else by order."""
         if "item" in row:
             return super().item_of(row)
         captions = collapsed(str(row[CAPTIONS[0]])), collapsed(str(row[CAPTIONS[1]]))
@@ -92,12 +92,12 @@ class OutcomeColumns(AnswerTable):
         if not free:
             raise BadInput(
                 f"no item of {self.benchmark.name} has the captions {captions[0]!r} and "
-                f"{captions[1]!r}" + (" that is not in the table already" if known else "")
+                f"{captions[1]!r}" + (" and is not in the table yet" if known else "")
             )
         return self._nearest(free, row)
 
     def _nearest(self, items: list[Item], row: dict[str, Any]) -> Item:
-        """Of several items with the same captions the one that the rest of the row fits."""
+        """The item, among several with the same captions, that fits the rest of the row."""
         if len(items) == 1:
             return items[0]
         file, kind = str(row.get("filename") or ""), kind_name(row.get("type"), row.get("subtype"))
@@ -105,7 +105,7 @@ class OutcomeColumns(AnswerTable):
         return min(items, key=lambda item: (images.isdisjoint(item.images), item.kind != kind))
 
     def parts(self, item: Item, row: dict[str, Any]) -> Iterator[NamedAnswer]:
-        """For each column the question that it is about."""
+        """The question and outcome of each column."""
         for name, value in row.items():
             if not is_question(name) or value is None or value == "":
                 continue
@@ -146,7 +146,7 @@ def is_question(name: str) -> bool:
 
 
 def first_pair(item: Item) -> Cell | None:
-    """The pair that was there before the other was made from it, or stood first in the source."""
+    """The original pair, from which the other was made, or the first pair in the source."""
     if item.original is not None:
         return item.original
     order = source_order(item)
@@ -176,4 +176,4 @@ def _truth(value: Any, name: str, item: Item) -> bool:
 FORMS: tuple[type[AnswerTable], ...] = (
     LongScores, LongChoices, BisonPredictions, WideScores, OutcomeColumns,
 )  # fmt: skip
-"""All forms, in the order in which they are tried on a table's columns."""
+"""All formats, in the order in which they are tried on a table's columns."""

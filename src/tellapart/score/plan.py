@@ -1,8 +1,8 @@
 """The plan: what a job asks, with every distinct image and text numbered before any is computed.
 
-All cells of all benchmarks stand in one row, in the order of the items. A cell knows the numbers of
-its image and its text; numbers follow the order of first use. Texts are known by their hashes and
-written out again window by window, so that a plan of millions of cells stays small.
+All cells of all benchmarks are in one sequence, in the order of the items. A cell has the numbers
+of its image and its text; numbers follow the order of first use. Texts are stored as hashes and
+rebuilt window by window, so that a plan of millions of cells stays small.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tellapart.store.rows import Keys
 from tellapart.types import Ints, Ints32, Progress
 
 READ_AHEAD = 64
-"""How many pictures may be read and not yet hashed."""
+"""How many pictures may be read ahead of hashing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreTask:
-    """What is asked of one benchmark: some of its items, and some sorts of questions."""
+    """What is asked of one benchmark: some of its items, and some types of questions."""
 
     benchmark: Benchmark
     items: ItemTable
@@ -41,7 +41,7 @@ class ScoreTask:
 
 @dataclass(frozen=True, slots=True)
 class DistinctImages:
-    """The distinct images: one picture of each, its key, and which could not be read, and why."""
+    """The distinct images: one picture and key of each, and why some could not be read."""
 
     pictures: list[Picture]
     keys: Keys
@@ -52,8 +52,8 @@ class DistinctImages:
 class ScorePlan:
     """The cells of a job: the numbers of their images and texts.
 
-    `tables` are the cells of each task and `begins` where each task's stand among all; `first` is
-    the first cell of each distinct text, `text_keys` the texts by their hashes.
+    `tables` are the cells of each task, and `begins` says where each task's cells start; `first` is
+    the first cell of each distinct text, and `text_keys` are the hashes of the texts.
     """
 
     tasks: tuple[ScoreTask, ...]
@@ -66,7 +66,7 @@ class ScorePlan:
     text_keys: Keys
 
     def texts(self, wanted: Ints) -> list[str]:
-        """The texts of some cells; those of one item are best asked for together."""
+        """The texts of some cells; faster if the cells of an item are adjacent."""
         owner = np.searchsorted(self.begins, wanted, side="right") - 1
         found = [""] * len(wanted)
         for task in np.unique(owner).tolist():
@@ -84,9 +84,9 @@ def make_plan(
     progress: Progress,
     ways: frozenset[OwnWay] = NO_WAYS,
 ) -> ScorePlan:
-    """Number all that is asked; pictures are read here if they are told apart by their bytes.
+    """Number all that is asked; pictures are read here if they are identified by their bytes.
 
-    `ways` are those of the model's own.
+    `ways` are the model's own procedures.
     """
     pictures, place_of_task = _locations(tasks)
     images, number = distinct_images(pictures, by_content=by_content, progress=progress)
@@ -110,10 +110,10 @@ def make_plan(
 
 
 def numbered(keys: Keys) -> tuple[Keys, Ints, Ints]:
-    """Distinct keys in the order of first use, where each is first used, and each one's number."""
+    """Distinct keys in order of first use, the position of that use, and each key's number."""
     if not len(keys):
         return keys, np.empty(0, np.int64), np.empty(0, np.int64)
-    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: equal keys stay in the order of use
+    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: equal keys stay in order of use
     ordered = keys[order]
     new = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
     firsts = order[new]
@@ -126,23 +126,23 @@ def numbered(keys: Keys) -> tuple[Keys, Ints, Ints]:
 
 
 def pair_keys(images: Keys, texts: Keys) -> Keys:
-    """The keys of pairs: hashes of the image's key and the text's."""
+    """The keys of pairs: hashes of the image's key and the text's key."""
     both = np.hstack([images.reshape(-1, 2), texts])
     hashed = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in both)
     return np.frombuffer(b"".join(hashed), np.uint64).reshape(-1, 2)
 
 
 def content_hash(picture: Picture) -> bytes:
-    """The key of an image: from the sha256 of its bytes, and the part of it that is meant."""
+    """The key of an image: from the sha256 of its bytes, and its region if it is a part."""
     stored = picture.stored_sha256()
     box = crop_box(split_uri(picture.image.uri)[1])
     return text_hash(stored if box is None else f"{stored} {box}")
 
 
 def _locations(tasks: Sequence[ScoreTask]) -> tuple[list[Picture], list[Ints]]:
-    """The pictures that are stored at different places, and which of them each task uses.
+    """The pictures at distinct locations, and which of them each task uses.
 
-    The latter has an entry for each image of each item, one after another.
+    The latter has an entry for each image of each item, in order.
     """
     pictures: list[Picture] = []
     known: dict[tuple[str, str, str], int] = {}
@@ -165,7 +165,7 @@ def _locations(tasks: Sequence[ScoreTask]) -> tuple[list[Picture], list[Ints]]:
 def distinct_images(
     pictures: list[Picture], *, by_content: bool, progress: Progress
 ) -> tuple[DistinctImages, list[int]]:
-    """The distinct images, and for each place the number of the image that is stored there."""
+    """The distinct images, and the number of the image at each location."""
     if by_content:
         keys, bad = hash_pictures(pictures, progress)
     else:
@@ -183,9 +183,9 @@ def distinct_images(
 
 
 def _told_apart(pictures: list[Picture]) -> list[Picture]:
-    """The pictures with an id each: two benchmarks may use one id for different images.
+    """The pictures with unique ids: two benchmarks may use one id for different images.
 
-    A model may know the pictures of a batch by their ids.
+    A model may identify the pictures of a batch by their ids.
     """
     seen: set[str] = set()
     made = []
@@ -201,7 +201,7 @@ def _told_apart(pictures: list[Picture]) -> list[Picture]:
 def hash_pictures(
     pictures: Sequence[Picture], progress: Progress
 ) -> tuple[bytes, dict[int, BadImage]]:
-    """The keys of pictures, one after another, and those that could not be read."""
+    """The keys of pictures, concatenated, and the pictures that could not be read."""
     keys, bad = bytearray(), {}
     for k, made in enumerate(ahead(content_hash, pictures, READ_AHEAD)):
         if isinstance(made, BadImage):

@@ -1,8 +1,8 @@
-"""Margins that the arithmetic cannot tell from nothing: half precision makes ties and flips.
+"""Margins below the arithmetic's precision: half precision creates ties and flips answers.
 
-A question of the grid is decided by the difference between the best right and the best wrong
-option. Where it is below the step of the dtype that the model computed in, at the size of these
-scores, the answer says nothing about the model.
+A grid question is decided by the difference between the best right and the best wrong option. If
+this is below the spacing of the model's dtype at the size of these scores, the answer says nothing
+about the model.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ STEPS = {
     "float64": 2.0**-52,
 }
 HALF = ("bfloat16", "float16", "half")
-"""In these a difference of exactly 0 is as doubtful as a small one."""
+"""Dtypes in which a difference of exactly 0 is as doubtful as a small one."""
 
 Grids = npt.NDArray[np.floating]
 
 
 class Imprecise(UserWarning):
-    """Some answers are finer than the arithmetic they come from."""
+    """Some answers depend on differences below the arithmetic's precision."""
 
 
 def close_items(cells: CellTable, scores: Grids, dtype: str) -> int:
-    """How many items have a question of the grid that is decided by less than the dtype's step."""
+    """How many items have a grid question decided by less than the dtype's spacing."""
     if dtype not in STEPS:
         return 0
     found = 0

@@ -1,8 +1,8 @@
-"""A run: what one model answered on one benchmark, as a folder.
+"""A run: one model's answers on one benchmark, as a folder.
 
-`run.json` says which model, which benchmark and what failed; `scores.parquet` holds the cells of
+`run.json` has the model, the benchmark and the failures; `scores.parquet` holds the cells of
 scorers (item, image, caption, edit, score), `answers.parquet` the answers of choosers (item,
-question, trial, order, choice, status, reply); `timings.json` is kept apart from all hashes.
+question, trial, order, choice, status, reply); `timings.json` is not part of any hash.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tellapart.types import Bools
 
 SCHEMA = "tellapart-run-1"
 REPLY_MARK = " | "
-"""Between the reason of a failure and what the chooser said, in the column `reply`."""
+"""Separates the reason of a failure from the chooser's reply in the column `reply`."""
 SCORE_COLUMNS: dict[str, Any] = {
     "item": pl.String, "image": pl.Int32, "caption": pl.Int32, "edit": pl.String,
     "score": pl.Float64,
@@ -54,7 +54,7 @@ ANSWER_COLUMNS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that a model could not answer; `part` is a cell (0,1,edit) or a question."""
+    """A cell or question that a model could not answer; `part` is (0,1,edit) or a question."""
 
     item: str
     part: str
@@ -63,14 +63,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RunCard:
-    """What a run says of itself.
+    """The metadata of a run.
 
-    `scored_cells`: the answers follow from scores of cells, also where only the answers are known;
-    the chance level of joint measures depends on it. `notes` is what the engine has to say:
-    `smaller_batches` where memory was short, `below_precision` for the number of items that are
-    decided by less than a step of the model's dtype. `threshold` is the model's own: above it a
-    score says that the caption is true. `ways` are those of FOIL's tasks that it answers in a way
-    of its own (`score/ways.py`).
+    `scored_cells` means that the answers follow from scores of cells, even if only the answers are
+    known; the chance level of joint measures depends on it. `notes` come from the engine:
+    `smaller_batches` if memory ran out, `below_precision` for the number of items decided by less
+    than the spacing of the model's dtype. `threshold` is the model's own: a score above it says
+    that the caption is true. `ways` are the FOIL tasks that the model answers by a procedure of
+    its own (`score/ways.py`).
     """
 
     model: str
@@ -93,14 +93,14 @@ class RunCard:
 
 DETAIL = re.compile(r" \([^()]*\)$")
 IMAGE = re.compile(r"\bimage \S+")
-"""What sets failures of one sort apart: details in brackets at the end, and names of images."""
+"""Details that differ between failures of one kind: final brackets, and names of images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """How much was asked and how much failed: cells of a scorer, questions of a chooser.
 
-    `reasons` are the sorts of failure with their numbers, the commonest first.
+    `reasons` are the kinds of failure with their counts, most frequent first.
     """
 
     unit: str
@@ -110,23 +110,23 @@ class Tally:
 
     @property
     def mostly_failed(self) -> bool:
-        """More than half failed: figures read off the run say nothing of the model."""
+        """Whether more than half failed, so that the run says nothing about the model."""
         return 2 * self.failed > self.asked
 
     def to_json(self) -> dict[str, Any]:
-        """As the run's card has it."""
+        """For the run's card."""
         return {**asdict(self), "reasons": dict(self.reasons)}
 
     def __str__(self) -> str:
         if not self.failed:
             return "no failures"
         (reason, times), *others = self.reasons
-        most = f"most often ({times:,}): {reason}" if others else reason
+        most = f"most often ({times:,} times): {reason}" if others else reason
         return f"{self.failed:,} of {self.asked:,} {self.unit} failed: {most}"
 
 
 def sort_of_failure(reason: str) -> str:
-    """A reason without what is different each time.
+    """A failure's reason without the details that differ each time.
 
     >>> sort_of_failure("the file of image 42 is missing")
     'the file of an image is missing'
@@ -149,15 +149,15 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model's string in full."""
+        """The full model string."""
         return self.card.model
 
     @cached_property
     def covered_rows(self) -> Bools:
-        """Which of the benchmark's items the model was given; a failure counts as covered."""
+        """Which of the benchmark's items the run covers; a failure counts as covered."""
         covered = np.zeros(len(self.benchmark.items), bool)
         failed = pl.Series("item", [failure.item for failure in self.failures], pl.String)
-        # Runs are written by hand, too: a failure may name what the benchmark does not have.
+        # Runs can be written by hand, so a failure may name an item the benchmark does not have.
         failed = failed.filter(failed.is_in(self.benchmark.items.ids.implode()))
         for ids in (self.scores["item"], self.answers["item"], failed):
             covered[self.benchmark.items.places_of(ids)] = True
@@ -165,7 +165,7 @@ class Run:
 
     @cached_property
     def covered(self) -> frozenset[str]:
-        """The ids of these items."""
+        """The ids of the items that the run covers."""
         return frozenset(self.benchmark.items.ids.filter(pl.Series(self.covered_rows)))
 
     @property
@@ -220,10 +220,10 @@ def save_run(
 ) -> Run:
     """Write a run, whole or not at all.
 
-    `staging` is a folder on the same disk where it is put together: there, and not beside the run,
-    lies what is left of a process that was killed.
+    `staging` is a folder on the same disk in which the run is assembled, so that a killed process
+    leaves its remains there and not beside the run.
     """
-    with _whole(out, overwrite, staging) as partial:
+    with _staged(out, overwrite, staging) as partial:
         if run.scores.height:
             write_parquet(partial / "scores.parquet", run.scores)
         if run.answers.height:
@@ -244,7 +244,7 @@ def save_run(
 
 
 @contextmanager
-def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
+def _staged(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
     if staging is None:
         with whole_folder(out, overwrite=overwrite) as partial:
             yield partial
@@ -254,7 +254,7 @@ def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
         with whole_folder(place / "new") as partial:
             yield partial
     except DiskFull:
-        raise DiskFull(out) from None  # where it is put together says nothing to anybody
+        raise DiskFull(out) from None  # the path of the staging folder would mean nothing to users
     if out.exists() and (overwrite or is_free(out)):
         out.rename(place / "old")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -265,13 +265,13 @@ def _whole(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
 
 
 def spent_on(run: Run) -> dict[str, float]:
-    """Seconds, items, and what a model behind a server used up, as far as that was written down."""
+    """Seconds, items, and the usage of a model behind a server, as far as recorded."""
     path = run.folder / "timings.json" if run.folder else None
     return dict(read_json(path)) if path and path.exists() else {}
 
 
 def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
-    """Read a run; its benchmark is where it was when the run was made, unless one is given."""
+    """Read a run; its benchmark is read from the path in the card, unless one is given."""
     folder = Path(folder)
     if not (folder / "run.json").exists():
         raise BadInput(
@@ -281,7 +281,9 @@ def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
         )
     data = read_json(folder / "run.json")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise BadInput(f"{folder / 'run.json'} is not of this version", allowed=f"schema {SCHEMA}")
+        raise BadInput(
+            f"{folder / 'run.json'} has an unknown schema version", allowed=f"schema {SCHEMA}"
+        )
     benchmark = benchmark or load_benchmark(from_there(data["benchmark_folder"], folder))
     fields = {name: data[name] for name in RunCard.__dataclass_fields__ if name in data}
     lists = {name: tuple(data.get(name, ())) for name in ("asks", "ways")}
@@ -313,19 +315,19 @@ def _check_version(card: RunCard, benchmark: Benchmark, folder: Path) -> None:
             where=f"run: items {card.benchmark_sha256[:12]}..., "
             f"benchmark in {benchmark.root}: items {benchmark.sha256[:12]}...",
             allowed="a run and a benchmark with the same items",
-            todo="evaluate the model again on this version, or name the run's own with --on",
+            todo="evaluate the model on this version, or give the run's own version with --on",
         )
 
 
 def is_run_of(folder: Path, benchmark: Benchmark) -> bool:
-    """Whether a run was made with this very benchmark, at this place and in this version."""
+    """Whether a run was made with this benchmark, at this path and in this version."""
     data = read_json(folder / "run.json")
     where = from_there(str(data.get("benchmark_folder")), folder).resolve()
     return where == benchmark.root.resolve() and data.get("benchmark_sha256") == benchmark.sha256
 
 
 def find_runs(paths: list[Path | str]) -> list[Path]:
-    """Runs at the paths given, and all below those that are folders of runs."""
+    """The runs at the given paths, and all runs below those that are folders."""
     found: list[Path] = []
     for path in map(Path, paths):
         if (path / "run.json").exists():
@@ -334,7 +336,7 @@ def find_runs(paths: list[Path | str]) -> list[Path]:
         below = sorted(p.parent for p in path.glob("**/run.json") if not _hidden(p, path))
         if not below:
             raise BadInput(
-                f"there is no run in {path}" if path.exists() else f"{path} does not exist",
+                f"{path} has no run" if path.exists() else f"{path} does not exist",
                 allowed="a folder with a run.json, or a folder of such folders",
                 todo="make one with: tellapart evaluate MODEL --on BENCH --out RUNS",
             )
@@ -343,5 +345,5 @@ def find_runs(paths: list[Path | str]) -> list[Path]:
 
 
 def _hidden(path: Path, root: Path) -> bool:
-    """Whether a path leads through a folder of unfinished work."""
+    """Whether a path is inside a folder of unfinished work."""
     return any(part.startswith(".") for part in path.relative_to(root).parts)

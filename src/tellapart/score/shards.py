@@ -1,8 +1,8 @@
-"""Scoring in shards: rows of a plan's images, texts or pairs, some whole batches at a time.
+"""Scoring in shards: rows of a plan's images, texts or pairs, a few whole batches at a time.
 
-A shard has the very batches that the engine would compose, so that its rows have the same bytes. A
-worker gets the pictures and texts themselves and opens no benchmark; what it makes is a segment of
-a store (`store/rows.py`), in which the engine then finds all rows.
+A shard has the same batches as the engine would form, so that its rows have the same bytes. A
+worker gets the pictures and texts themselves and opens no benchmark; it makes a segment of a store
+(`store/rows.py`), from which the engine then reads all rows.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tellapart.types import Ints
 from tellapart.work.shard import Shard, ShardResult
 
 BATCHES = 8
-"""Batches of a shard."""
+"""Batches per shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreInputs:
     """What a worker scores: pictures, texts, or both (`images[k]` is the picture of text k).
 
-    `begin` is the place of the first among all of its kind.
+    `begin` is the position of the first input among all of its kind.
     """
 
     kind: str
@@ -47,13 +47,13 @@ class ScoreInputs:
 
     @property
     def shard(self) -> Shard:
-        """As a shard: its file is named by the content."""
+        """As a shard, whose file is named by the content."""
         name = f"{self.kind}/{digest(self.kind, self.keys.tobytes().hex())[:32]}{SUFFIX}"
         return Shard(name, len(self.keys), self)
 
 
 def score_shards(plan: ScorePlan, encoder: Encoder) -> list[Shard]:
-    """All that the engine will ask of a model for a plan, in its order."""
+    """All that the engine will ask of a model for a plan, in the engine's order."""
     if isinstance(encoder.model, DualEncoder):
         parts = [*_images(plan, encoder), *_texts(plan, encoder, "texts")]
     elif isinstance(encoder.model, TextScorer):
@@ -64,7 +64,7 @@ def score_shards(plan: ScorePlan, encoder: Encoder) -> list[Shard]:
 
 
 def _cut(encoder: Encoder, number: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of shards: whole batches, none beyond the end of a window."""
+    """Begin and end of shards: whole batches that do not cross the end of a window."""
     size = BATCHES * encoder.limits.batch_size
     for window in range(0, number, encoder.window):
         last = min(window + encoder.window, number)
@@ -82,7 +82,7 @@ def _images(plan: ScorePlan, encoder: Encoder) -> Iterator[ScoreInputs]:
 
 
 def _texts(plan: ScorePlan, encoder: Encoder, kind: str) -> Iterator[ScoreInputs]:
-    """Texts in the order of their lengths, window by window, as `Encoder.text_window` has them."""
+    """Texts ordered by length, window by window, as in `Encoder.text_window`."""
     measure = getattr(encoder.model, "text_lengths", lengths)
     order, texts, first = np.empty(0, np.int64), [""], -1
     for begin, end in _cut(encoder, len(plan.first)):
@@ -118,7 +118,7 @@ def _pairs(plan: ScorePlan, encoder: Encoder) -> Iterator[ScoreInputs]:
 class ScoringTask:
     """A model that workers load: a string, or an object that can be sent to them.
 
-    `shown` are the items that a model which is fitted to a benchmark sees first.
+    `shown` are the items that a model fitted to a benchmark sees first.
     """
 
     model: Any
@@ -179,9 +179,9 @@ class ShardScorer:
 
 @dataclass(slots=True)
 class ShardStore:
-    """The rows of one shard as they are made; a cache serves a shard whole, or not at all.
+    """The rows of one shard as they are computed; a cache serves a shard whole or not at all.
 
-    A cache that has some of the rows would change the batches of the others.
+    Using a part of the rows from the cache would change the batches of the others.
     """
 
     kind: str
@@ -198,7 +198,7 @@ class ShardStore:
         return list(found)
 
     def add(self, keys: Keys, rows: Rows) -> None:
-        """Keep a batch, in the cache too."""
+        """Store a batch, in the cache, too."""
         if len(keys):
             self._note(keys, rows)
             if self.cached is not None:
@@ -215,5 +215,5 @@ class ShardShelf:
     one: ShardStore
 
     def store(self, kind: str) -> ShardStore:
-        """The store."""
+        """The only store."""
         return self.one

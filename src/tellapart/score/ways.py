@@ -1,7 +1,7 @@
-"""Ways of their own in which models answer FOIL's tasks, as texts that say what is asked.
+"""Models' own procedures for FOIL's tasks, as texts that carry the question.
 
-The plan knows texts; a text that is asked about in a model's own way carries that way with it, so
-that batches, the cache and jobs that go on after a kill treat it as any other.
+The plan knows only texts; a text that is scored by a model's own procedure carries its name, so
+that batches, the cache and resumed jobs treat it like any other text.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tellapart.models.model import (
 from tellapart.pictures import Picture
 
 BETWEEN = "\x1f"
-"""Unit separator: stands between a text and what is asked of it."""
+"""The unit separator, between a text and what is asked about it."""
 
 
 class OwnWay(StrEnum):
-    """What a model may do in its own way.
+    """Tasks that a model may answer by a procedure of its own.
 
-    `judge`: say whether a caption is right (T1); `replace`: put the words that it would rather have
-    (T2); `mend`: say how well a word would stand in the slot (T3).
+    `judge`: say whether a caption is right (T1); `replace`: replace words by preferred ones (T2);
+    `mend`: say how well a word fits the slot (T3).
     """
 
     JUDGE = "judge"
@@ -39,7 +39,7 @@ class OwnWay(StrEnum):
 
 
 def ways_of(model: object) -> frozenset[OwnWay]:
-    """The ways of its own that a model has."""
+    """The procedures of its own that a model has."""
     if isinstance(model, DualEncoder):
         return frozenset()
     able = {
@@ -51,9 +51,9 @@ def ways_of(model: object) -> frozenset[OwnWay]:
 
 
 class AskedText(str):
-    """A text that is asked about in a model's own way, at a place of it, with a word.
+    """A text to score by a model's own procedure, with a position in it and a word.
 
-    As a string it has all of that behind the text, so that its hash is its own.
+    As a string it has all of these after the text, so that its hash is distinct.
     """
 
     way: OwnWay
@@ -62,14 +62,14 @@ class AskedText(str):
     word: str
 
     def __new__(cls, way: OwnWay, text: str, place: Span = (0, 0), word: str = "") -> Self:
-        """The text, with what is asked of it."""
+        """The text, with what is asked about it."""
         made = super().__new__(cls, BETWEEN.join((text, way, f"{place[0]}:{place[1]}", word)))
         made.way, made.text, made.place, made.word = way, text, place, word
         return made
 
 
 def score_asked(model: Any, pictures: Sequence[Picture], texts: Sequence[str]) -> AnyFloats:
-    """One number a pair: the model's score, or what it says in its own way."""
+    """One number per pair: the model's score, or the result of its own procedure."""
     ways = np.array([text.way if isinstance(text, AskedText) else "" for text in texts])
     if not ways.any():
         plain: AnyFloats = model.score_pairs(pictures, texts)

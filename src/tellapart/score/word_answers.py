@@ -1,15 +1,15 @@
-"""A scorer's answers to FOIL's T2 and T3, by procedures that each have a name.
+"""A scorer's answers to FOIL's T2 and T3, by named procedures.
 
-Shekhar et al. (2017, section 4.1) use others for classifiers than for captioners:
+Shekhar et al. (2017, section 4.1) use different ones for classifiers and for captioners:
 
-- `change` (T2, classifiers): the word whose absence changes the probability of the answer that was
-  given for the whole caption most. There are two answers, so that the change of one is that of the
-  other; it is taken without its sign.
-- `replacement` (T2, captioners): the word whose replacement by what the model would rather have
-  gives the most probable caption.
-- `linear` (T3, classifiers): the word that a linear model over target words finds likeliest, given
-  image and caption with the foil masked.
-- `occlusion` (T2) and `substitution` (T3) are for any scorer: the word without which, or the
+- `change` (T2, classifiers): the word whose absence most changes the probability of the answer
+  given for the whole caption. With two answers, a change of one is a change of the other; its sign
+  is ignored.
+- `replacement` (T2, captioners): the word whose replacement by the model's preferred word gives the
+  most probable caption.
+- `linear` (T3, classifiers): the word that a linear model over target words finds most likely,
+  given the image and the caption with the foil masked.
+- `occlusion` (T2) and `substitution` (T3) work for any scorer: the word without which, or the
   candidate with which, the caption scores highest.
 """
 
@@ -30,7 +30,7 @@ from tellapart.score.ways import OwnWay
 WordWay = Literal["occlusion", "change", "replacement", "substitution", "linear"]
 """A procedure of T2 or T3."""
 OWN: dict[WordWay, OwnWay] = {"replacement": OwnWay.REPLACE, "linear": OwnWay.MEND}
-"""The procedures that a model must bring itself."""
+"""The procedures that a model must provide itself."""
 WAYS: dict[Ask, tuple[WordWay, ...]] = {
     Ask.NOUN: ("replacement", "change", "occlusion"),
     Ask.WORD: ("replacement", "change", "occlusion"),
@@ -47,7 +47,7 @@ def has_way(run: Run, way: WordWay) -> bool:
 
 
 def own_way(run: Run, ask: Ask) -> WordWay:
-    """The procedure by which a scorer answers: its own where it brings one."""
+    """The procedure by which a scorer answers: its own if it provides one."""
     return next(way for way in WAYS[ask] if has_way(run, way))
 
 
@@ -71,13 +71,13 @@ def found_words(run: Run, ask: Ask, way: WordWay) -> pl.DataFrame:
         scored = scored.with_columns(score=_changed(run).abs())
     failed = pl.col("score").is_null().any().over("unit")
     best = pl.col("score") == pl.col("score").max().over("unit")
-    return _counted(scored.with_columns(failed=failed, chosen=best & ~failed))
+    return _as_answers(scored.with_columns(failed=failed, chosen=best & ~failed))
 
 
 def _changed(run: Run) -> pl.Expr:
-    """By how much the probability that the caption is right changes without a word.
+    """How much the probability that the caption is right changes without a word.
 
-    A model that decides at 0.5 gives probabilities, one that decides elsewhere log-odds.
+    A model with threshold 0.5 gives probabilities, one with another threshold gives log-odds.
     """
     threshold = run.card.threshold
     assert threshold is not None
@@ -87,8 +87,8 @@ def _changed(run: Run) -> pl.Expr:
     return score - whole
 
 
-def _counted(scored: pl.DataFrame) -> pl.DataFrame:
-    """Options with what was chosen, as answers."""
+def _as_answers(scored: pl.DataFrame) -> pl.DataFrame:
+    """Scored options as answers."""
     right = pl.col("chosen") & pl.col("is_right")
     return (
         scored.group_by("unit", maintain_order=True)

@@ -1,7 +1,7 @@
 """Agreement between raters (models or people) on the same units, and between their errors.
 
-Ratings are an integer matrix, one row a unit and one column a rater; -1 is a missing one. Every
-coefficient is a function of totals over units, so whole clusters can be resampled quickly.
+Ratings are an integer matrix with one row per unit and one column per rater; -1 is missing. Every
+coefficient is a function of totals over units, so that whole clusters can be resampled quickly.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tellapart.types import Floats, Ints
 
 Ratings = npt.NDArray[np.integer]
 Statistic = Callable[[Floats], Floats]
-"""From totals over units, shape (..., features), to one number each."""
+"""Maps totals over units, shape (..., features), to one number each."""
 MISSING = -1
 RESAMPLES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient with its interval at 95% over clusters, and the units that it stands on."""
+    """A coefficient with its 95% interval over clusters, and the number of units."""
 
     value: float
     low: float
@@ -36,10 +36,11 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class ErrorOverlap:
-    """How far two models err on the same units, as shares of all units.
+    """How often two models err on the same units, as shares of all units.
 
-    `expected` is the share of common errors if they erred independently; `excess` the difference
-    with its interval; `of_errors` the common errors among the units on which either errs.
+    `expected` is the share of common errors if they erred independently; `excess` is the difference
+    from it, with its interval; `of_errors` is the share of common errors among the units on which
+    either errs.
     """
 
     first: float
@@ -53,7 +54,7 @@ class ErrorOverlap:
 def raw_agreement(
     ratings: Ratings, clusters: Ints, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Agreement:
-    """The share of pairs of ratings of a unit that are the same, over all units and raters."""
+    """The share of pairs of ratings of a unit that agree, over all units and raters."""
     counts = _category_counts(ratings)
     raters = counts.sum(axis=1)
     same = (counts * (counts - 1)).sum(axis=1)
@@ -66,13 +67,13 @@ def raw_agreement(
 def cohen_kappa(
     ratings: Ratings, clusters: Ints, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Agreement:
-    """Cohen's kappa of two raters (Cohen 1960); units that one of them left out do not count.
+    """Cohen's kappa of two raters (Cohen 1960); units that either left out do not count.
 
-    Of two models' right and wrong answers it is the error consistency of Geirhos et al. (2020,
+    For two models' right and wrong answers it is the error consistency of Geirhos et al. (2020,
     Beyond accuracy).
     """
     if ratings.shape[1] != 2:
-        raise BadInput(f"Cohen's kappa is of 2 raters, not {ratings.shape[1]}", allowed="2")
+        raise BadInput(f"Cohen's kappa needs 2 raters, not {ratings.shape[1]}", allowed="2")
     whole = (ratings != MISSING).all(axis=1)
     ratings = ratings[whole]
     k = int(ratings.max(initial=-1)) + 1
@@ -82,7 +83,7 @@ def cohen_kappa(
         shares = (totals / totals.sum(axis=-1, keepdims=True)).reshape(*totals.shape[:-1], k, k)
         seen = np.trace(shares, axis1=-2, axis2=-1)
         by_chance = (shares.sum(axis=-1) * shares.sum(axis=-2)).sum(axis=-1)
-        return _beyond(seen, by_chance)
+        return _beyond_chance(seen, by_chance)
 
     return _agreement(table, clusters[whole], kappa, rng, resamples)
 
@@ -94,7 +95,7 @@ def fleiss_kappa(
     if (ratings == MISSING).any():
         raise BadInput(
             "Fleiss' kappa needs every rater's answer to every unit",
-            todo="take Krippendorff's alpha, which allows for missing ones",
+            todo="use Krippendorff's alpha, which allows missing answers",
         )
     counts = _category_counts(ratings)
     raters = ratings.shape[1]
@@ -103,7 +104,7 @@ def fleiss_kappa(
 
     def kappa(totals: Floats) -> Floats:
         shares = totals[..., 2:] / totals[..., 2:].sum(axis=-1, keepdims=True)
-        return _beyond(totals[..., 0] / totals[..., 1], (shares**2).sum(axis=-1))
+        return _beyond_chance(totals[..., 0] / totals[..., 1], (shares**2).sum(axis=-1))
 
     return _agreement(features, clusters, kappa, rng, resamples)
 
@@ -126,7 +127,7 @@ def krippendorff_alpha(
         by_category = totals[..., 1:]
         n = by_category.sum(axis=-1)
         by_chance = (by_category * (by_category - 1)).sum(axis=-1) / (n * (n - 1))
-        return _beyond(totals[..., 0] / n, by_chance)
+        return _beyond_chance(totals[..., 0] / n, by_chance)
 
     return _agreement(features, clusters[paired], alpha, rng, resamples)
 
@@ -136,8 +137,8 @@ def ordinal_alpha(
 ) -> Agreement:
     """Krippendorff's alpha for ratings on a scale (Krippendorff 2011, ordinal metric).
 
-    Two ratings are the further apart, the more ratings lie between them. Categories are the codes
-    in order; units with fewer than two ratings do not count.
+    The distance of two ratings grows with the number of ratings between them. Categories are the
+    codes in order; units with fewer than two ratings do not count.
     """
     counts = _category_counts(ratings)
     paired = counts.sum(axis=1) > 1
@@ -167,7 +168,7 @@ def error_overlap(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> ErrorOverlap:
-    """Whether two models err on the same units; their values lie between 0 (wrong) and 1."""
+    """Whether two models err on the same units; their values are between 0 (wrong) and 1."""
     one, other = 1 - first, 1 - second
     features = np.stack([one * other, one, other, np.ones(len(one))], axis=1)
 
@@ -200,9 +201,9 @@ def _agreement(
         value = float(statistic(features.sum(axis=0)))
         if not np.isfinite(value):
             raise BadInput(
-                "every rating is the same: agreement beyond chance is not defined",
+                "all ratings are the same, so agreement beyond chance is not defined",
                 allowed="at least two categories in use",
-                todo="take the raw agreement",
+                todo="use the raw agreement",
             )
         low, high = bootstrap_statistic(features, clusters, statistic, rng, resamples)
     return Agreement(value, low, high, len(features))
@@ -218,7 +219,7 @@ def bootstrap_statistic(
 ) -> tuple[float, float]:
     """An interval for any statistic of totals, by the bootstrap over clusters.
 
-    `features` has one row a unit. Resamples in which the statistic is not defined are left out.
+    `features` has one row per unit. Resamples in which the statistic is not defined are left out.
     """
     codes = np.unique(clusters, return_inverse=True)[1]
     sums = np.stack([np.bincount(codes, column) for column in features.T], axis=1)
@@ -230,8 +231,8 @@ def bootstrap_statistic(
     return float(low), float(high)
 
 
-def _beyond(seen: Floats, by_chance: Floats) -> Floats:
-    """Agreement beyond chance, as a share of what chance leaves over."""
+def _beyond_chance(seen: Floats, by_chance: Floats) -> Floats:
+    """Agreement beyond chance, as a share of the maximum beyond chance."""
     return np.asarray((seen - by_chance) / (1 - by_chance))
 
 

@@ -1,6 +1,6 @@
 """Paired differences over clusters: a bootstrap for the interval, sign flips for the test.
 
-All functions take many pairs of models at once, as columns, so that one set of random numbers
+All functions take many pairs of models together, as columns, so that one set of random numbers
 serves them all. A difference is the first model's value minus the second's on the same unit.
 """
 
@@ -10,21 +10,21 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.stats.intervals import effective_size, expanded_tail, unchanging_interval
 from tellapart.types import Bools, Floats, Ints
 
 EXACT_CLUSTERS = 14
-"""Up to this many clusters that differ, all sign flips are gone through."""
+"""With up to this many differing clusters, all sign flips are enumerated."""
 _CHUNK = 4_000_000
-"""Random numbers held at once: the memory needed does not grow with the resamples."""
+"""The most random numbers in memory, so that memory does not grow with the resamples."""
 
 
 def weight_chunks(
     clusters: int, resamples: int, rng: np.random.Generator
 ) -> Iterator[tuple[slice, Floats]]:
-    """How often each cluster is drawn in each resample, some resamples at a time.
+    """How often each cluster is drawn in each resample, in chunks of resamples.
 
     Whole clusters are drawn with replacement, as many as there are (Davison & Hinkley 1997,
     section 3.8). Weights have the shape (resamples of the chunk, clusters).
@@ -39,9 +39,9 @@ def weight_chunks(
 
 
 def coin_chunks(units: int, draws: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
-    """A fair coin (0 or 1) for each unit in each draw, some draws at a time: (draws, units).
+    """A fair coin (0 or 1) for each unit in each draw, in chunks of shape (draws, units).
 
-    Eight coins come out of each random byte: a number for each would take most of the time.
+    Each random byte gives eight coins; drawing a number for each coin would dominate the time.
     """
     step = max(1, _CHUNK // units)
     for start in range(0, draws, step):
@@ -51,7 +51,7 @@ def coin_chunks(units: int, draws: int, rng: np.random.Generator) -> Iterator[tu
 
 
 def every_coin(units: int) -> Ints:
-    """All ways in which the coins of a few units can fall, shape (2**units, units)."""
+    """All outcomes of a few coins, shape (2**units, units)."""
     return np.arange(2**units)[:, None] >> np.arange(units) & 1
 
 
@@ -71,16 +71,16 @@ def paired_intervals(
 ) -> Floats:
     """Intervals of mean differences, shape (pairs, 2), by a paired bootstrap over clusters.
 
-    `sums` and `counts` hold the differences' sums and the units' numbers, shape (clusters, strata,
-    pairs). Percentiles are taken a little further out than `level` says, which makes good for few
-    clusters ("expanded percentile", Hesterberg 2015, What Teachers Should Know About the
-    Bootstrap). Where nothing varies between clusters see `intervals.unchanging_interval`.
+    `sums` and `counts` hold the sums of differences and the numbers of units, shape (clusters,
+    strata, pairs). Percentiles are slightly wider than `level`, to correct for few clusters
+    ("expanded percentile", Hesterberg 2015, What Teachers Should Know About the Bootstrap). If
+    nothing varies between clusters, see `intervals.unchanging_interval`.
     """
     clusters, strata, pairs = sums.shape
-    still = _nothing_varies(sums, counts)
+    still = _constant_pairs(sums, counts)
     intervals = np.empty((pairs, 2))
     for pair in np.flatnonzero(still):
-        intervals[pair] = _still(sums[..., pair], counts[..., pair], level)
+        intervals[pair] = _constant_interval(sums[..., pair], counts[..., pair], level)
     moving = np.flatnonzero(~still)
     if len(moving):
         both = np.concatenate([sums[..., moving], counts[..., moving]], axis=2)
@@ -94,7 +94,7 @@ def paired_intervals(
     return intervals
 
 
-def _nothing_varies(sums: Floats, counts: Floats) -> Bools:
+def _constant_pairs(sums: Floats, counts: Floats) -> Bools:
     """Pairs whose difference is the same in every cluster, or that have only one cluster."""
     if len(sums) < 2:
         return np.ones(sums.shape[2], dtype=bool)
@@ -102,21 +102,21 @@ def _nothing_varies(sums: Floats, counts: Floats) -> Bools:
     return np.asarray((np.abs(sums - means * counts) < 1e-9).all(axis=(0, 1)))
 
 
-def _still(sums: Floats, counts: Floats, level: float) -> tuple[float, float]:
-    """The interval where a bootstrap has nothing to resample."""
+def _constant_interval(sums: Floats, counts: Floats, level: float) -> tuple[float, float]:
+    """The interval if nothing varies between clusters."""
     totals = sums.sum(axis=0)[:, None], counts.sum(axis=0)[:, None]
     difference = float(mean_differences(*totals)[0])
     return unchanging_interval(difference, effective_size(counts.sum(axis=1)), level)
 
 
 def sign_flip_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Floats:
-    """Two-sided p-values of the sign-flip test over clusters, one a pair.
+    """Two-sided p-values of the sign-flip test over clusters, one per pair.
 
-    If two models are alike, swapping their answers on a whole cluster changes nothing, so the
-    sign of each cluster's sum of differences is a coin's (Fisher 1935, section 21; whole clusters:
-    Winkler et al. 2015). `sums` has the shape (clusters, pairs). All flips are gone through where
-    few clusters differ; else flips are drawn, and p = (b + 1) / (m + 1), which is never 0 (Phipson
-    & Smyth 2010).
+    If two models are equally good, swapping their answers on a whole cluster changes nothing, so
+    the sign of each cluster's sum of differences is random (Fisher 1935, section 21; whole
+    clusters: Winkler et al. 2015). `sums` has the shape (clusters, pairs). All flips are enumerated
+    if few clusters differ; otherwise flips are drawn, and p = (b + 1) / (m + 1), which is never 0
+    (Phipson & Smyth 2010).
     """
     differ = np.abs(sums) > 1e-9
     p = np.ones(sums.shape[1])
@@ -125,7 +125,8 @@ def sign_flip_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Fl
         p[pair] = _exact_p(sums[differ[:, pair], pair])
     many = np.flatnonzero(~few)
     if len(many):
-        # Coins for all clusters, also where no pair differs: a pair's p is the same in any company.
+        # Coins for all clusters, even where no pair differs: so a pair's p does not depend on
+        # which other pairs are tested.
         p[many] = _drawn_p(sums[:, many], rng, permutations)
     return p
 
@@ -146,14 +147,14 @@ def _drawn_p(sums: Floats, rng: np.random.Generator, permutations: int) -> Float
 
 
 def _rounding(sums: Floats) -> Floats:
-    """Totals that differ by less are equal: halves and sixths do not add up exactly."""
+    """Totals that differ by less than this are equal: sixths do not add up exactly."""
     return np.asarray(1e-9 * (1 + np.abs(sums).sum(axis=0)))
 
 
 def mcnemar_p(won: npt.NDArray[np.int_], lost: npt.NDArray[np.int_]) -> Floats:
     """McNemar's exact test (McNemar 1947): a binomial test of the units that differ.
 
-    It takes units for independent, which items that share images are not: it is the naive test,
+    It treats units as independent, which items that share images are not: it is the naive test,
     shown beside `sign_flip_p`. For values between 0 and 1 it is the sign test.
     """
     return np.asarray(
@@ -164,8 +165,8 @@ def mcnemar_p(won: npt.NDArray[np.int_], lost: npt.NDArray[np.int_]) -> Floats:
 def holm(p: Floats) -> Floats:
     """Adjusted p-values (Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure).
 
-    With those below 0.05 called real, the chance of even one false call is at most 5%, however the
-    tests hang together.
+    If those below 0.05 are called real, the chance of any false call is at most 5%, however the
+    tests depend on each other.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]

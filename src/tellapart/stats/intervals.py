@@ -1,9 +1,9 @@
-"""Intervals at 95% for means over clustered units.
+"""95% intervals for means over clustered units.
 
-With many clusters a mean has the percentile bootstrap. With few a bootstrap is too narrow, as it
-never leaves the range of the few clusters there are: of 95 intervals in 100 that should hold the
-truth, 57 to 90 do with 2 to 5 clusters. There the interval is Student's t on the logit scale, which
-keeps its word in simulation (`tests/stats/test_intervals.py`).
+With many clusters, a mean gets the percentile bootstrap. With few, a bootstrap is too narrow, as it
+never leaves the range of the clusters seen: with 2 to 5 clusters, only 57 to 90 of 100 intervals
+contain the truth, where 95 should. There the interval is Student's t on the logit scale, which has
+the stated coverage in simulation (`tests/stats/test_intervals.py`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.types import Floats, Ints
 
 RESAMPLES = 2_000
 MANY_CLUSTERS = 100
-"""From here on means are resampled; with fewer clusters they have the t interval."""
+"""From this many clusters on, means are resampled; with fewer they get the t interval."""
 
 FEW_CLUSTERS = 10
-"""With fewer clusters an interval is said to stand on too few, however it was got."""
+"""With fewer clusters than this, an interval is flagged as based on too few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Both ends, and how they were got."""
+    """Both ends of an interval, and the method."""
 
     low: float
     high: float
@@ -52,8 +52,8 @@ def bootstrap_totals(
     """Sums and counts by stratum of resampled clusters, shapes (resamples, strata).
 
     Whole clusters are drawn with replacement (Davison & Hinkley 1997, section 3.8). Clusters with
-    equal sums and counts are interchangeable, so how often each *sort* is drawn follows one
-    multinomial draw: the same distribution, far fewer numbers.
+    equal sums and counts are interchangeable, so one multinomial draw says how often each distinct
+    kind is drawn: the same distribution with far fewer random numbers.
     """
     table = np.concatenate([sums, counts], axis=1)
     sorts, how_many = np.unique(table, axis=0, return_counts=True)
@@ -76,7 +76,7 @@ def percentile_interval(values: Floats, level: float = 0.95) -> tuple[float, flo
 
 
 def expanded_tail(clusters: int, level: float = 0.95) -> float:
-    """The share to cut off on each side (Hesterberg 2015): 0.025 with many clusters, less with few.
+    """The share to cut off at each end (Hesterberg 2015): 0.025 with many clusters, less with few.
 
     >>> round(expanded_tail(10**6), 4), round(expanded_tail(20), 4)
     (0.025, 0.0159)
@@ -87,14 +87,14 @@ def expanded_tail(clusters: int, level: float = 0.95) -> float:
 
 
 def _stretch(clusters: int, level: float = 0.95) -> float:
-    """How much wider than the normal an interval over few clusters must be: near 1 with many."""
+    """How much wider than normal an interval over few clusters must be; near 1 with many."""
     tail = (1 - level) / 2
     student = scipy.special.stdtrit(clusters - 1, tail) / scipy.special.ndtri(tail)
     return float(np.sqrt(clusters / (clusters - 1)) * student)
 
 
 def effective_size(counts: npt.NDArray[Any]) -> float:
-    """Kish's effective sample size if units of a cluster were all alike (Kish 1965, ch. 8)."""
+    """Kish's effective sample size if all units of a cluster were alike (Kish 1965, ch. 8)."""
     counts = np.asarray(counts, float)
     return float(counts.sum() ** 2 / (counts**2).sum())
 
@@ -112,8 +112,8 @@ def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
 def unchanging_interval(difference: float, size: float, level: float) -> tuple[float, float]:
     """The interval of a difference that was the same in `size` clusters out of `size`.
 
-    At least a share w of all clusters (Wilson's lower bound) is taken to be like those seen; the
-    rest may lie anywhere between -1 and 1.
+    At least a share w of all clusters (Wilson's lower bound) is assumed to be like those seen; the
+    rest may be anywhere between -1 and 1.
     """
     share, _ = wilson(1.0, size, level)
     low, high = share * difference - (1 - share), share * difference + (1 - share)
@@ -123,11 +123,11 @@ def unchanging_interval(difference: float, size: float, level: float) -> tuple[f
 def mean_interval(
     values: Floats, clusters: Ints, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Interval:
-    """For the mean over units: bootstrap over clusters, or Student's t where these are few.
+    """For the mean over units: bootstrap over clusters, or Student's t if these are few.
 
-    Where the mean is 0 or 1, or nothing varies between clusters, there is nothing to resample, so
-    Wilson's interval is taken with the sample size that is left if the units of a cluster are all
-    alike (the largest possible design effect). The same is done with fewer than two clusters.
+    If the mean is 0 or 1, or nothing varies between clusters, there is nothing to resample, so
+    Wilson's interval is used with the effective sample size for clusters whose units are all alike
+    (the largest possible design effect). The same holds for fewer than two clusters.
     """
     strata = np.zeros(len(values), dtype=np.intp)
     return strata_interval(values, strata, clusters, rng, resamples)
@@ -160,14 +160,14 @@ def strata_interval(
 
 
 def student_interval(sums: Floats, counts: Floats) -> Interval:
-    """For a mean of shares by sums and counts of clusters alone: quick, for what is looked at.
+    """For a mean of shares, from sums and counts of clusters alone: fast, for interactive views.
 
-    Student's t on the logit scale; Wilson's where the mean is 0 or 1 or there is one cluster.
+    Student's t on the logit scale; Wilson's if the mean is 0 or 1 or there is one cluster.
     """
     mean = float(sums.sum() / counts.sum())
     if mean in (0.0, 1.0) or len(sums) < 2:
         return Interval(*wilson(mean, effective_size(counts)), "Wilson, clusters as units")
-    # Squares of units are not known: shares of 0 and 1 are their own squares.
+    # The units' squares are not known here, but values of 0 and 1 are their own squares.
     return _student_interval(mean, sums[:, None], counts[:, None], np.array([sums.sum()]))
 
 
@@ -175,10 +175,10 @@ def _student_interval(mean: float, sums: Floats, counts: Floats, squares: Floats
     """Student's t on the logit scale, from sums and counts by cluster and stratum.
 
     In each stratum the error is that of a ratio of totals over clusters (Cochran 1977, section
-    2.11), with as many degrees of freedom as it has clusters, less one; several strata are put
-    together after Satterthwaite (1946). A few clusters may be alike by accident, so the error is at
-    least that of units that stand alone, and where all units agree it is taken from Wilson's
-    interval. `squares` are the units' squares, summed by stratum.
+    2.11), with one degree of freedom fewer than it has clusters; several strata are combined after
+    Satterthwaite (1946). A few clusters may be alike by accident, so the error is at least that of
+    independent units, and if all units agree it comes from Wilson's interval. `squares` are the
+    units' squares, summed by stratum.
     """
     clusters, strata = (counts > 0).sum(axis=0), sums.shape[1]
     size, freedom = counts.sum(axis=0), np.maximum(clusters - 1, 1)
@@ -189,12 +189,12 @@ def _student_interval(mean: float, sums: Floats, counts: Floats, squares: Floats
     for k in np.flatnonzero((clusters < 2) | np.isin(means, (0.0, 1.0))):
         low, high = wilson(float(means[k]), effective_size(counts[:, k]))
         variances[k] = max(variances[k], ((high - low) / 2 / scipy.special.ndtri(0.975)) ** 2)
-    # Clusters that reach into several strata: what these have in common.
+    # Covariance between strata, from clusters that have units in several of them.
     common = float((shares.sum(axis=1) ** 2).sum() - (shares**2).sum()) / strata**2
     own = variances / strata**2
     variance = max(float(own.sum()) + common, float(own.max()))
     if variance < 1e-18:
-        return Interval(mean, mean, "every unit is worth the same")
+        return Interval(mean, mean, "all units have the same value")
     together = float(own.sum() ** 2 / (own**2 / freedom).sum())
     low, high = logit_interval(mean, float(np.sqrt(variance)), together)
     return Interval(low, high, "Student's t over clusters, logit scale")
@@ -211,7 +211,7 @@ def logit_interval(share: float, error: float, freedom: float) -> tuple[float, f
 def resampled_values(
     statistic: Callable[[Ints], float], clusters: Ints, rng: np.random.Generator, resamples: int
 ) -> Floats:
-    """A statistic of some units, by their rows, in each resample: whole clusters are drawn."""
+    """A statistic of units, given by their rows, in each resample of whole clusters."""
     order = np.argsort(clusters, kind="stable")
     _, sizes = np.unique(clusters, return_counts=True)
     members = np.split(order, np.cumsum(sizes)[:-1])
@@ -225,11 +225,11 @@ def resampled_interval(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """For any statistic of units, given by their rows: a bootstrap over clusters, percentiles.
+    """For any statistic of units, given by their rows: a percentile bootstrap over clusters.
 
-    Where clusters are few its ends are moved away from the value by as much as Student's t is
-    wider than the normal (the idea of Hesterberg 2015, whose percentiles end at the range of what
-    was drawn). Where the statistic is a mean, `mean_interval` is quicker and better.
+    With few clusters, the ends are moved away from the value by as much as Student's t is wider
+    than the normal (after Hesterberg 2015, whose percentiles cannot leave the range of the draws).
+    For a mean, `mean_interval` is faster and better.
     """
     value = statistic(np.arange(len(clusters)))
     size = len(np.unique(clusters))

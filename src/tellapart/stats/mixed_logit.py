@@ -1,16 +1,16 @@
-"""A logistic regression with random effects: which facts make an item hard, others being equal?
+"""A logistic regression with random effects: which facts make an item hard, all else equal?
 
 logit P(right) = X b + sum over factors of u[level], with u ~ Normal(0, s^2) for each factor; the
-factors may cross, as a target word's supercategory and its pair do not nest in general. The
-likelihood is Laplace's approximation (Breslow & Clayton 1993; Bates et al. 2015, section on
-generalized models): the mode of b and u is found by Newton's method for given s, and s by the
-marginal likelihood. Every row costs as many operations as it has facts and factors, so 100,000
-rows are a matter of seconds.
+factors may cross, since a target word's supercategory and its pair need not nest. The likelihood is
+Laplace's approximation (Breslow & Clayton 1993; Bates et al. 2015, section on generalized models):
+Newton's method finds the mode of b and u for given s, and s maximises the marginal likelihood. The
+cost per row is proportional to its facts and factors, so 100,000 rows take seconds.
 
-Intervals of b are Student's t with the curvature at the mode. A fact that is constant within the
+Intervals of b use Student's t with the curvature at the mode. A fact that is constant within the
 levels of a factor is known from as many values as there are levels, not rows: its degrees of
-freedom are those levels less the facts (the rule of inner and outer facts, Pinheiro & Bates 2000,
-section 2.4.2). Intervals of s are of the profile likelihood, which may well end at 0.
+freedom are the number of levels minus the number of facts (the rule of inner and outer facts,
+Pinheiro & Bates 2000, section 2.4.2). Intervals of s come from the profile likelihood and may end
+at 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.errors import BadInput
 from tellapart.types import Bools, Floats, Ints
@@ -28,14 +28,14 @@ from tellapart.types import Bools, Floats, Ints
 STEPS = 100
 NEAR = 1e-9
 MOST_SPREAD = 20.0
-"""A random effect's standard deviation on the logit scale is searched below this."""
+"""The upper limit of the search for a random effect's standard deviation (logit scale)."""
 NONE_AT_ALL = 1e-3
-"""A standard deviation below this is as good as none."""
+"""A standard deviation below this counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A coefficient on the logit scale with its error and its interval at 95%."""
+    """A coefficient on the logit scale with its error and its 95% interval."""
 
     value: float
     error: float
@@ -47,7 +47,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The standard deviation of a random effect on the logit scale, with its interval at 95%."""
+    """The standard deviation of a random effect on the logit scale, with its 95% interval."""
 
     value: float
     low: float
@@ -57,7 +57,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class MixedLogit:
-    """What was fitted: one term a column of X, one spread a factor, and the levels' own effects."""
+    """A fit: one term per column of X, one spread per factor, and the levels' own effects."""
 
     terms: tuple[Term, ...]
     spreads: tuple[Spread, ...]
@@ -68,9 +68,10 @@ class MixedLogit:
 
 @dataclass(frozen=True, slots=True)
 class _Curvature:
-    """The curvature [[C, B'], [B, D]]: D is diagonal, of the factor with the most levels.
+    """The curvature [[C, B'], [B, D]]: D is diagonal, for the factor with the most levels.
 
-    Facts stand first in C, then the levels of the other factors; so a factor may have thousands.
+    C has the facts first, then the levels of the other factors. As D is diagonal, its factor may
+    have thousands of levels.
     """
 
     core: Floats
@@ -90,7 +91,7 @@ class _Curvature:
         return np.concatenate([top, (last - self.across @ top) / self.diagonal])
 
     def log_det(self, facts: int) -> float:
-        """Of the part of random effects alone."""
+        """The log determinant of the random effects' part alone."""
         inner = _Curvature(self.core[facts:, facts:], self.across[:, facts:], self.diagonal)
         whole = np.linalg.slogdet(inner.reduced)[1] if len(inner.core) else 0.0
         return float(whole + np.log(self.diagonal).sum())
@@ -107,13 +108,13 @@ class _Mode:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Rows with their facts and the levels of their factors, of which the largest stands last."""
+    """Rows with their facts and the levels of their factors, the largest factor last."""
 
     right: Floats
     facts: Floats
     factors: tuple[Ints, ...]
     offset: Floats | float = 0.0
-    """What is added to every row's logit."""
+    """An offset added to every row's logit."""
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
@@ -186,9 +187,9 @@ class _Problem:
 def fit_mixed_logit(right: Bools | Floats, facts: Floats, factors: Sequence[Ints]) -> MixedLogit:
     """Fit the regression; the first column of `facts` is usually 1 for all rows.
 
-    `right` is 0 or 1 (or a share of trials); `factors` number each row's level, from 0.
+    `right` is 0 or 1 (or a share of trials); `factors` give each row's level, numbered from 0.
     """
-    if not factors:  # one level that is held at 0 is a plain regression
+    if not factors:  # a plain regression is one with a single level whose effect is held at 0
         plain = fit_mixed_logit(right, facts, [np.zeros(len(facts), np.int64)])
         return replace(plain, spreads=(), effects=())
     order = sorted(range(len(factors)), key=lambda k: int(factors[k].max()))
@@ -218,22 +219,22 @@ def _check(problem: _Problem) -> None:
     if not 0 < problem.right.mean() < 1:
         told = "right" if problem.right.mean() == 1 else "wrong"
         raise BadInput(
-            f"every answer is {told}: nothing can be said of what makes them so",
+            f"every answer is {told}, so there is nothing to explain",
             allowed="right answers and wrong ones",
         )
     if np.linalg.matrix_rank(values) < values.shape[1]:
         raise BadInput(
-            "a fact follows from the others, or is the same for all rows",
-            allowed="facts that vary, and none that is a sum of others",
+            "a fact is a combination of others, or is the same for all rows",
+            allowed="facts that vary and do not follow from each other",
         )
 
 
 def _centred(problem: _Problem, spreads: Floats, mode: _Mode) -> tuple[Floats, Floats]:
-    """Coefficients where the marginal likelihood is highest, and their covariance.
+    """Coefficients that maximise the marginal likelihood, and their covariance.
 
-    The joint mode draws coefficients towards 0, as the levels' effects are taken at their best.
-    Here they are integrated out for each choice of coefficients. What is searched is scaled by the
-    joint mode's covariance, so that a few steps do.
+    The joint mode is biased towards 0, because it takes the levels' effects at their best values.
+    Here they are integrated out for each choice of coefficients. The search space is scaled by the
+    joint mode's covariance, so that a few steps suffice.
     """
     p = problem.facts.shape[1]
     first = mode.place[:p]
@@ -323,7 +324,7 @@ def _crossing(over: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _freedom(problem: _Problem, spreads: Floats, fact: int) -> float:
-    """Rows less facts, or levels less facts where the fact is constant within levels."""
+    """Rows minus facts, or levels minus facts if the fact is constant within levels."""
     values, p = problem.facts[:, fact], problem.facts.shape[1]
     sizes = [float(len(values))]
     for codes, spread, levels in zip(problem.factors, spreads, problem.levels, strict=True):
@@ -342,7 +343,7 @@ def _term(value: float, error: float, freedom: float) -> Term:
 
 
 def rescaled(term: Term, scale: float) -> Term:
-    """A term of a fact in other units: those of `scale` old ones.
+    """A term with its fact in other units: one new unit is `scale` old ones.
 
     >>> rescaled(Term(0.5, 0.1, 0.3, 0.7, 50, 0.01), 2.0).value
     1.0

@@ -1,11 +1,11 @@
-"""How many units a paired comparison needs before it can see a difference."""
+"""How many units a paired comparison needs to detect a difference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, sqrt
 
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.errors import BadInput
 from tellapart.types import Floats
@@ -15,18 +15,18 @@ ALPHA, POWER = 0.05, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """Units, and the clusters that they lie in."""
+    """The number of units, and of the clusters that contain them."""
 
     units: int
     clusters: int
 
 
 def difference_error(sums: Floats, counts: Floats) -> float:
-    """The standard error of a mean difference whose sums by cluster are given.
+    """The standard error of a mean difference, from sums by cluster.
 
-    `sums` and `counts` hold the units' differences summed and the units' number, shape (clusters,)
-    or (clusters, strata) for the mean of the strata's means. A mean is a ratio of totals over
-    clusters (Cochran 1977, Sampling Techniques, section 2.11).
+    `sums` and `counts` hold the summed differences and the numbers of units, shape (clusters,), or
+    (clusters, strata) for the mean of the strata's means. A mean is a ratio of totals over clusters
+    (Cochran 1977, Sampling Techniques, section 2.11).
     """
     k = len(sums)
     if k < 2:
@@ -49,9 +49,9 @@ def needed(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> Needed:
-    """What it takes to see a difference with the given power, from the error seen so far.
+    """The units needed to detect a difference with the given power, from the error seen so far.
 
-    The error shrinks with the square root of the number of clusters; new clusters are taken to be
+    The error shrinks with the square root of the number of clusters; new clusters are assumed to be
     like those seen (two-sided normal test; Chow, Shao & Wang 2008, section 3.1).
     """
     _check(difference, alpha, power)
@@ -60,7 +60,7 @@ def needed(
 
 
 def detectable(error: float, *, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The smallest difference that a comparison with this standard error sees with that power."""
+    """The smallest difference that a comparison with this standard error detects."""
     return _z(alpha, power) * error
 
 
@@ -73,11 +73,11 @@ def needed_before(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> Needed:
-    """What it will take, before anything is measured, from an assumed rate of discordance.
+    """The units needed, estimated before measuring from an assumed rate of discordance.
 
     `discordance` is the share of units that exactly one of the two models gets right (Connor 1987,
     Sample Size for Testing Differences in Proportions for the Paired-Sample Design; after
-    Miettinen 1968). Units of one cluster whose differences correlate are worth less, by Kish's
+    Miettinen 1968). Correlated differences within a cluster reduce the effective size by Kish's
     design effect 1 + (size - 1) * correlation (Kish 1965, section 5.4).
 
     >>> needed_before(0.02, 0.2)
@@ -86,7 +86,7 @@ def needed_before(
     _check(difference, alpha, power)
     if not abs(difference) <= discordance <= 1:
         raise BadInput(
-            f"a discordance of {discordance} does not go with a difference of {difference}",
+            f"a discordance of {discordance} is impossible with a difference of {difference}",
             allowed="a share between the difference and 1",
         )
     here = float(-scipy.special.ndtri(alpha / 2)) * sqrt(discordance)
@@ -102,8 +102,8 @@ def _z(alpha: float, power: float) -> float:
 
 def _check(difference: float, alpha: float, power: float) -> None:
     if difference == 0:
-        raise BadInput("no number of units shows a difference of 0", allowed="any other")
+        raise BadInput("no number of units shows a difference of 0", allowed="another difference")
     if not (0 < alpha < 1 and 0 < power < 1):
         raise BadInput(
-            f"alpha {alpha} and power {power} cannot be asked for", allowed="between 0 and 1"
+            f"alpha {alpha} and power {power} are not both valid", allowed="between 0 and 1"
         )

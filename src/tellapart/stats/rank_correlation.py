@@ -1,9 +1,9 @@
 """Rank correlations of two columns, with intervals over clusters of rows.
 
 Kendall's tau-b and tau-c (Kendall 1945; Stuart 1953) and Spearman's rho. Rows of one cluster (the
-ratings of one image's captions) are not independent, so intervals are of a jackknife that leaves
+ratings of one image's captions) are not independent, so intervals come from a jackknife that leaves
 out one cluster at a time (Efron & Stein 1981), with Student's t. Everything is counted once in
-O(n log n); what is left without a cluster follows from what its rows contribute.
+O(n log n); the value without a cluster follows by subtracting what its rows contribute.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tellapart.text._numba import Array, kernel
 from tellapart.types import Floats, Ints
 
 MOST = 1_000
-"""More clusters than this are put together into so many, at random, for the jackknife."""
+"""For the jackknife, more clusters than this are merged at random into this many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation (-1 to 1) with its interval at 95%; None where there is one cluster."""
+    """A correlation (-1 to 1) with its 95% interval, None with only one cluster."""
 
     value: float
     low: float | None
@@ -42,7 +42,7 @@ def rank_correlations(
 ) -> RankCorrelations:
     """Correlate two columns; `clusters` says which rows belong together.
 
-    Where one of the columns is constant, nothing correlates: the values are 0.
+    If one of the columns is constant, the correlations are 0.
     """
     x, y, cluster = _codes(first), _codes(second), _grouped(_codes(clusters), rng)
     columns = _Columns(x, y, cluster)
@@ -52,7 +52,7 @@ def rank_correlations(
 
 
 def _codes(values: Floats | Ints) -> Ints:
-    """The places of values among the distinct ones."""
+    """The rank of each value among the distinct values."""
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
@@ -62,7 +62,7 @@ def _grouped(cluster: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _with_interval(values: Floats) -> Correlation:
-    """From the value of all rows, followed by those without each cluster."""
+    """From the value of all rows, followed by the values without each cluster."""
     from scipy.stats import t
 
     whole, without = float(values[0]), values[1:]
@@ -94,7 +94,7 @@ class _Columns:
         return tau_b, tau_c
 
     def _signs_within(self) -> Floats:
-        """What pairs of rows of the same cluster contribute, by cluster."""
+        """The contribution of pairs of rows within a cluster, by cluster."""
         order = np.argsort(self.cluster, kind="stable")
         ends = np.cumsum(np.bincount(self.cluster))
         within = np.zeros(len(ends))
@@ -102,7 +102,7 @@ class _Columns:
         return within
 
     def _tied(self, codes: Ints) -> Floats:
-        """Pairs of rows with the same value (a row with itself too): of all, without each."""
+        """Pairs of rows with the same value (a row with itself, too): all, then without each."""
         equal = np.bincount(codes)[codes].astype(np.float64)
         pairs, times = np.unique(np.stack([self.cluster, codes]), axis=1, return_counts=True)
         within: Floats = np.bincount(pairs[0], weights=times.astype(np.float64) ** 2).astype(float)
@@ -141,7 +141,7 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 
 def _signs(x: Ints, y: Ints) -> Floats:
-    """For each row, over all others: how many are ordered alike less how many the other way."""
+    """For each row, the number of concordant minus discordant other rows."""
     order = np.argsort(x, kind="stable")
     lower, higher = np.zeros(len(x)), np.zeros(len(x))
     _signs_among_lower(x, y, order, int(y.max()) + 1, lower)
@@ -151,7 +151,7 @@ def _signs(x: Ints, y: Ints) -> Floats:
 
 @kernel
 def _signs_among_lower(x: Array, y: Array, order: Array, levels: int, sums: Array) -> None:
-    """For each row, of the rows before its value of x: how many have a lower y less a higher one.
+    """For each row, among the rows with a lower x: those with a lower y minus a higher y.
 
     Counts of y are kept in a Fenwick tree (Fenwick 1994), so that each takes log(levels) steps.
     """
@@ -182,7 +182,7 @@ def _signs_among_lower(x: Array, y: Array, order: Array, levels: int, sums: Arra
 
 @kernel
 def _signs_in_clusters(x: Array, y: Array, ends: Array, within: Array) -> None:
-    """The same over pairs of rows of one cluster, summed; rows stand cluster by cluster."""
+    """The same over pairs of rows within a cluster, summed; rows are sorted by cluster."""
     begin = 0
     for cluster in range(len(ends)):
         total = 0

@@ -1,4 +1,4 @@
-"""The area under the ROC curve for clustered data, and what two models' areas differ by."""
+"""The area under the ROC curve for clustered data, and the difference of two models' areas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.stats.intervals import (
     Interval,
@@ -28,9 +28,9 @@ def placements(first: Floats, second: Floats, tie: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """An AUC and what each positive and each negative contributes: both have the AUC as mean.
+    """An AUC and the contribution of each positive and negative; both have the AUC as mean.
 
-    The spread of the contributions is that of the AUC (Obuchowski 1997; DeLong et al. 1988).
+    The variance of the contributions gives that of the AUC (Obuchowski 1997; DeLong et al. 1988).
     """
 
     value: float
@@ -39,7 +39,7 @@ class Area:
 
     @classmethod
     def of(cls, positive: Floats, negative: Floats, tie: float | None) -> Area:
-        """The area where a tie counts `tie`; None leaves out the pairs that tie."""
+        """The area with ties counted as `tie`; None leaves out pairs that tie."""
         if tie is None:
             return cls._without_ties(positive, negative)
         over = placements(positive, negative, tie)
@@ -48,7 +48,7 @@ class Area:
 
     @classmethod
     def _without_ties(cls, positive: Floats, negative: Floats) -> Area:
-        """Each positive against the negatives that it does not tie with, where there are any."""
+        """Each positive against the negatives that it does not tie with, if there are any."""
         own = untied_placements(positive, negative)
         kept = np.isfinite(own)
         if not kept.any():
@@ -56,7 +56,7 @@ class Area:
         value = float(own[kept].mean())
         over = np.full(len(own), value)
         over[kept] += (own[kept] - value) * len(own) / kept.sum()
-        # What one negative more or less changes (the derivative of each positive's share).
+        # The effect of adding or removing one negative (the derivative of each positive's share).
         scores, own = positive[kept], own[kept]
         untied = 1 - placements(scores, negative, 1.0) + placements(scores, negative, 0.0)
         order = np.argsort(scores, kind="stable")
@@ -71,7 +71,7 @@ class Area:
 def untied_placements(first: Floats, second: Floats) -> Floats:
     """For each value of `first`, the share of `second` that it exceeds among those it differs from.
 
-    NaN where it ties with all.
+    NaN if it ties with all.
     """
     below, not_above = placements(first, second, 0.0), placements(first, second, 1.0)
     differ = 1 - not_above + below
@@ -121,8 +121,8 @@ def _spread(x: Floats, y: Floats, k: int) -> float:
 class AucDifference:
     """Two areas under the ROC curve on the same cells, and their difference's standard error.
 
-    `size` is the effective number of clusters, which counts where the error is 0 because both
-    areas are 0 or 1 in every cluster; `freedom` is one less than the number of clusters.
+    `size` is the effective number of clusters, used if the error is 0 because both areas are 0 or 1
+    in every cluster; `freedom` is one less than the number of clusters.
     """
 
     first: float
@@ -137,7 +137,7 @@ class AucDifference:
         return self.first - self.second
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Student's t, within -1 and 1; without an error as where nothing varies."""
+        """Student's t, clipped to -1 and 1; if the error is 0, as when nothing varies."""
         if self.error == 0:
             return unchanging_interval(self.difference, self.size, level)
         step = float(scipy.special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
@@ -145,7 +145,7 @@ class AucDifference:
 
     @property
     def p(self) -> float:
-        """Two-sided, Student's t; without an error that of as many coins that fall alike."""
+        """Two-sided, Student's t; if the error is 0, the chance of `size` equal coin flips."""
         if self.error == 0:
             return 1.0 if self.difference == 0 else float(min(1.0, 2 * 0.5**self.size))
         return float(2 * scipy.special.stdtr(self.freedom, -abs(self.difference) / self.error))
@@ -161,9 +161,9 @@ def auc_difference(
 ) -> AucDifference:
     """Two models' AUC on the same cells (Obuchowski 1997; DeLong et al. 1988 if all are clusters).
 
-    Each cell's share in the difference of the areas is summed over its cluster; these sums are
-    independent and their spread is that of the difference. `other_tie` is what a tie of the
-    second model is worth, where it is not the same.
+    Each cell's share of the difference of the areas is summed over its cluster; these sums are
+    independent, and their variance gives that of the difference. `other_tie` is the value of a tie
+    of the second model, if it differs.
     """
     area, one = _shares(first, true, tie)
     other_area, other = _shares(second, true, tie if other_tie is None else other_tie)

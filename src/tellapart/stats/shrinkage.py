@@ -1,9 +1,9 @@
-"""Shares of groups, drawn towards their mean as far as their size leaves them uncertain.
+"""Shares of groups, shrunk towards their mean by as much as their size leaves them uncertain.
 
-A group of one item that was answered rightly is no easier than one of a hundred with 95 right. The
-groups' true shares are taken to follow a beta distribution, whose two parameters are fitted to all
-groups by their marginal likelihood (empirical Bayes: Efron & Morris 1975; beta-binomial: Casella
-1985); each group's share is then the mean of what its own answers leave of it.
+A group with one right item out of one is not easier than a group with 95 right out of 100. The
+groups' true shares are assumed to follow a beta distribution, whose two parameters are fitted to
+all groups by marginal likelihood (empirical Bayes: Efron & Morris 1975; beta-binomial: Casella
+1985); each group's share is then its posterior mean.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """Shares of groups with their intervals at 95%; `spread` is that of the true shares.
+    """Shares of groups with their 95% intervals; `spread` is that of the true shares.
 
-    `p` is of the test whether groups differ at all.
+    `p` comes from the test of whether groups differ at all.
     """
 
     value: Floats
@@ -32,7 +32,7 @@ class Shrunk:
 
 
 def shrunk_shares(right: Floats, asked: Floats) -> Shrunk:
-    """Shares from counts, one entry a group; counts may be effective ones, hence fractions."""
+    """Shares from counts, one entry per group; effective counts may be fractions."""
     mean, prior, p = _fitted(right, asked)
     a, b = mean * prior + right, (1 - mean) * prior + asked - right
     value = a / (a + b)
@@ -42,8 +42,8 @@ def shrunk_shares(right: Floats, asked: Floats) -> Shrunk:
 
 
 def _fitted(right: Floats, asked: Floats) -> tuple[float, float, float]:
-    """The mean of the groups' shares, how many answers the prior counts, and the test's p."""
-    # The mean is known no better than all answers together tell it.
+    """The mean of the groups' shares, the prior's weight in answers, and the test's p."""
+    # The mean cannot be known better than from all answers together.
     certain = max(float(asked.sum()), 2.0)
     whole = float(right.sum() / asked.sum())
     mean = min(max(whole, 0.5 / float(asked.sum())), 1 - 0.5 / float(asked.sum()))
@@ -67,6 +67,6 @@ def _fitted(right: Floats, asked: Floats) -> tuple[float, float, float]:
     )
     alike = loss(np.array([np.log(mean / (1 - mean)), np.log(certain)]))
     gain = max(0.0, 2 * (alike - float(found.fun)))
-    # Alike is the end of the range, so that the test is one-sided (Self & Liang 1987).
+    # "No difference" is at the boundary of the range, so the test is one-sided (Self & Liang 1987).
     p = 0.5 * float(scipy.special.chdtrc(1, gain)) if gain > 0 else 1.0
     return float(1 / (1 + np.exp(-found.x[0]))), float(np.exp(found.x[1])), p

@@ -1,7 +1,7 @@
-"""Scores that are no means, as a corpus's BLEU is not: resampled and swapped through their totals.
+"""Scores that are not means, such as corpus BLEU: resampled and swapped through their totals.
 
-A score is a function of features (one row a unit) summed over units. So resampling units, or
-swapping what two systems did on some of them, needs only new sums.
+A score is a function of features (one row per unit) summed over units. So resampling units, or
+swapping two systems' outputs on some of them, needs only new sums.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def resampled_totals(features: Floats, rng: np.random.Generator, resamples: int)
 
 
 def interval_of(drawn: Floats, units: int) -> tuple[float, float]:
-    """The middle 95% of resampled scores, a little more where units are few."""
+    """The middle 95% of resampled scores, slightly more if units are few."""
     tail = expanded_tail(units)
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return float(low), float(high)
@@ -43,7 +43,7 @@ def interval_of(drawn: Floats, units: int) -> tuple[float, float]:
 class Swapped:
     """Sums of the units' gaps (first minus second) that stay with the first system.
 
-    `exact`: all ways to swap were gone through, else as many as were asked for were drawn.
+    `exact` means that all swaps were enumerated; otherwise the requested number was drawn.
     """
 
     gaps: Floats
@@ -53,7 +53,7 @@ class Swapped:
     def of(cls, gaps: Floats, rng: np.random.Generator, permutations: int) -> Swapped:
         """Swap two systems' outputs on random units: approximate randomization (Noreen 1989).
 
-        For scores of texts see Riezler & Maxwell 2005. All swaps are gone through where only few
+        For scores of texts see Riezler & Maxwell 2005. All swaps are enumerated if only a few
         units differ.
         """
         gaps = gaps[(np.abs(gaps) > 0).any(axis=1)]
@@ -65,9 +65,9 @@ class Swapped:
         return cls(sums, False)
 
     def p(self, differences: Floats, seen: float) -> float:
-        """Two-sided: how often a difference after swapping is as large as the one seen.
+        """Two-sided: the share of swaps whose difference is at least as large as the one seen.
 
-        Where swaps were drawn p = (b + 1) / (m + 1), which is never 0 (Phipson & Smyth 2010).
+        If swaps were drawn, p = (b + 1) / (m + 1), which is never 0 (Phipson & Smyth 2010).
         """
         beyond = int((np.abs(differences) >= abs(seen) - 1e-12).sum())
         if self.exact:

@@ -1,1 +1,1 @@
-"""Studies: what people are asked, who gets which task, and what they answered."""
+"""Studies with people: questions, task assignment, judgements and results."""

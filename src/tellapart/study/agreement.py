@@ -1,4 +1,4 @@
-"""How much people agree: raw, Cohen by pairs of people, Fleiss, Krippendorff, with intervals."""
+"""Agreement between people: raw, Cohen's by pairs, Fleiss', Krippendorff's, with intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COHEN = "Cohen's kappa"
 NOTHING = "none"
 """The fixed answer that nothing fits."""
 MOST_PAIRS = 50
-"""Pairs of people that are listed at most; a crowd has thousands with two items each."""
+"""Maximum number of listed pairs; a crowd has thousands with two common items each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class AgreementRow:
 def agreement_rows(
     stage: str, question: QuestionType, tasks: Sequence[JudgedTask], clusters: Ints, seed: int
 ) -> Iterator[AgreementRow]:
-    """Every coefficient that the judgements of a stage's tasks allow.
+    """All coefficients that are defined for the judgements of a stage's tasks.
 
-    Tasks have two judgements or more; those of one cluster are resampled together.
+    Tasks have two judgements or more; tasks of one cluster are resampled together.
     """
     for about, categories in _codings(question, tasks):
         kappas = []
@@ -60,7 +60,7 @@ def agreement_rows(
             path = (stage, about, measure, people)
             try:
                 value = coefficient(ratings, groups, seeds.rng(seed, "agreement", *path))
-            except BadInput:  # not defined: too few judgements, or all alike
+            except BadInput:  # undefined: too few judgements, or all the same
                 continue
             row = AgreementRow(*path, value.value, value.low, value.high, value.n)
             kappas += [row] if measure == COHEN else []
@@ -70,13 +70,13 @@ def agreement_rows(
 
 
 Categories = list[dict[str, int]]
-"""For each task the category that each person put it into."""
+"""For each task, the category that each person chose."""
 
 
 def _codings(
     question: QuestionType, tasks: Sequence[JudgedTask]
 ) -> Iterator[tuple[str, Categories]]:
-    """What counts as the same answer: the answer itself, or whether anything fits at all.
+    """What counts as the same answer: the answer itself, or whether anything fits.
 
     Miranda et al. 2024 (BiVLC, section 3.1) compare "some image or none", because several images
     may fit.
@@ -95,10 +95,11 @@ def _codings(
 
 
 def _category(question: QuestionType, task: JudgedTask, choice: str) -> str:
-    """The category of an answer: fixed ones by name, things that were drawn by a hash.
+    """The category of an answer: fixed options by name, others by the rank of their hash.
 
-    A task may keep the target always at the same place; called by its place it would be what
-    everyone chooses, and agreement beyond chance would vanish though people agree.
+    A task may always have the target at the same position. If options were named by position,
+    everyone would choose the same category, and agreement beyond chance would vanish although
+    people agree.
     """
     things = {
         option.key: seeds.digest(option.text, option.image and task.matter.images[option.image])
@@ -108,7 +109,7 @@ def _category(question: QuestionType, task: JudgedTask, choice: str) -> str:
 
 
 Coefficient = tuple[str, str, Callable[..., Agreement], Ratings, Ints]
-"""The measure, whose agreement it is, the function, and what it is given: ratings and clusters."""
+"""The measure, whose agreement it is, the function, and its inputs: ratings and clusters."""
 
 
 def _coefficients(categories: Categories, clusters: Ints, ordinal: bool) -> Iterator[Coefficient]:
@@ -125,20 +126,20 @@ def _coefficients(categories: Categories, clusters: Ints, ordinal: bool) -> Iter
 
 
 def _by_place(categories: Categories) -> Ratings:
-    """First, second, ... judgement of each task, whoever gave it."""
+    """The first, second, ... judgement of each task, regardless of who gave it."""
     most = max(map(len, categories))
     rows = [[*row.values()] + [MISSING] * (most - len(row)) for row in categories]
     return np.array(rows)
 
 
 def _pairs(categories: Categories) -> list[tuple[str, str]]:
-    """People who judged at least two tasks together, those with most first."""
+    """Pairs of people with at least two common tasks, those with the most first."""
     together = Counter(pair for row in categories for pair in combinations(sorted(row), 2))
     return [pair for pair, tasks in together.most_common(MOST_PAIRS) if tasks > 1]
 
 
 def _mean(rows: list[AgreementRow]) -> AgreementRow:
-    """The mean over pairs; its interval treats pairs as the sample (a normal one)."""
+    """The mean over pairs, with a normal interval that treats the pairs as the sample."""
     values = np.array([row.value for row in rows])
     half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
     mean = float(values.mean())

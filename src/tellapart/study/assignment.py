@@ -1,13 +1,14 @@
-"""Who gets which task: training first, then items with checks and gold in between.
+"""Assigns tasks to people: training first, then items with checks and gold in between.
 
-Nobody is given an item twice, and so nobody verifies what they picked: the later stage's task has
-the same `unit`, and the database allows each unit once for each person. People stay in a stage
-while it has something for them. All of this happens in the transaction of one person.
+Nobody gets an item twice, and so nobody verifies their own choice: the later stage's task has the
+same `unit`, and the database allows each unit once per person. People stay in a stage as long as it
+has tasks for them. All of this happens within one person's transaction.
 
 A judgement of a task is reserved for a person until they answer or time runs out. `task.held`
-counts reservations and is changed in the same transaction as the assignment, so that it never
-drifts; a task is `free` while others may take it. A clock that jumps does no harm: what ran out is
-taken up again by whoever comes back first, and a reservation from the future runs out at once.
+counts reservations and changes in the same transaction as the assignment, so that the two never
+disagree; a task is `free` while others may take it. Clock changes do no harm: an expired
+reservation is renewed if the person returns and the task is still needed, and a reservation from
+the future expires immediately.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ from tellapart.study.tasks import LANES, due
 
 MINUTE = 60_000
 JUMP = 5 * MINUTE
-"""A reservation that was made this long after now shows that the clock was set back."""
+"""A reservation dated this far in the future means that the clock was set back."""
 SWEEP = 500
-"""Reservations that are given back in one transaction."""
+"""Maximum number of reservations released in one transaction."""
 AHEAD = 2
-"""Tasks that a person holds: the one before them, and the next, whose pictures load meanwhile."""
+"""Tasks held per person: the current one, and the next, whose pictures load in the meantime."""
 _A, _T = t.assignment.c, t.task.c
 _GIVEN = (
     _A.id.label("given_id"), _A.number, _A.task_id, _A.drawn, _A.state.label("given_state"),
@@ -75,6 +76,7 @@ _ARRIVE = (
     )
     .where(*OF_SESSION)
     .order_by(_A.number)
+    # two tabs of one person must not both take tasks; "key share" still allows new assignments
     .with_for_update(of=t.person, key_share=True)
 )
 
@@ -94,13 +96,13 @@ class Assignment:
     task_state: str
 
     def form(self) -> TaskForm:
-        """What is shown and asked."""
+        """What the task shows and asks."""
         return self.stage.question.form(self.matter)
 
     def pictures(self) -> list[int]:
-        """The matter's pictures, by their places in it, in the order in which they are shown.
+        """Indices of the matter's pictures, in the order in which they are shown.
 
-        Addresses go by this order, so that they do not tell a picture's place in the matter.
+        Addresses follow this order, so that they do not reveal a picture's index in the matter.
         """
         form = self.form()
         shown = [one.image for one in form.shown] + [form.options[k].image for k in self.order]
@@ -116,9 +118,9 @@ def find_assigned(
 
 
 def arrive(conn: Connection, study: OpenStudy, session: str) -> tuple[Seat, list[Assignment]]:
-    """The person of a session, theirs alone until the transaction ends, and what waits for them.
+    """The person of a session, locked until the transaction ends, and their waiting tasks.
 
-    Waiting is what they were given and have not answered, also what has run out since.
+    Waiting tasks are those assigned but not answered, including expired ones.
     """
     rows = conn.execute(_ARRIVE, session_values(study, session)).all()
     seat = read_seat(rows[0] if rows else None)
@@ -143,31 +145,31 @@ _OPEN = literal_column("assignment.state") == literal_column("'open'")
 _ROOM = (_T.id == bindparam("_task_id")) & (literal_column("free"))
 _HOLD = {
     "sqlite": update(t.task).where(_ROOM).values(held=_T.held + 1).returning(_T.id),
-    # one that another transaction is at is passed over: waiting could end in a deadlock
+    # skip a task locked by another transaction: waiting for it could end in a deadlock
     "postgresql": update(t.task)
     .where(_T.id.in_(select(_T.id).where(_ROOM).with_for_update(skip_locked=True, key_share=True)))
     .values(held=_T.held + 1)
     .returning(_T.id),
 }
-"""Hold one of the judgements that a task still wants: no row where others have them all."""
+"""Reserve one of the judgements a task still needs; no row if others hold them all."""
 
 
 def _reservation(study: OpenStudy, stage: OpenStage) -> dict[str, int]:
-    """When a reservation is made, now, and when it runs out."""
+    """The times at which a reservation starts (now) and expires."""
     now = study.clock()
     return {"reserved_at": now, "expires_at": now + int(stage.rules.minutes * MINUTE)}
 
 
 def is_ours(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
-    """Whether a task that was not answered is still the person's.
+    """Whether an unanswered task still belongs to the person.
 
-    What ran out is taken up again where it is still wanted; else it is lost to them for good.
+    An expired reservation is renewed if the task is still needed; otherwise the person loses it.
     """
     if assignment.role != "item":
-        return True  # nobody else wants it
+        return True  # not shared with others
     if assignment.state == "open" and assignment.task_state == "open":
         return True
-    if assignment.state == "open":  # closed, or undone, while they had it
+    if assignment.state == "open":  # closed or voided while they held it
         _give_back(conn, [(assignment.task_id, assignment.id)], "lost")
         return False
     hold = _HOLD[conn.dialect.name], {"_task_id": assignment.task_id}
@@ -178,18 +180,19 @@ def is_ours(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
 
 
 def release(conn: Connection, person: int, state: str) -> None:
-    """Give back all that a person holds, which leaves it `expired` (or `lost` to them)."""
+    """Release all reservations of a person; they become `expired` or `lost`."""
     rows = conn.execute(select(_A.id, _A.task_id).where(_A.person_id == person, _OPEN)).all()
     _give_back(conn, [(row.task_id, row.id) for row in rows], state)
 
 
 def expire(conn: Connection, study: OpenStudy) -> int:
-    """Give back what people left lying; returns how many reservations ran out.
+    """Release expired reservations; returns how many.
 
-    A transaction of its own: it touches the tasks of many people.
+    Runs in a transaction of its own, because it touches the tasks of many people.
     """
     now = study.clock()
     late = (_A.expires_at < now) | (_A.reserved_at > now + JUMP)
+    # an assignment locked by another transaction is being answered just now: skip it
     rows = conn.execute(
         select(_A.id, _A.task_id).where(_OPEN, late).limit(SWEEP).with_for_update(skip_locked=True)
     ).all()
@@ -198,7 +201,7 @@ def expire(conn: Connection, study: OpenStudy) -> int:
 
 
 def _give_back(conn: Connection, held: list[tuple[int, int]], state: str) -> None:
-    """End reservations, (task, assignment), in the order of tasks, in which everyone locks them."""
+    """End reservations (task, assignment) in task order, the global locking order."""
     for task, assignment in sorted(held):
         ended = update(t.assignment).where(_A.id == assignment, _OPEN).values(state=state)
         if conn.execute(ended).rowcount:
@@ -228,12 +231,12 @@ _OF_OTHERS = (
     )
     .exists()
 )
-"""Someone has or had the task who is neither the person nor their partner."""
+"""Whether someone other than the person and their partner has or had the task."""
 _COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.matter)
 
 
 def _picking(free: Select[Any]) -> Update:
-    """Hold a task that is free and read it; one that another transaction is at is passed over."""
+    """Reserve a free task and read it, skipping tasks locked by other transactions."""
     chosen = free.with_for_update(skip_locked=True, key_share=True).scalar_subquery()
     return update(t.task).where(_T.id == chosen).values(held=_T.held + 1).returning(*_COLUMNS)
 
@@ -258,9 +261,9 @@ _GIVE = ChangeSet(sqlite=(_PLACE, SAVE), postgresql=_PLACE.add_cte(SAVE.cte("sav
 def held(
     conn: Connection, study: OpenStudy, seat: Seat, waiting: list[Assignment]
 ) -> list[Assignment]:
-    """What a person has before them, the earliest first; more is reserved up to `AHEAD`.
+    """The tasks a person holds, oldest first; more are reserved up to `AHEAD`.
 
-    `waiting` is what they were given and have not answered.
+    `waiting` are the tasks assigned to them but not answered.
     """
     mine = [one for one in waiting if is_ours(conn, study, one)]
     while len(mine) < AHEAD:
@@ -272,7 +275,7 @@ def held(
 
 
 def _reserve(conn: Connection, study: OpenStudy, seat: Seat) -> Assignment | None:
-    """One more task for a person: of the stage where they work, else of the first that has one."""
+    """One more task for a person: from their current stage, else from the first that has one."""
     before = seat_values(study, seat)
     here = None if seat.stage_id is None else study.stage(seat.stage_id)
     for stage in ([here] if here else []) + [one for one in study.stages if one is not here]:
@@ -283,14 +286,14 @@ def _reserve(conn: Connection, study: OpenStudy, seat: Seat) -> Assignment | Non
         task = _extra(conn, study, seat, stage) or _pick(conn, study, seat, stage)
         if task is not None:
             return _give(conn, study, seat, task)
-    for name in PLACE:  # nothing anywhere: they stay where they were
+    for name in PLACE:  # no stage has a task: they stay in their stage
         setattr(seat, name, before[f"_{name}"])
     conn.execute(SAVE, before)
     return None
 
 
 def _move(conn: Connection, seat: Seat, stage: OpenStage) -> None:
-    """Put a person into another stage, with what they were given there before."""
+    """Move a person to another stage, and count the tasks they already had there."""
     rows = conn.execute(
         select(_T.role, func.count().label("tasks"))
         .join(t.assignment, _A.task_id == _T.id)
@@ -307,7 +310,7 @@ def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> 
     """A training example, attention check or gold item, if one is due."""
     values = {"_person_id": seat.id, "_stage": stage.id}
     if seat.trained < stage.training:
-        # nobody is trained for nothing
+        # no training unless there are items to judge
         free = seat.trained or conn.execute(_FREE, values).first()
         row = conn.execute(_EXTRA, {**values, "_role": "training"}).first() if free else None
         seat.trained += row is not None
@@ -323,7 +326,7 @@ def _extra(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> 
 
 
 def extras_due(study: OpenStudy, code: str, stage: OpenStage, items: int) -> dict[str, int]:
-    """How many checks and gold items a person should have had after this many items."""
+    """How many checks and gold items are due for a person after this many items."""
     seed, rules = study.plan.seed, stage.rules
     return {
         "check": min(stage.checks, due(rules.checks, items, seed, code, "check")),
@@ -332,7 +335,7 @@ def extras_due(study: OpenStudy, code: str, stage: OpenStage, items: int) -> dic
 
 
 def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
-    """Hold the next item for a person: of the lane whose turn it is, else any that is free."""
+    """Reserve the next item for a person: from the lane whose turn it is, else any free one."""
     values = {"_person_id": seat.id, "_stage": stage.id}
     if study.plan.pairs:
         values["_partner_id"] = _partner(conn, study, seat)
@@ -346,10 +349,10 @@ def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> A
 
 
 def _partner(conn: Connection, study: OpenStudy, seat: Seat) -> int:
-    """The other person of a fixed pair: the first two who were let in, the next two, ...
+    """The other person of a fixed pair: the first two to join, the next two, ...
 
-    Both take tasks in the same order, so that what is judged twice is judged by a pair (BiVLC's
-    kappa, Miranda et al. 2024, appendix I.3). -1 where there is nobody yet.
+    Both take tasks in the same order, so that items judged twice are judged by a pair (BiVLC's
+    kappa, Miranda et al. 2024, appendix I.3). -1 if there is no partner yet.
     """
     people = select(t.person.c.id).where(t.person.c.study_id == study.plan.id)
     mine = conn.execute(people.order_by(t.person.c.id)).scalars().all()
@@ -362,11 +365,11 @@ def _lane(study: OpenStudy, seat: Seat, stage: OpenStage) -> int:
     turn, place = divmod(seat.served, LANES)
     drawn = seeds.number(study.plan.seed, "lanes", seat.code, stage.rules.name, turn)
     first, step = drawn % LANES, 2 * (drawn // LANES % LANES) + 1
-    return (first + place * step) % LANES  # an odd step meets each of a power of two once
+    return (first + place * step) % LANES  # with a power of two, an odd step visits each lane once
 
 
 def _give(conn: Connection, study: OpenStudy, seat: Seat, task: Any) -> Assignment:
-    """Write down that a person has a task, with the order of options drawn for them."""
+    """Record that a person has a task, with the option order drawn for them."""
     stage = study.stage(task.stage_id)
     matter = Matter.from_json(json.loads(task.matter))
     path = (seat.code, stage.rules.name, task.key)

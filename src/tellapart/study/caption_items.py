@@ -1,8 +1,8 @@
-"""Items of a study from what systems gave: captions that they wrote, images that they found.
+"""Items of a study from systems' output: captions they wrote, or images they retrieved.
 
-A captioner's results file gives one item a caption, to be rated; what `retrieve --per-query` wrote
-gives one item for each error of recall@1, with what was found in the place of the right answer.
-Whether such a caption is true nobody knows yet: that is what people are asked.
+A captioner's results file yields one item per caption, to be rated; the output of `retrieve
+--per-query` yields one item for each recall@1 error, with what was found instead of the right
+answer. Whether such a caption is true is unknown: that is what people are asked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = ("json", *TABLE_KINDS)
 
 
 def is_caption_file(path: Path) -> bool:
-    """Whether a source is a file of captions and not a benchmark or a folder with pairs."""
+    """Whether a source is a file of captions, not a benchmark or a folder with pairs."""
     return path.is_file() and suffix(path) in KINDS
 
 
@@ -46,7 +46,7 @@ def load_captions(path: Path, corpus: Corpus | None, limit: int | None, seed: in
         kept = np.sort(seeds.rng(seed, "study", path.name).permutation(len(items))[:limit])
         items = [items[int(k)] for k in kept]
     if not items:
-        raise BadInput(f"{path.name} has no error to be judged", where=str(path))
+        raise BadInput(f"{path.name} has nothing to judge", where=str(path))
     about = "retrieval errors" if table else f"captions by {name_of(path)}"
     card = Card(name_of(path), about=about, measures=())
     if corpus is None:
@@ -73,7 +73,7 @@ def _errors(path: Path) -> list[Item]:
 
 
 def caption_item(name: str, image: str, caption: str) -> Item:
-    """A caption that a system wrote of an image, to be rated."""
+    """A caption that a system wrote for an image, to be rated."""
     return _item("caption", name, image, caption)
 
 
@@ -85,7 +85,7 @@ def _item(source: str, name: str, image: str, caption: str) -> Item:
 
 
 def _with_pictures(items: Sequence[Item], corpus: Corpus) -> tuple[list[Item], list[Image]]:
-    """Items by the corpus's own names of images; an unknown one is an error."""
+    """Items with the corpus's image ids; raises for unknown images."""
     known = known_images((item.images[0] for item in items), corpus)
     unknown = [item.images[0] for item in items if item.images[0] not in known]
     if unknown:

@@ -1,7 +1,7 @@
-"""What is known or guessed of people beforehand, and how many judgements that calls for.
+"""Assumptions about people, and how many judgements they call for.
 
-People err independently, and an error takes each of the wrong options equally often. Exact sums
-over all ways in which an item's judgements can fall; nothing is simulated.
+People err independently, and an error picks each wrong option equally often. Results are exact sums
+over all possible outcomes of an item's judgements; nothing is simulated.
 """
 
 from __future__ import annotations
@@ -19,40 +19,43 @@ MOST_JUDGEMENTS = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """Simulated people: how many, how many at once, their habits and their seed.
+    """Simulated people: how many, how many at a time, their habits and their seed.
 
-    An error takes each wrong option equally often; `seconds` are told to the server, nobody waits.
+    An error picks each wrong option equally often; `seconds` are reported to the server without
+    waiting.
     """
 
-    people: Annotated[int, Help("How many simulated people.")] = 5
+    people: Annotated[int, Help("Number of simulated people.")] = 5
     at_once: Annotated[int, Help("How many of them work at a time.")] = 2
     error: Annotated[float, Help("Share of their answers that are wrong.")] = 0.1
-    bias: Annotated[float, Help("Share that go to the first option unseen.")] = 0.0
-    seconds: Annotated[float, Help("How long they say an answer takes.")] = 8.0
-    leaving: Annotated[float, Help("Chance to walk away at each task.")] = 0.0
+    bias: Annotated[float, Help("Share of answers that pick the first option without looking.")] = (
+        0.0
+    )
+    seconds: Annotated[float, Help("Seconds that they report per answer.")] = 8.0
+    leaving: Annotated[float, Help("Probability of quitting at each task.")] = 0.0
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         for name in ("error", "bias", "leaving"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
-                raise BadInput(f"{name} = {value} is not a share", allowed="0 to 1")
+                raise BadInput(f"{name} = {value} is not a share between 0 and 1", allowed="0 to 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyEffort:
-    """What a study is about to ask of people: their errors, and how much there is to judge."""
+    """The assumptions of a study: people's error rate, and how much there is to judge."""
 
-    error: Annotated[float, Help("Share of wrong answers of one person.")] = 0.1
-    options: Annotated[int, Help("How many answers are possible.")] = 4
-    items: Annotated[int, Help("How many items there are.")] = 1000
-    at_most: Annotated[int, Help("Items that one person judges at most.")] = 100
-    seconds: Annotated[float, Help("How long one judgement takes.")] = 8.0
+    error: Annotated[float, Help("Share of wrong answers per person.")] = 0.1
+    options: Annotated[int, Help("Number of possible answers.")] = 4
+    items: Annotated[int, Help("Number of items.")] = 1000
+    at_most: Annotated[int, Help("Maximum number of items per person.")] = 100
+    seconds: Annotated[float, Help("Seconds per judgement.")] = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class EffortRow:
-    """What a number of judgements of each item gives and costs."""
+    """The quality and cost of a number of judgements per item."""
 
     judgements: int
     majority: float
@@ -64,7 +67,7 @@ class EffortRow:
 
 @dataclass(frozen=True, slots=True)
 class EffortTable:
-    """A row for each number of judgements, and the kappa that two people would reach."""
+    """One row for each number of judgements, and the expected kappa of two people."""
 
     effort: StudyEffort
     kappa: float
@@ -83,15 +86,16 @@ class EffortTable:
             lines.append((str(row.judgements), *percents, f"{row.people:,}", f"{row.hours:,.1f}"))
         e = self.effort
         return (
-            f"{aligned(lines, ())}\n\nfor {e.items:,} items, {e.options} answers each, people who "
-            f"err in {100 * e.error:.1f}%; Cohen's kappa of two of them is {self.kappa:.3f}"
+            f"{aligned(lines, ())}\n\nfor {e.items:,} items with {e.options} possible answers and "
+            f"{100 * e.error:.1f}% errors per person; expected Cohen's kappa of two people: "
+            f"{self.kappa:.3f}"
         )
 
 
 def plan_effort(
     effort: StudyEffort, judgements: tuple[int, ...] = (1, 2, 3, 5, 7, 9)
 ) -> EffortTable:
-    """What each number of judgements gives and costs."""
+    """The quality and cost of each number of judgements."""
     _check(effort, judgements)
     rows = tuple(
         EffortRow(
@@ -108,7 +112,7 @@ def plan_effort(
 
 
 def majority_right(error: float, judgements: int) -> float:
-    """The chance that the right answer has more than half of the judgements.
+    """The probability that the right answer gets more than half of the judgements.
 
     >>> round(majority_right(0.1, 3), 4)
     0.972
@@ -121,13 +125,16 @@ def majority_right(error: float, judgements: int) -> float:
 
 
 def expected_kappa(error: float, options: int, alike: int = 2) -> float:
-    """Cohen's kappa of two such people when the truth is equally often one of `alike` options.
+    """Cohen's kappa of two such people if the truth is uniform over `alike` options.
 
     >>> round(expected_kappa(0.1, 2), 4)
     0.64
     """
     wrong = error / (options - 1)
+    # Two people agree if both are right, or if both make the same wrong choice.
     same = (1 - error) ** 2 + (options - 1) * wrong**2
+    # Chance agreement follows from how often each option is chosen overall: `often` for options
+    # that can be true, `wrong` for those that never are.
     often = (1 - error) / alike + wrong * (alike - 1) / alike
     by_chance = alike * often**2 + (options - alike) * wrong**2
     return (same - by_chance) / (1 - by_chance)
@@ -139,6 +146,6 @@ def _check(effort: StudyEffort, judgements: tuple[int, ...]) -> None:
     if effort.options < 2:
         raise BadInput(f"{effort.options} possible answers", allowed="2 or more")
     if effort.items < 1 or effort.at_most < 1:
-        raise BadInput("nothing to judge", allowed="at least 1 item, at least 1 for each person")
+        raise BadInput("nothing to judge", allowed="at least 1 item, at least 1 per person")
     if not judgements or not all(1 <= one <= MOST_JUDGEMENTS for one in judgements):
         raise BadInput(f"{judgements} judgements", allowed=f"1 to {MOST_JUDGEMENTS}, such as 1,3,5")

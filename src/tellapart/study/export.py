@@ -51,10 +51,10 @@ MODELS_ASKED = frozenset({Ask.CAPTION, Ask.IMAGE, Ask.JUDGE})
 def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> StudyResults:
     """Write a folder: judgements.parquet, results.json, benchmark/, verified/ and people/.
 
-    Ratings are in ratings.csv; what all people were wrong about is shown in missed-by-all.html.
+    Ratings are in ratings.csv; missed-by-all.html shows the items that everyone got wrong.
 
-    `people/` is a run on `benchmark/` like any model's; `people-majority/` is written where an item
-    has several judgements. What the questions asked do not allow is left out and listed.
+    `people/` is a run on `benchmark/` like any model's; `people-majority/` is written if items have
+    several judgements. Parts that the study's questions do not allow are left out and listed.
     """
 
     def job(conn: Connection) -> tuple[pl.DataFrame, StudyRecord]:
@@ -85,7 +85,7 @@ def write_results(study: OpenStudy, out: Path, *, overwrite: bool = False) -> St
 
 
 def _write_ratings(record: StudyRecord, folder: Path) -> None:
-    """What each caption was given, where answers are steps of a scale."""
+    """Write the ratings of each caption, if answers are steps of a scale."""
     rated = [stage for stage in record.plan.stages if stage.question.ordinal]
     for stage in rated:
         name = "ratings.csv" if len(rated) == 1 else f"ratings-{stage.name}.csv"
@@ -93,7 +93,7 @@ def _write_ratings(record: StudyRecord, folder: Path) -> None:
 
 
 def _write_missed(record: StudyRecord, results: StudyResults, folder: Path) -> None:
-    """A page of the items that all people were wrong about, with their pictures."""
+    """Write a page of the items that everyone got wrong, with their pictures."""
     names = dict.fromkeys(task.item for task in results.missed_by_all)
     if names:
         items = [record.benchmark.by_id[name] for name in names]
@@ -101,9 +101,9 @@ def _write_missed(record: StudyRecord, results: StudyResults, folder: Path) -> N
 
 
 def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
-    """All judgements, those of excluded people marked as void, in the order they were given.
+    """All judgements in chronological order; those of excluded people are marked as void.
 
-    `milliseconds` are measured by the server, `page_milliseconds` are what the page said.
+    `milliseconds` are measured by the server, `page_milliseconds` are reported by the page.
     """
     task, assignment, judgement, person = t.task.c, t.assignment.c, t.judgement.c, t.person.c
     rows = conn.execute(
@@ -135,12 +135,12 @@ def judgement_table(conn: Connection, study: OpenStudy) -> pl.DataFrame:
 
 
 def flat_table(table: pl.DataFrame) -> pl.DataFrame:
-    """Judgements for CSV, which has no lists: the order of options as one text."""
+    """Judgements for CSV, which has no lists: the order of options becomes one text."""
     return table.with_columns(pl.col("order").cast(pl.List(pl.String)).list.join(" "))
 
 
 def write_judgements(study: OpenStudy, path: Path) -> int:
-    """Write all judgements as CSV, Parquet or JSONL, by the file's name; says how many."""
+    """Write all judgements as CSV, Parquet or JSONL, by the file's ending; returns their number."""
     table = study.database.read(lambda conn: judgement_table(conn, study)).result()
     with whole_file(path) as partial:
         if path.suffix == ".csv":
@@ -153,10 +153,11 @@ def write_judgements(study: OpenStudy, path: Path) -> int:
 
 
 def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = False) -> Run:
-    """People's answers as a run, to stand in the same tables as models.
+    """People's answers as a run, to be compared with models in the same tables.
 
-    Each judgement is a trial (or what most of them answered is one). An answer that no model could
-    give ("both", "neither", a draw between people) is kept without a choice: it counts as wrong.
+    Each judgement is a trial, or with `majority` each item has one trial, the most frequent answer.
+    An answer that no model could give ("both", "neither", a draw between people) is stored without
+    a choice and counts as wrong.
     """
     asked = {
         (q.item.id, q.id): q for item in benchmark.items for q in questions(item, MODELS_ASKED)
@@ -178,7 +179,7 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
             rows.append((question.item.id, question.id, trial, order, option, "answered", choice))
     if not rows:
         raise BadInput(
-            "nobody has answered a question that models are asked",
+            "there are no answers to a question that models can be asked",
             allowed="choose-caption, choose-image, best-of-five, which-image or foil",
         )
     card = RunCard(
@@ -197,16 +198,20 @@ def human_run(record: StudyRecord, benchmark: Benchmark, *, majority: bool = Fal
 def save_verified(record: StudyRecord, out: Path, *, overwrite: bool = False) -> Benchmark:
     """Write the items that every stage kept, with who agreed on each.
 
-    The first stage's question makes them of what was chosen; where it makes none, items stay as
-    they are, and go in where people kept all that was asked of them.
+    The first stage's question builds items from what was chosen. If it builds none, existing items
+    are used unchanged, provided that people kept all of their tasks.
     """
     question = record.plan.stages[0].question
-    items = list(_new_items(record, question) if isinstance(question, ItemMaking) else _old(record))
+    items = list(
+        _new_items(record, question)
+        if isinstance(question, ItemMaking)
+        else _unchanged_items(record)
+    )
     if not items:
         raise BadInput(
             "no item is verified yet",
-            allowed="at least one that people kept",
-            todo="see how far the study is with: tellapart study status",
+            allowed="at least one item that people kept",
+            todo="check the study's progress with: tellapart study status",
         )
     before = record.benchmark
     stages = ", ".join(
@@ -234,18 +239,18 @@ def _people(record: StudyRecord) -> set[str]:
     return {one.person for task in record.tasks for one in task.judgements}
 
 
-def _old(record: StudyRecord) -> Iterator[Item]:
-    """Items all of whose tasks were kept."""
+def _unchanged_items(record: StudyRecord) -> Iterator[Item]:
+    """Existing items whose tasks were all kept."""
     by_item: dict[str, list[JudgedTask]] = defaultdict(list)
     for task in record.tasks:
         by_item[task.matter.item].append(task)
     for name, tasks in by_item.items():
         if all(task.state == "closed" and task.kept for task in tasks):
-            yield _noted(record.benchmark.by_id[name], tasks)
+            yield _with_notes(record.benchmark.by_id[name], tasks)
 
 
 def _new_items(record: StudyRecord, question: ItemMaking) -> Iterator[Item]:
-    """Items that the question makes of the tasks that every stage kept."""
+    """Items that the question builds from the tasks that every stage kept."""
     plan = record.plan
     for chain in _chains(record):
         matter, chosen = chain[0].matter, chain[0].chosen or "0"
@@ -253,11 +258,11 @@ def _new_items(record: StudyRecord, question: ItemMaking) -> Iterator[Item]:
         origin = Origin("tellapart study export", plan.name, matter.item, plan.seed)
         item = question.make_item(KeptTask(matter, chosen, source, origin, plan.seed))
         if item is not None:
-            yield _noted(item, chain)
+            yield _with_notes(item, chain)
 
 
 def _chains(record: StudyRecord) -> Iterator[list[JudgedTask]]:
-    """For each task that the last stage kept, all tasks that led to it, the first one first."""
+    """For each task that the last stage kept, the chain of tasks that led to it."""
     for task in record.of_stage(record.plan.stages[-1].name):
         if task.state == "closed" and task.kept:
             chain = [task]
@@ -266,8 +271,8 @@ def _chains(record: StudyRecord) -> Iterator[list[JudgedTask]]:
             yield chain
 
 
-def _noted(item: Item, tasks: list[JudgedTask]) -> Item:
-    """With who said what: codes of people, stage by stage."""
+def _with_notes(item: Item, tasks: list[JudgedTask]) -> Item:
+    """The item with notes on who agreed, by people's codes, stage by stage."""
     notes = dict(item.origin.notes)
     for task in tasks:
         agreed = [

@@ -1,15 +1,15 @@
 """A study's folder: the plan, its own copy of the items, training examples and keys.
 
-A study is made of a benchmark, or of pairs of images of which people pick a caption
-(`pairs.parquet` and `images.parquet`, which `tellapart build bison --for-study` writes). A pair
-becomes an item: the target, the decoy, and the target's captions, all true of it; people say what
-is true of the decoy.
+A study is created from a benchmark, or from pairs of images for which people pick a caption
+(`pairs.parquet` and `images.parquet`, written by `tellapart build bison --for-study`). A pair
+becomes an item: the target, the decoy, and the target's captions, all true of it; people decide
+what is true of the decoy.
 
-Pictures are pinned by their hashes when the study is made: whatever is put in the place of one
-later, a link to a file outside included, is not shown. One that is missing has no hash, and may
-still be added.
+Pictures are pinned by their hashes when the study is created: if one is replaced later, for
+example by a link to a file outside, it is not shown. A missing picture has no hash and can still
+be added.
 
-`training.json` lists training examples for each stage, drawn for a new study and open to editing.
+`training.json` lists training examples for each stage, drawn for a new study; it may be edited.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from tellapart.study.questions.question import Matter, Scenery, TrainingExample,
 from tellapart.study.tasks import StudyContent, sample_matters
 
 ITEMS, GOLD = "items", "gold"
-"""The folders within a study that hold its own copies of benchmarks' tables."""
+"""Folders within a study with its own copies of benchmarks' tables."""
 PAIRS = "pairs.parquet"
 COLUMNS = ("pair", "target", "decoy", "captions", "caption_ids")
 TRAINING_FILE = "training.json"
@@ -68,12 +68,12 @@ THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class StudySetup:
-    """How a study is set up; what is not here can be edited in its file.
+    """How a study is set up; other settings can be edited in its plan file.
 
-    `gold` is a benchmark with known truth whose items are put in between (see `Stage.gold`).
-    `prolific` is the id of the study at Prolific whose people are let in, at most `places` of them,
-    and only `participants` where these are named.
-    `training` draws the question's own examples, which people practise with first.
+    `gold` is a benchmark with known truth whose items are interspersed (see `Stage.gold`).
+    `prolific` is the id of the Prolific study whose participants are admitted, at most `places` of
+    them, and only `participants` if these are listed. `training` draws the question's own examples,
+    with which people practise first.
     """
 
     stages: tuple[Stage, ...]
@@ -91,7 +91,7 @@ class StudySetup:
 
 
 def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySetup) -> StudyPlan:
-    """Set up a study of a benchmark's items, or of pairs, in a folder; returns its plan."""
+    """Create a study of a benchmark's items, or of pairs, in a folder; returns its plan."""
     items = load_source(source)
     gold = None if setup.gold is None else load_source(setup.gold)
     code = setup.completion_code
@@ -132,53 +132,53 @@ def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySet
 
 
 def _check_platform(setup: StudySetup) -> None:
-    """Who lets people in by a platform's links says which ones, and how many."""
+    """Raise unless a study on Prolific has the study's id and the number of places."""
     if not setup.prolific:
         if setup.places or setup.participants:
             raise BadInput(
-                "places and participants are for people of Prolific",
-                todo="name the study there with --prolific STUDY_ID, or leave them out",
+                "places and participants are only for studies on Prolific",
+                todo="give the study's id there with --prolific STUDY_ID, or omit them",
             )
         return
     if not PLATFORM_ID.fullmatch(setup.prolific):
         raise BadInput(
-            f"--prolific {setup.prolific[:80]} is no id of a study at Prolific",
+            f"--prolific {setup.prolific[:80]} is not the id of a Prolific study",
             allowed=ALLOWED_ID,
-            todo="copy it from the study's address there (it is no secret)",
+            todo="copy it from the study's address there (it is not secret)",
         )
     if not setup.places:
         raise BadInput(
-            "how many people of Prolific may take part?",
+            "the number of Prolific participants is missing",
             allowed="--places 1 or more",
-            todo="give the number of places that the study has there",
+            todo="give the study's number of places there",
         )
 
 
 def _check_content(plan: StudyPlan, items: Benchmark, gold: Benchmark | None) -> None:
-    """Every stage must have something to ask."""
+    """Raise unless every stage has something to ask."""
     for place, stage in enumerate(plan.stages):
         if not any(True for _ in sample_matters(plan.stages[: place + 1], items.items)):
             raise BadInput(
-                f"no item of {items.name} can be asked {stage.ask}",
+                f"no item of {items.name} fits the question {stage.ask}",
                 allowed=stage.question.needs,
                 todo="choose another question (see them with: tellapart list questions)",
             )
         golds = (m for item in (gold.items if gold else ()) for m in stage.question.matters(item))
         if stage.gold and not any(matter.truth is not None for matter in golds):
             raise BadInput(
-                f"stage {stage.name} wants gold items and there are none for {stage.ask}",
-                allowed="a benchmark with known truth that the question can be asked of",
-                todo="name one with --gold-from, or leave out --gold",
+                f"stage {stage.name} needs gold items, but there are none for {stage.ask}",
+                allowed="a benchmark with known truth whose items fit the question",
+                todo="name one with --gold-from, or omit --gold",
             )
 
 
 def read_content(folder: Path) -> StudyContent:
-    """What a study's folder holds, checked."""
+    """Read and check the content of a study's folder."""
     if not (folder / PLAN_FILE).exists():
         raise BadInput(
             f"{folder} is not a study",
             allowed=f"a folder with a {PLAN_FILE}",
-            todo="make one with: tellapart study create BENCH OUT --ask which-image",
+            todo="create one with: tellapart study create BENCH OUT --ask which-image",
         )
     plan = read_plan(folder / PLAN_FILE)
     gold = load_benchmark(folder / GOLD) if (folder / GOLD).exists() else None
@@ -186,7 +186,7 @@ def read_content(folder: Path) -> StudyContent:
 
 
 def load_source(source: Benchmark | Path | str) -> Benchmark:
-    """A benchmark as it is, or the items of one (folder or name), or of a folder with pairs."""
+    """A benchmark, loaded by folder or name if needed, or made from a folder with pairs."""
     if isinstance(source, Benchmark):
         return source
     folder = Path(source)
@@ -206,7 +206,7 @@ def _load_pairs(folder: Path) -> Benchmark:
     require_columns(images, list(IMAGE_COLUMNS), folder / "images.parquet")
     known = ImageTable(typed(images, IMAGE_COLUMNS, folder / "images.parquet"))
     items = [_pair_item(row) for row in pairs.select(COLUMNS).iter_rows(named=True)]
-    card = Card("pairs", about="pairs of images of which people pick a caption", measures=())
+    card = Card("pairs", about="pairs of images for which people pick a caption", measures=())
     return make_benchmark(card, folder, items, known)
 
 
@@ -223,14 +223,14 @@ def _pair_item(row: dict[str, Any]) -> Item:
 
 
 def pin_pictures(benchmark: Benchmark) -> Benchmark:
-    """The same benchmark, each of whose pictures carries the hash of its bytes."""
+    """The same benchmark, with the hash of every picture's bytes."""
     with ThreadPoolExecutor(THREADS) as threads:
         pinned = threads.map(_pinned, map(benchmark.picture, benchmark.images))
         return replace(benchmark, images=ImageTable.of(pinned))
 
 
 def missing_pictures(benchmark: Benchmark) -> int:
-    """How many of a study's pictures were missing when it was made."""
+    """How many of a study's pictures were missing when it was created."""
     return benchmark.images.frame["sha256"].null_count()
 
 
@@ -244,7 +244,7 @@ def _pinned(picture: Picture) -> Image:
 
 
 def write_training(plan: StudyPlan, folder: Path) -> None:
-    """Draw the examples of every stage's question into a folder that is being made."""
+    """Draw the examples of every stage's question into an unfinished folder."""
     entries = [
         _draw_example(example, f"{stage.name}-{k}", stage, folder)
         for stage in plan.stages
@@ -254,7 +254,7 @@ def write_training(plan: StudyPlan, folder: Path) -> None:
 
 
 def read_training(plan: StudyPlan, folder: Path) -> dict[str, list[Matter]]:
-    """The examples by the name of their stage; a study may have none."""
+    """The examples by stage name; a study may have none."""
     examples: dict[str, list[Matter]] = {stage.name: [] for stage in plan.stages}
     path = folder / TRAINING_FILE
     if not path.exists():
@@ -311,7 +311,7 @@ def _scene(scenery: Scenery, painter: StorybookPainter) -> Scene:
 
 
 def _thing(text: str) -> Thing:
-    """A thing from words such as "two small red dog"."""
+    """A thing from a description such as "two small red dog"."""
     *before, category = text.split()
     numbers = {word: count for count, words in COUNTS.items() for word in words}
     count = next((numbers[word] for word in before if word in numbers), 1)
@@ -328,7 +328,7 @@ def _check_example(entry: Any, where: str) -> None:
         if not isinstance(parts, list) or not all(
             isinstance(one, LISTS.get(name, str)) for one in parts
         ):
-            raise BadInput(f"{name} = {value!r}", where=where, allowed="as it was written")
+            raise BadInput(f"{name} = {value!r}", where=where, allowed="the original format")
 
 
 def _read_example(entry: dict[str, Any], stage: Stage, number: int, where: str) -> Matter:
@@ -343,7 +343,7 @@ def _read_example(entry: dict[str, Any], stage: Stage, number: int, where: str) 
     try:
         form = stage.question.form(matter)
     except (IndexError, ValueError):
-        problem = f"this is no example for {stage.ask}"
+        problem = f"this is not an example for {stage.ask}"
         raise BadInput(problem, where=where, allowed=stage.question.needs) from None
     keys = [option.key for option in (*form.options, *form.fixed)]
     images = [part.image for part in form.shown] + [option.image for option in form.options]

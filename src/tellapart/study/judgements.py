@@ -1,8 +1,7 @@
-"""Judgements: answers taken, sent again, corrected, and what becomes of their tasks.
+"""Judgements: accepting, repeating and revising answers, and the effects on their tasks.
 
-A task closes, asks for more, opens again, and leads to the next stage. Where several rows of
-different tables change, the order is assignment, task, judgement: everyone keeps to it, so that
-transactions do not wait for each other in a circle.
+A task may close, ask for more judgements, reopen, and lead to tasks of the next stage. All code
+changes rows in the order assignment, task, judgement, so that transactions cannot deadlock.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _COUNT = (
 )
 _TAKE = ChangeSet(
     sqlite=(_COUNT.where(_T.id == bindparam("_task_id")), _DONE, _JUDGE),
-    # through the assignment to the task, the order in which everyone locks them
+    # from the assignment to the task, which is the global locking order
     postgresql=_COUNT.where(_T.id.in_(select(_DONE.cte("done").c.task_id))).add_cte(
         _JUDGE.cte("judged")
     ),
@@ -70,16 +69,16 @@ _STORED = select(_T.stage_id, _T.unit, _T.matter, _T.full_number, _T.wanted)
 
 
 class Conflict(TellapartError):
-    """An answer that cannot be taken: another was given before, or it comes too late."""
+    """An answer that cannot be accepted: another was given before, or it is too late."""
 
 
 class NotThere(TellapartError):
-    """Something that this person was not given."""
+    """A task that was not assigned to this person."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """An answer as it comes from the page; `value` is an option's name as this person sees it."""
+    """An answer as sent by the page; `value` is the option's name as this person sees it."""
 
     number: int
     value: str
@@ -90,7 +89,7 @@ class SentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TakenAnswer:
-    """An answer that stands."""
+    """An accepted answer."""
 
     assignment: Assignment
     answer: PersonAnswer
@@ -100,14 +99,14 @@ class TakenAnswer:
 def answer(
     conn: Connection, study: OpenStudy, seat: Seat, sent: SentAnswer, waiting: list[Assignment]
 ) -> TakenAnswer:
-    """Take a person's answer; the same one sent again changes nothing.
+    """Accept a person's answer; sending the same one again changes nothing.
 
-    `waiting` is what they were given and have not answered, among which the task usually is.
+    `waiting` are the tasks assigned to them but not answered; the answered task is usually one.
     """
     assignment = next((one for one in waiting if one.number == sent.number), None)
     assignment = assignment or find_assigned(conn, study, seat.id, sent.number)
     if assignment is None:
-        raise NotThere(f"there is no task {sent.number}", todo="ask for the next task")
+        raise NotThere(f"there is no task {sent.number}", todo="request the next task")
     question = assignment.stage.question
     meant = read_answer(question, assignment.matter, assignment.order, sent.value, sent.word)
     taken = TakenAnswer(assignment, meant, is_right(assignment.matter, meant))
@@ -117,23 +116,23 @@ def answer(
             _revise(conn, study, seat, taken, sent, before)
         return taken
     if assignment.state == "lost" or not is_ours(conn, study, assignment):
-        raise Conflict("this task went to someone else meanwhile", todo="go on with the next one")
+        raise Conflict("this task has gone to someone else", todo="continue with the next one")
     _judge(conn, study, seat, taken, sent)
     return taken
 
 
 def stored_answer(conn: Connection, assignment: Assignment) -> PersonAnswer | None:
-    """What a person said before."""
+    """A person's earlier answer."""
     row = conn.execute(select(_J.choice, _J.word).where(_J.assignment_id == assignment.id)).first()
     return None if row is None else PersonAnswer(row.choice, row.word)
 
 
 def measured_times(rows: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-    """Each judgement with the milliseconds that it took by the server's own clock.
+    """Each judgement with the milliseconds it took by the server's own clock.
 
-    From when the task was before the person, which is when they had answered the last one or were
-    given this one, whichever came later. Rows have `person_id`, `reserved_at` and `answered_at`,
-    and come in the order in which they were answered.
+    Time counts from when the person could see the task: when they had answered the previous one or
+    were assigned this one, whichever was later. Rows have `person_id`, `reserved_at` and
+    `answered_at`, and must be in order of `answered_at`.
     """
     last: dict[int, int] = {}
     for row in rows:
@@ -143,7 +142,7 @@ def measured_times(rows: Iterable[Any]) -> Iterator[tuple[Any, int]]:
 
 
 def may_revise(conn: Connection, seat: Seat, assignment: Assignment) -> bool:
-    """Whether an answer can be corrected: an item's, until someone works on what it led to."""
+    """Whether an answer can be revised: an item's, until someone works on a task it led to."""
     if assignment.state != "done" or assignment.role == "training" or seat.state != "active":
         return False
     void = select(_J.void).where(_J.assignment_id == assignment.id)
@@ -175,8 +174,8 @@ def _judge(
         conn.execute(_JUDGE, values)
         return
     counts = _TAKE.run(conn, values)
-    if counts is None:  # since we looked it ran out, or was closed: look again
-        raise Interrupted("another transaction came in between")
+    if counts is None:  # it has expired or been closed since we read it: try again
+        raise Interrupted("another transaction intervened")
     if counts.given >= counts.wanted:
         settle(conn, study, assignment.task_id)
 
@@ -189,12 +188,14 @@ def _revise(
     sent: SentAnswer,
     before: PersonAnswer,
 ) -> None:
-    """Put another answer in the place of the first, and decide anew."""
+    """Replace the first answer by another, and decide the task again."""
     assignment = taken.assignment
     if not sent.revise:
-        raise Conflict(f"task {sent.number} was answered before", todo="say that you revise it")
+        raise Conflict(
+            f"task {sent.number} has already been answered", todo="mark it as a revision"
+        )
     if not may_revise(conn, seat, assignment):
-        raise Conflict(f"task {sent.number} can no longer be corrected", todo="go on")
+        raise Conflict(f"task {sent.number} can no longer be revised", todo="continue")
     values = {"choice": taken.answer.choice, "word": taken.answer.word, "is_right": taken.right}
     mine = update(t.judgement).where(_J.assignment_id == assignment.id)
     conn.execute(mine.values(**values, revisions=_J.revisions + 1))
@@ -204,7 +205,7 @@ def _revise(
 
 
 def settle(conn: Connection, study: OpenStudy, task: int) -> None:
-    """Close a task that has what it wanted, or ask for more; one that is kept goes on."""
+    """Close a task with enough judgements, or ask for more; a kept task leads to the next stage."""
     stored = conn.execute(_STORED.where(_T.id == task)).one()
     stage, votes = study.stage(stored.stage_id), _votes(conn, task)
     matter = Matter.from_json(json.loads(stored.matter))
@@ -228,9 +229,9 @@ def settle(conn: Connection, study: OpenStudy, task: int) -> None:
 
 
 def reopen(conn: Connection, study: OpenStudy, task: int) -> None:
-    """Decide a task anew after its judgements changed.
+    """Decide a task again after its judgements changed.
 
-    What it led to stays while judgements are left that may lead there again.
+    Tasks that it led to are kept as long as there are judgements that may lead to them again.
     """
     stored = conn.execute(_STORED.where(_T.id == task)).one()
     given = len(_votes(conn, task))
@@ -242,7 +243,7 @@ def reopen(conn: Connection, study: OpenStudy, task: int) -> None:
 
 
 def ask_again(conn: Connection, task: int) -> None:
-    """Ask for one more judgement of a task than it was to get."""
+    """Ask for one more judgement of a task than planned."""
     given = len(_votes(conn, task))
     _set(
         conn, task, state="open", kept=None, chosen=None, closed_at=None, wanted=given + 1,
@@ -253,7 +254,7 @@ def ask_again(conn: Connection, task: int) -> None:
 
 
 def take_back(conn: Connection, task: int) -> None:
-    """Undo what a task led to: untouched tasks go, those that people were given become void."""
+    """Undo what a task led to: delete untouched tasks, and void those already assigned."""
     children = select(_T.id, _T.key).where(_T.parent_id == task, _T.state != "void")
     for child in conn.execute(children.order_by(_T.id)).all():
         take_back(conn, child.id)
@@ -263,7 +264,7 @@ def take_back(conn: Connection, task: int) -> None:
         if not conn.execute(given_out).scalar_one():
             conn.execute(delete(t.task).where(_T.id == child.id))
             continue
-        # the key makes room for a task that may follow anew
+        # rename the key to make room for a new task with the same key
         _set(conn, child.id, state="void", held=0, key=f"{child.key}#void-{child.id}")
         conn.execute(update(t.judgement).where(_J.task_id == child.id).values(void=True))
 
@@ -280,9 +281,9 @@ def _set(conn: Connection, task: int, **values: object) -> None:
 def _lead_on(
     conn: Connection, study: OpenStudy, stage: OpenStage, parent: int, unit: str, new: list[Matter]
 ) -> None:
-    """The next stage's tasks; those that already exist stay if they are the same.
+    """Create the next stage's tasks; existing ones are kept if they are the same.
 
-    They keep the unit, so that nobody verifies what they picked.
+    They have the same unit, so that nobody verifies their own choice.
     """
     rows = [task_row(study.plan, stage.rules, stage.id, matter, unit) for matter in new]
     there = conn.execute(select(_T.matter).where(_T.parent_id == parent, _T.state != "void"))

@@ -1,4 +1,4 @@
-"""What must not be guessed: tokens and their hashes, pseudonyms, the addresses of pictures."""
+"""Secrets: tokens and their hashes, pseudonyms, and addresses of pictures."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ NAME = "keys.json"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Keys:
-    """The secrets of a study; they stay in its folder, readable by its owner alone."""
+    """The secrets of a study; they stay in its folder, readable only by its owner."""
 
     owner: str
     pseudonyms: str
     pictures: str
 
     def pseudonym(self, platform_id: str) -> str:
-        """A name that stands for an id of a platform and cannot be traced back without the key."""
+        """A pseudonym for a platform's id, which cannot be traced back without the key."""
         return keyed(self.pseudonyms, "person", platform_id)
 
     def picture(self, person: int, number: int, place: int) -> str:
-        """The mark that makes a picture's address one person's own."""
+        """The token that makes a picture's address specific to one person."""
         return keyed(self.pictures, str(person), str(number), str(place))[:22]
 
     @property
     def metrics(self) -> str:
-        """The token that figures are read with; it opens nothing else."""
+        """The token for reading metrics; it gives access to nothing else."""
         return keyed(self.pictures, "metrics")[:40]
 
     def is_owner(self, token: str) -> bool:
@@ -42,33 +42,33 @@ class Keys:
 
 
 def new_token() -> str:
-    """192 random bits as text that can stand in a link."""
+    """192 random bits as text that can be part of a link."""
     return secrets.token_urlsafe(24)
 
 
 def hashed(token: str) -> str:
-    """What is stored of a token; it has 192 random bits, so a plain hash is enough."""
+    """The stored form of a token; with 192 random bits, a plain hash suffices."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def keyed(key: str, *parts: str) -> str:
-    """A keyed hash of some texts."""
+    """A keyed hash of texts."""
     message = json.dumps(parts).encode()
     return hmac.new(bytes.fromhex(key), message, hashlib.sha256).hexdigest()
 
 
 def write_keys(folder: Path) -> Keys:
-    """Make new keys."""
+    """Create new keys."""
     return _write(folder, Keys(new_token(), secrets.token_hex(32), secrets.token_hex(32)))
 
 
 def renew_owner(folder: Path) -> Keys:
-    """Put a new token in the place of the owner's; the old one opens nothing any more."""
+    """Replace the owner's token; the old one becomes invalid."""
     return _write(folder, replace(read_keys(folder), owner=new_token()))
 
 
 def _write(folder: Path, keys: Keys) -> Keys:
-    """Write keys; the file can be read by its owner alone from the first moment."""
+    """Write keys to a file that is never readable by anyone but its owner."""
     with whole_file(folder / NAME, mode=0o600) as partial:
         partial.write_text(json.dumps(asdict(keys)), encoding="utf-8")
     return keys
@@ -80,4 +80,4 @@ def read_keys(folder: Path) -> Keys:
     try:
         return Keys(**stored)
     except TypeError:
-        raise BadInput(f"{NAME} is not as it was written", where=str(folder)) from None
+        raise BadInput(f"{NAME} is damaged", where=str(folder)) from None

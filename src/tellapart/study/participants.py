@@ -1,6 +1,6 @@
-"""Participants of a platform: the ids that it gives them, and the list of those who may come in.
+"""Participants of a platform: their ids there, and the list of those who are admitted.
 
-The list is optional. A study keeps it as pseudonyms: its folder does not tell who was asked.
+The list is optional. A study stores it as pseudonyms, so its folder does not reveal who was asked.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tellapart.study.keys import Keys
 PLATFORM_ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 ALLOWED_ID = "8 to 64 letters, digits, - and _"
 COLUMN = "Participant id"
-"""As Prolific calls it in the tables that it exports."""
+"""The name of the column in Prolific's exports."""
 PARTICIPANTS_FILE = "participants.json"
 
 
 def read_participant_ids(path: Path) -> tuple[str, ...]:
-    """The ids in a text file, one a line, or in the column `Participant id` of a table."""
+    """The ids in a text file, one per line, or in the column `Participant id` of a table."""
     if suffix(path) in ("csv", "tsv"):
         table = read_table(path)
         require_columns(table, [COLUMN], path)
@@ -31,27 +31,27 @@ def read_participant_ids(path: Path) -> tuple[str, ...]:
     for number, one in enumerate(ids, 1):
         if one and not PLATFORM_ID.fullmatch(one):
             raise BadInput(
-                f"{one[:80]!r} is no participant's id",
+                f"{one[:80]!r} is not a participant id",
                 where=f"{path}, row {number}",
                 allowed=ALLOWED_ID,
             )
     found = tuple(dict.fromkeys(one for one in ids if one))
     if not found:
-        raise BadInput(f"{path.name} names nobody", where=str(path), allowed="one id a line")
+        raise BadInput(f"{path.name} lists nobody", where=str(path), allowed="one id per line")
     return found
 
 
 def write_participants(folder: Path, keys: Keys, ids: Iterable[str]) -> None:
-    """Let in only these people from now on."""
+    """Admit only these people from now on."""
     write_json(folder / PARTICIPANTS_FILE, sorted(map(keys.pseudonym, ids)))
 
 
 def read_participants(folder: Path) -> frozenset[str] | None:
-    """The pseudonyms of those who may come in; None where there is no list."""
+    """The pseudonyms of admitted people; None if there is no list."""
     path = folder / PARTICIPANTS_FILE
     if not path.exists():
         return None
     stored = read_json(path)
     if not isinstance(stored, list) or not all(isinstance(one, str) for one in stored):
-        raise BadInput(f"{path.name} is not as it was written", where=str(folder))
+        raise BadInput(f"{path.name} is damaged", where=str(folder))
     return frozenset(stored)

@@ -1,4 +1,4 @@
-"""People: invited by personal links or sent by a platform, paused, excluded, revoked, forgotten."""
+"""People: inviting and admitting them; pausing, excluding, revoking and deleting them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tellapart.study.study import OpenStudy
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 MOST = 10_000
-"""Links that are made at a time."""
+"""Maximum number of links created at a time."""
 MOST_NAMED = 100
 _J, _P, _T = t.judgement.c, t.person.c, t.task.c
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A new person and the token of their link, which is shown once and stored only hashed."""
+    """A new person and the token of their link, which is shown once and stored as a hash."""
 
     code: str
     token: str
@@ -33,7 +33,7 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Visitor:
-    """Someone whom Prolific sends: the three ids in its links."""
+    """A visitor from Prolific: the three ids in its links."""
 
     person: str
     study: str
@@ -41,7 +41,7 @@ class Visitor:
 
 
 def invite(conn: Connection, study: OpenStudy, people: int, label: str = "") -> list[Invitation]:
-    """Add people who come by personal links."""
+    """Add people who join by personal links."""
     if not 1 <= people <= MOST:
         raise BadInput(f"{people} people", allowed=f"1 to {MOST:,}")
     invited = [Invitation(_new_code(), new_token()) for _ in range(people)]
@@ -52,21 +52,23 @@ def invite(conn: Connection, study: OpenStudy, people: int, label: str = "") -> 
 
 
 def join(conn: Connection, study: OpenStudy, token: str) -> str:
-    """Begin a session of the person whose link this is; returns the session's own token."""
+    """Start a session for the person with this link; returns the session's own token."""
     mine = _P.token_hash == hashed(token), _P.study_id == study.plan.id
     person = conn.execute(select(_P.id, _P.state).where(*mine)).first()
     if person is None or person.state == "revoked":
-        raise NotAllowed("this link does not lead to a study (any more)", todo="ask for a new one")
+        raise NotAllowed("this link is not valid, or no longer valid", todo="ask for a new one")
     return begin_session(conn, study, person.id)
 
 
 def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> str:
-    """Begin a session of someone whom Prolific sends, known again by a pseudonym of their id."""
+    """Start a session for a visitor from Prolific, who is recognised by a pseudonym of their id."""
     plan = study.plan
     if not all(map(PLATFORM_ID.fullmatch, (visitor.person, visitor.study, visitor.session))):
-        raise BadInput("these are not ids of Prolific", allowed=ALLOWED_ID)
+        raise BadInput("these are not Prolific ids", allowed=ALLOWED_ID)
     if not plan.takes_prolific or plan.prolific_study != visitor.study:
-        raise NotAllowed("this study does not take people from there", todo="check the link")
+        raise NotAllowed(
+            "this study does not accept participants from there", todo="check the link"
+        )
     pseudonym, session = map(study.keys.pseudonym, (visitor.person, visitor.session))
     known = _P.study_id == plan.id, _P.pseudonym == pseudonym
     person = conn.execute(select(_P.id, _P.state, _P.session_pseudonym).where(*known)).first()
@@ -76,17 +78,17 @@ def join_from_prolific(conn: Connection, study: OpenStudy, visitor: Visitor) -> 
         raise NotAllowed("you have left this study", todo="")
     if person.session_pseudonym != session:
         raise NotAllowed(
-            "you have taken part before", todo="use the link that you were given the first time"
+            "you have taken part before", todo="use the link that you received the first time"
         )
     return begin_session(conn, study, person.id)
 
 
 def _admit(conn: Connection, study: OpenStudy, pseudonym: str, session: str) -> int:
-    """Give a new person of Prolific one of the places; who was excluded holds none."""
+    """Give a new Prolific participant one of the places; excluded people occupy none."""
     plan, listed = study.plan, read_participants(study.folder)
     if listed is not None and pseudonym not in listed:
-        raise NotAllowed("you are not among those who were asked", todo="check the link")
-    # one after the other, or two could take the last place
+        raise NotAllowed("you are not on the list of participants", todo="check the link")
+    # lock the study's row, so that two people cannot both take the last place
     mine = select(t.study.c.id).where(t.study.c.id == plan.id)
     conn.execute(mine.with_for_update(key_share=True))
     holding = _P.study_id == plan.id, _P.source == "prolific", _P.state != "excluded"
@@ -100,7 +102,7 @@ def _admit(conn: Connection, study: OpenStudy, pseudonym: str, session: str) -> 
 
 
 def not_listed(conn: Connection, study: OpenStudy) -> list[str]:
-    """The codes of people of Prolific who count and are not on the list."""
+    """The codes of Prolific participants who are not excluded and not on the list."""
     listed = read_participants(study.folder) or frozenset()
     counting = _P.study_id == study.plan.id, _P.source == "prolific", _P.state != "excluded"
     rows = conn.execute(select(_P.code, _P.pseudonym).where(*counting).order_by(_P.id))
@@ -108,12 +110,12 @@ def not_listed(conn: Connection, study: OpenStudy) -> list[str]:
 
 
 def _new_code() -> str:
-    """A random name, such as `p-k3vq9x2m`, that says nothing about the person."""
+    """A random name, such as `p-k3vq9x2m`, that reveals nothing about the person."""
     return "p-" + "".join(secrets.choice(LETTERS) for _ in range(8))
 
 
 def find_person(conn: Connection, study: OpenStudy, code: str) -> tuple[int, str]:
-    """A person (number and code) by their code or id at Prolific; locked for this transaction."""
+    """A person (number and code) by code or Prolific id, locked for this transaction."""
     theirs = (_P.code == code) | (_P.pseudonym == study.keys.pseudonym(code))
     mine = _P.study_id == study.plan.id, theirs
     chosen = select(_P.id, _P.code).where(*mine).with_for_update(key_share=True)
@@ -125,12 +127,12 @@ def find_person(conn: Connection, study: OpenStudy, code: str) -> tuple[int, str
 
 
 def pause(conn: Connection, person: int) -> None:
-    """Let others have what a person holds; they take up what is left when they come back."""
+    """Release a person's tasks to others; they get back what is left when they return."""
     release(conn, person, "expired")
 
 
 def exclude(conn: Connection, study: OpenStudy, code: str) -> None:
-    """Void all that a person said and ask others in their place; a place of Prolific is free."""
+    """Void a person's judgements and ask others instead; their Prolific place becomes free."""
     person, code = find_person(conn, study, code)
     release(conn, person, "lost")
     _state(conn, person, "excluded")
@@ -139,7 +141,7 @@ def exclude(conn: Connection, study: OpenStudy, code: str) -> None:
 
 
 def restore(conn: Connection, study: OpenStudy, code: str) -> None:
-    """Take an exclusion or a revoked link back."""
+    """Undo an exclusion or a revocation."""
     person, code = find_person(conn, study, code)
     _state(conn, person, "active")
     _recount(conn, study, person, void=False)
@@ -147,7 +149,7 @@ def restore(conn: Connection, study: OpenStudy, code: str) -> None:
 
 
 def revoke(conn: Connection, study: OpenStudy, code: str) -> None:
-    """End a person's link and sessions; what they said stays."""
+    """Revoke a person's link and sessions; their judgements stay."""
     person, code = find_person(conn, study, code)
     release(conn, person, "lost")
     _state(conn, person, "revoked")
@@ -156,7 +158,7 @@ def revoke(conn: Connection, study: OpenStudy, code: str) -> None:
 
 
 def forget(conn: Connection, study: OpenStudy, code: str) -> None:
-    """Delete a person and all that is stored about them; items ask for others in their place."""
+    """Delete a person and all data about them; others are asked instead."""
     person, code = find_person(conn, study, code)
     release(conn, person, "lost")
     _recount(conn, study, person, void=True)
@@ -174,7 +176,7 @@ def _recount(conn: Connection, study: OpenStudy, person: int, void: bool) -> Non
         select(_T.id)
         .join(t.judgement, _J.task_id == _T.id)
         .where(_J.person_id == person, _T.role == "item", _T.state != "void")
-        .order_by(_T.id)  # everyone locks tasks in this order, or two could wait for each other
+        .order_by(_T.id)  # the global locking order of tasks, which prevents deadlocks
     )
     tasks = conn.execute(judged).scalars().all()
     mine = _J.person_id == person, _J.task_id.in_(tasks)

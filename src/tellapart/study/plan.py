@@ -21,12 +21,12 @@ RANGES: dict[str, tuple[float, float]] = {
     "judgements": (1, 1000), "at_most": (0, 10**9), "minutes": (0.05, 60 * 24 * 30),
     "twice": (0, 1), "checks": (0, 0.5), "gold": (0, 0.5),
 }  # fmt: skip
-"""The least and the most that a stage's rules may say."""
+"""Allowed ranges of a stage's rules."""
 MOST_PLACES = 1_000_000
 HEAD = """\
-# Made by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
-# minutes, checks, gold and what concerns Prolific may be edited at any time, and training.json;
-# the server reads them when it starts. The rest is fixed once the study has begun.
+# Written by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
+# minutes, checks, gold and the settings for Prolific may be edited at any time, and so may
+# training.json; the server reads them when it starts. The rest is fixed once the study has begun.
 """
 CONSENT = """\
 You are invited to take part in a study about pictures and captions. You will see pictures and short
@@ -45,14 +45,14 @@ Thank you! That was all. You can close this page now.
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One question, asked of every item (or of what the stage before has chosen).
+    """One question about every item (or about what the previous stage has chosen).
 
-    `judgements` are wanted for each item; with `twice` above 0 it is one for each item, and two for
-    that share of them. `stop` is `full` (all that are wanted are asked for) or `decided` (none more
-    than are needed to know what becomes of the item). `keep` says who must agree for an item to
-    go on: a `majority`, `all`, or whoever was `first`. `checks` and `gold` are the shares of
-    attention checks and gold items in what a person sees; `at_most` limits the items of one person
-    (0: no limit). `minutes` is how long a task stays reserved for someone who does not answer.
+    `judgements` is the number per item; with `twice` above 0, each item gets one, and that share of
+    them two. `stop` is `full` (collect all judgements) or `decided` (stop as soon as the outcome is
+    certain). `keep` says who must agree for an item to be kept: a `majority`, `all`, or only the
+    `first` person. `checks` and `gold` are the shares of attention checks and gold items in what a
+    person sees; `at_most` limits the items per person (0: no limit). `minutes` is how long a task
+    stays reserved for a person who does not answer.
     """
 
     name: str
@@ -76,12 +76,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """A whole study: what `study.toml` says.
+    """A whole study: the content of `study.toml`.
 
     `once` is what nobody sees twice: an `item`, or only the same `question` about it. `prolific`
-    lets people in by the links of `prolific_study`, at most as many as there are `places`; both
-    must be given. `completion_code` is what they take back there. With `pairs` people work in fixed
-    pairs, by the order in which they were let in: what is judged twice is judged by the two of one.
+    admits people by the links of `prolific_study`, at most `places` of them; both must be set. They
+    take `completion_code` back to Prolific. With `pairs`, people work in fixed pairs in the order
+    in which they joined: items judged twice are judged by the two people of one pair.
     """
 
     id: str
@@ -100,12 +100,12 @@ class StudyPlan:
 
     @property
     def takes_prolific(self) -> bool:
-        """Whether people of Prolific are let in: it must be known of which study, and how many."""
+        """Whether Prolific participants are admitted, which needs the study's id and places."""
         return self.prolific and bool(self.prolific_study) and self.places > 0
 
 
 def check_plan(plan: StudyPlan, where: str) -> None:
-    """Raise `BadInput` where a plan cannot be carried out."""
+    """Raise `BadInput` if a plan is invalid."""
     if not plan.stages:
         raise BadInput("a study needs a stage", where=where, allowed="one [[stage]] or more")
     names = [stage.name for stage in plan.stages]
@@ -123,13 +123,13 @@ def check_plan(plan: StudyPlan, where: str) -> None:
         raise BadInput(
             "pairs of people have nothing to judge together",
             where=where,
-            allowed="a stage with two judgements, or some of them twice",
-            todo="give --judgements 2, or --twice 0.1; or leave --pairs out",
+            allowed="a stage with two judgements per item, or with some items judged twice",
+            todo="give --judgements 2 or --twice 0.1, or omit --pairs",
         )
     for stage in plan.stages[1:]:
         if not isinstance(stage.question, Following):
             raise BadInput(
-                f"{stage.ask} cannot be asked of what an earlier stage chose",
+                f"{stage.ask} cannot be asked about the choice of an earlier stage",
                 where=f"{where}, stage {stage.name}",
                 todo="make it the first stage, or a study of its own",
             )
@@ -166,7 +166,7 @@ TOML_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "float": ((int, float), "a number"),
     "bool": ((bool,), "true or false"),
 }
-"""By the type of a field: what TOML may have for it, and how that is called."""
+"""For each field type, the allowed TOML types and their name in errors."""
 
 
 def write_plan(plan: StudyPlan, path: Path) -> None:
@@ -178,7 +178,7 @@ def write_plan(plan: StudyPlan, path: Path) -> None:
 
 
 def read_plan(path: Path) -> StudyPlan:
-    """Read and check a plan; every mistake is named with what is allowed."""
+    """Read and check a plan; errors say what is allowed."""
     try:
         data = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -198,7 +198,7 @@ def _lines(value: StudyPlan | Stage, skip: str = "") -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """A value in TOML: JSON's spelling is TOML's, but for texts of several lines."""
+    """A value in TOML, which has the syntax of JSON except for multi-line texts."""
     if isinstance(value, str) and "\n" in value:
         return '"""\n' + "\n".join(_literal(line)[1:-1] for line in value.split("\n")) + '"""'
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -213,7 +213,7 @@ def _from_toml(sort: type[T], values: dict[str, Any], where: str) -> T:
             raise error
         wanted = str(known[name].type)
         types, called = TOML_TYPES.get(wanted, ((object,), ""))
-        # True is an int in Python, and no number in a plan
+        # True is an int in Python, but not a number in a plan
         if not isinstance(value, types) or isinstance(value, bool) != (wanted == "bool"):
             raise BadInput(f"{name} = {value!r}", where=where, allowed=called)
     missing = [n for n, f in known.items() if f.default is MISSING and n not in values]
@@ -226,8 +226,8 @@ def _from_toml(sort: type[T], values: dict[str, Any], where: str) -> T:
 class StudyRecipe:
     """A study's stages; `once` is what nobody sees twice (see `StudyPlan`).
 
-    Recipes whose figures are published as those of people have attention checks, and `gold` items
-    in this share as soon as a benchmark to take them from is named.
+    Recipes that measure human performance have attention checks, and this share of `gold` items if
+    a benchmark to take them from is given.
     """
 
     about: str
@@ -282,7 +282,7 @@ def find_recipe(name: str) -> StudyRecipe:
 
 
 def each_stage(text: str, stages: int, option: str) -> list[str]:
-    """One value for all stages, or one for each, separated by commas.
+    """One value for all stages, or one per stage, separated by commas.
 
     >>> each_stage("1,2", 2, "--judgements"), each_stage("3", 2, "--judgements")
     (['1', '2'], ['3', '3'])
@@ -290,6 +290,6 @@ def each_stage(text: str, stages: int, option: str) -> list[str]:
     values = [value.strip() for value in text.split(",")]
     if len(values) not in (1, stages):
         raise BadInput(
-            f"{option} {text} has {len(values)} values", allowed=f"1, or {stages}: one a stage"
+            f"{option} {text} has {len(values)} values", allowed=f"1, or {stages}: one per stage"
         )
     return values * stages if len(values) == 1 else values

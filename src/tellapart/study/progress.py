@@ -1,4 +1,4 @@
-"""How far a study is, as its owner sees it: stages, items a page at a time, and people."""
+"""A study's progress for its owner: stages, pages of items, and people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROW = select(
 
 @dataclass(frozen=True, slots=True)
 class StageStatus:
-    """How far a stage is: its items, those done and kept, and judgements."""
+    """A stage's progress: its items, those closed and kept, and its judgements."""
 
     stage: str
     ask: str
@@ -41,7 +41,7 @@ class StageStatus:
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
-    """How far a study is; `people` are counts by state."""
+    """A study's progress; `people` are counts by state."""
 
     study: str
     stages: tuple[StageStatus, ...]
@@ -92,9 +92,9 @@ def look_at_items(
     conn: Connection, study: OpenStudy, stage: str = "", state: str = "", after: int = 0,
     *, truth: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Items of a stage or of all, in one state or in any, from a task on.
+    """A page of items, optionally of one stage or state, after a given task.
 
-    With `truth` each says which answers are right.
+    With `truth`, each item includes its right answers.
     """
     names = [one.rules.name for one in study.stages]
     if stage and stage not in names:
@@ -112,8 +112,9 @@ def look_at_items(
 
 
 def reopen_item(conn: Connection, study: OpenStudy, task: int) -> dict[str, Any]:
-    """Ask for one more judgement of an item, also of a closed one."""
+    """Ask for one more judgement of an item, even if it is closed."""
     mine = _ROW.where(t.stage.c.study_id == study.plan.id, _T.role == "item", _T.id == task)
+    # locked, so that a judgement that arrives now is counted either before or after, not in between
     row = conn.execute(mine.with_for_update(of=t.task)).first()
     if row is None or row.state == "void":
         raise UnknownName("item", str(task), [])
@@ -123,7 +124,7 @@ def reopen_item(conn: Connection, study: OpenStudy, task: int) -> dict[str, Any]
 
 
 def picture_of(conn: Connection, study: OpenStudy, task: int, place: int) -> str:
-    """The id of an item's picture, by its place among them."""
+    """The id of an item's picture, by its index."""
     row = conn.execute(
         _ROW.where(t.stage.c.study_id == study.plan.id, _T.role == "item", _T.id == task)
     ).first()
@@ -180,7 +181,7 @@ def _cells(one: dict[str, Any]) -> tuple[str, ...]:
 
 
 def crew(conn: Connection, study: OpenStudy, code: str = "") -> list[dict[str, Any]]:
-    """Everyone (or one person), in the order in which they were added.
+    """Everyone (or one person), in the order in which they joined.
 
     Shares are [right, of]; `with_majority` counts closed items on which enough people agreed.
     """

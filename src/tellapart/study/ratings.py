@@ -1,8 +1,8 @@
-"""Ratings by people, caption by caption, and the tasks that everyone got wrong.
+"""People's ratings of captions, and the tasks that everyone got wrong.
 
-Mean ratings are those of captioning studies (Hu et al. 2019, section 3). Tasks on which all people
-agree against the truth are worth a look: FOIL's Figure 3 shows two (Shekhar et al. 2017, section
-5); often it is the caption that is wrong.
+Mean ratings are used in captioning studies (Hu et al. 2019, section 3). Tasks on which everyone
+contradicts the truth are worth a look: FOIL's Figure 3 shows two (Shekhar et al. 2017, section 5);
+often it is the caption that is wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-import scipy  # its parts are imported when first used: that takes longer than most commands
+import scipy  # its submodules load on first use, which takes longer than most commands
 
 from tellapart.study.questions.question import JudgedTask
 from tellapart.types import Ints
@@ -20,7 +20,7 @@ from tellapart.types import Ints
 
 @dataclass(frozen=True, slots=True)
 class MeanRating:
-    """The mean rating of a stage with its interval at 95% over groups that share images."""
+    """The mean rating of a stage, with a 95% interval over groups that share images."""
 
     stage: str
     value: float
@@ -32,7 +32,7 @@ class MeanRating:
 
 @dataclass(frozen=True, slots=True)
 class MissedTask:
-    """A task that all people answered wrongly: what they said, and what was right."""
+    """A task that everyone got wrong: their answers, and the right ones."""
 
     stage: str
     item: str
@@ -44,10 +44,10 @@ class MissedTask:
 
 
 def mean_rating(stage: str, tasks: Sequence[JudgedTask], clusters: Ints) -> MeanRating | None:
-    """The mean over all ratings; None where there is none.
+    """The mean over all ratings; None if there are none.
 
-    The error is that of a ratio of totals over clusters (Cochran 1977, section 2.11), the interval
-    Student's t. With one cluster it is the whole scale.
+    The standard error is that of a ratio of totals over clusters (Cochran 1977, section 2.11), the
+    interval Student's t. With one cluster, the interval is the whole scale.
     """
     rows = [(float(one.choice), group) for task, group in zip(tasks, clusters.tolist(), strict=True)
             for one in task.judgements if one.choice.isdigit()]  # fmt: skip
@@ -65,10 +65,10 @@ def mean_rating(stage: str, tasks: Sequence[JudgedTask], clusters: Ints) -> Mean
 
 
 def rating_table(tasks: Sequence[JudgedTask]) -> pl.DataFrame:
-    """One row a task: image, caption, the mean, and `rating_1`, `rating_2`, ... as they came.
+    """One row per task: image, caption, mean, and `rating_1`, `rating_2`, ... in order.
 
-    `captions --judgements` and `analyse ratings` read it. Without a picture the image is that of
-    the item, if it has one.
+    `captions --judgements` and `analyse ratings` read it. If the task shows no picture, the image
+    is the item's, if it has one.
     """
     judged = [task for task in tasks if task.judgements]
     most = max((len(task.judgements) for task in judged), default=0)

@@ -1,7 +1,7 @@
-"""What people said, put together: the tasks with their judgements, the funnel, figures, agreement.
+"""A study's results: tasks with their judgements, the funnel, scores and agreement.
 
-Shekhar et al. 2017 (FOIL, section 4.1) give majority and unanimity; Ding et al. 2016 (MCIC, section
-4) also give at least one of three.
+Shekhar et al. 2017 (FOIL, section 4.1) report majority and unanimity; Ding et al. 2016 (MCIC,
+section 4) also report at least one of three.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from tellapart.text.table_text import aligned, percent
 from tellapart.types import Ints
 
 MOST_SHOWN = 10
-"""More pairs of people than this are left to the files."""
+"""If there are more pairs of people than this, only the files list them."""
 
 
 @dataclass(frozen=True, eq=False)
 class StudyRecord:
-    """All tasks about items; judgements of excluded people and void tasks are left out."""
+    """All tasks about items, without void tasks and without judgements of excluded people."""
 
     plan: StudyPlan
     benchmark: Benchmark
@@ -46,18 +46,18 @@ class StudyRecord:
 
     @cached_property
     def by_id(self) -> dict[int, JudgedTask]:
-        """Tasks by their number, to find what a task followed from."""
+        """Tasks by number, to find the task that another followed from."""
         return {task.id: task for task in self.tasks}
 
     def clusters(self, tasks: list[JudgedTask]) -> Ints:
-        """Tasks whose items share images belong together in every interval."""
+        """The cluster of each task: tasks whose items share images are resampled together."""
         items = self.benchmark.by_id
         groups = [items[task.matter.item].group for task in tasks]
         return np.unique(groups, return_inverse=True)[1]
 
 
 def read_record(conn: Connection, study: OpenStudy) -> StudyRecord:
-    """Read what people said so far; everything that comes out of a study starts here."""
+    """Read all judgements so far; every result of a study starts here."""
     judgements = _judgements(conn, study)
     rows = conn.execute(
         select(t.task, t.stage.c.name.label("stage"), t.stage.c.ask)
@@ -95,7 +95,7 @@ def _judgements(conn: Connection, study: OpenStudy) -> dict[int, list[Judgement]
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
-    """A stage: tasks that came to it, those that are decided, kept, dropped, and judgements."""
+    """A stage: its tasks, those decided, kept and dropped, and its judgements."""
 
     stage: str
     ask: str
@@ -107,7 +107,7 @@ class FunnelStep:
 
 
 def funnel(record: StudyRecord) -> list[FunnelStep]:
-    """The stages in order; what a stage kept comes to the next."""
+    """The stages in order; what one stage kept goes to the next."""
     steps = []
     for stage in record.plan.stages:
         tasks = record.of_stage(stage.name)
@@ -121,7 +121,7 @@ def funnel(record: StudyRecord) -> list[FunnelStep]:
 
 @dataclass(frozen=True, slots=True)
 class StudyFigure:
-    """A share of tasks (or of single answers) with its interval at 95%."""
+    """A share of tasks (or of single answers) with its 95% interval."""
 
     stage: str
     about: str
@@ -133,7 +133,7 @@ class StudyFigure:
 
 
 def figures(record: StudyRecord, seed: int = 0) -> list[StudyFigure]:
-    """Every figure of every stage, as its question counts them."""
+    """All scores of all stages, as defined by their questions."""
     every = []
     for stage in record.plan.stages:
         tasks = [t for t in record.of_stage(stage.name) if t.state == "closed" and t.judgements]
@@ -150,7 +150,7 @@ def figures(record: StudyRecord, seed: int = 0) -> list[StudyFigure]:
 
 
 def agreements(record: StudyRecord, seed: int = 0) -> list[AgreementRow]:
-    """Every coefficient that the judgements allow, stage by stage."""
+    """All agreement coefficients that are defined, stage by stage."""
     rows: list[AgreementRow] = []
     for stage in record.plan.stages:
         tasks = [task for task in record.of_stage(stage.name) if len(task.judgements) > 1]
@@ -162,7 +162,7 @@ def agreements(record: StudyRecord, seed: int = 0) -> list[AgreementRow]:
 
 @dataclass(frozen=True, slots=True)
 class StudyResults:
-    """The results of a study; `left_out` says what could not be made, and why."""
+    """The results of a study; `left_out` says what could not be computed, and why."""
 
     name: str
     funnel: tuple[FunnelStep, ...]
@@ -200,7 +200,7 @@ class StudyResults:
 
 
 def results_of(record: StudyRecord, left_out: tuple[str, ...] = ()) -> StudyResults:
-    """Figures, agreement and funnel."""
+    """The results of a record: funnel, scores, agreement and ratings."""
     seed = record.plan.seed
     return StudyResults(
         record.plan.name,
@@ -214,7 +214,7 @@ def results_of(record: StudyRecord, left_out: tuple[str, ...] = ()) -> StudyResu
 
 
 def ratings(record: StudyRecord) -> Iterator[MeanRating]:
-    """The mean of every stage whose answers are steps of a scale."""
+    """The mean rating of every stage whose answers are steps of a scale."""
     for stage in record.plan.stages:
         tasks = record.of_stage(stage.name) if stage.question.ordinal else []
         found = mean_rating(stage.name, tasks, record.clusters(tasks)) if tasks else None
@@ -232,10 +232,10 @@ def _rating_table(rows: tuple[MeanRating, ...]) -> str:
 
 
 def _missed_lines(missed: tuple[MissedTask, ...]) -> list[str]:
-    """The tasks that all people got wrong, the first of them in full."""
+    """The tasks that everyone got wrong, the first few in full."""
     if not missed:
         return []
-    lines = [f"all people were wrong about {len(missed):,}:"]
+    lines = [f"{len(missed):,} tasks that everyone got wrong:"]
     for one in missed[:MOST_SHOWN]:
         said = ", ".join(dict.fromkeys(one.said))
         lines.append(f"  {one.item} ({one.question}): {one.captions[0]!r}; they said {said}")

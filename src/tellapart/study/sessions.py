@@ -1,7 +1,7 @@
-"""Sessions and seats: who may come in, and where in the study a person is.
+"""Sessions and seats: who has access, and where in the study a person is.
 
-A session begins with a link and ends by leaving, by time, or by the owner. A seat is a person at
-work: which stage they are in, and what they were given there.
+A session starts with a link and ends when the person leaves, when it expires, or when the owner
+ends it. A seat is a person's position in the study: their stage, and what they got there.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tellapart.study.study import OpenStudy
 DAYS = 60
 DAY = 24 * 3600 * 1000
 AT_ONCE = 8
-"""Sessions that one person can have; the oldest ends when another begins."""
+"""Maximum number of sessions per person; the oldest ends when another starts."""
 PLACE = ("stage_id", "trained", "served", "checks", "golds", "last_number")
-"""What changes while someone works."""
+"""The columns that change while someone works."""
 
 
 class NotAllowed(TellapartError):
-    """A token or a session that opens nothing (any more)."""
+    """A token or session that is not valid, or no longer valid."""
 
 
 def begin_session(conn: Connection, study: OpenStudy, person: int | None) -> str:
-    """A new session of a person, or of the owner (None); returns its token."""
+    """Start a session of a person, or of the owner (None); returns its token."""
     token, now = new_token(), study.clock()
     mine = _of_person(study, person)
     newest = select(t.session.c.hash).where(mine).order_by(t.session.c.made_at.desc())
@@ -60,9 +60,9 @@ def end_sessions(conn: Connection, study: OpenStudy, person: int | None) -> None
 
 
 def join_as_owner(conn: Connection, study: OpenStudy, token: str) -> str:
-    """Begin a session of the owner; the token may have been renewed since the study was opened."""
+    """Start a session of the owner; the keys are read again, as they may have been renewed."""
     if not read_keys(study.folder).is_owner(token):
-        raise NotAllowed("this is not the owner's link", todo="see what `study serve` printed")
+        raise NotAllowed("this is not the owner's link", todo="see the output of `study serve`")
     return begin_session(conn, study, None)
 
 
@@ -76,7 +76,7 @@ def check_owner(conn: Connection, study: OpenStudy, session: str) -> None:
         )
     ).first()
     if row is None:
-        raise NotAllowed("this is for the study's owner", todo="open the owner's link")
+        raise NotAllowed("this is only for the study's owner", todo="open the owner's link")
 
 
 def _of_person(study: OpenStudy, person: int | None) -> ColumnElement[bool]:
@@ -87,9 +87,9 @@ def _of_person(study: OpenStudy, person: int | None) -> ColumnElement[bool]:
 
 @dataclass(slots=True)
 class Seat:
-    """Where a person is; changed in place while they work, then saved.
+    """A person's position in the study; changed in place while they work, then saved.
 
-    `served`, `checks`, `golds` and `trained` count what they were given in the stage `stage_id`.
+    `served`, `checks`, `golds` and `trained` count their tasks in the stage `stage_id`.
     """
 
     id: int
@@ -118,36 +118,36 @@ SAVE = (
 _SEAT = (
     select(*SEAT_COLUMNS).join(t.session, t.session.c.person_id == t.person.c.id).where(*OF_SESSION)
 )
-# one request of a person at a time; "key share" lets rows that refer to the person be written
+# one request per person at a time; "key share" still lets rows that refer to them be inserted
 _LOCKED = _SEAT.with_for_update(of=t.person, key_share=True)
 
 
 def seat_of(conn: Connection, study: OpenStudy, session: str, lock: bool = True) -> Seat:
-    """The person of a session; with `lock` theirs alone until the transaction ends."""
+    """The person of a session; with `lock`, locked until the transaction ends."""
     row = conn.execute(_LOCKED if lock else _SEAT, session_values(study, session)).first()
     return read_seat(row)
 
 
 def session_values(study: OpenStudy, session: str) -> dict[str, Any]:
-    """What `OF_SESSION` asks for."""
+    """The parameters of `OF_SESSION`."""
     return {"hash": hashed(session), "study": study.plan.id, "now": study.clock()}
 
 
 def read_seat(row: Any) -> Seat:
-    """A row that begins with `SEAT_COLUMNS`; no row is nobody."""
+    """The seat in a row that starts with `SEAT_COLUMNS`; raises if there is no row."""
     if row is None or row[2] == "revoked":
         raise NotAllowed("you are not signed in", todo="open your personal link again")
     return Seat(*row[: len(SEAT_COLUMNS)])
 
 
 def seat_values(study: OpenStudy, seat: Seat) -> dict[str, Any]:
-    """What `SAVE` asks for."""
+    """The parameters of `SAVE`."""
     place = {f"_{name}": getattr(seat, name) for name in PLACE}
     return {"_person_id": seat.id, "_seen_at": study.clock(), **place}
 
 
 def consent(conn: Connection, study: OpenStudy, seat: Seat) -> None:
-    """Note that a person agreed; the first time counts."""
+    """Record a person's consent; only the first time counts."""
     if seat.consented_at is None:
         seat.consented_at = study.clock()
         conn.execute(

@@ -1,6 +1,6 @@
-"""An open study: its plan, its items and keys, and the database that holds what people do.
+"""An open study: its plan, items and keys, and the database of people's work.
 
-Time comes in as a value, so that tests need not wait and a clock that jumps can be tried.
+The clock is a parameter, so that tests need not wait and can simulate clock changes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Clock = Callable[[], int]
 
 
 def wall_clock() -> int:
-    """The time as the machine knows it."""
+    """The machine's time."""
     return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class OpenStage:
-    """A stage with its number in the database, and how many tasks it has beside items."""
+    """A stage with its number in the database, and how many tasks it has besides items."""
 
     id: int
     place: int
@@ -49,7 +49,7 @@ class OpenStage:
 
 @dataclass(frozen=True, eq=False)
 class OpenStudy:
-    """A study at work; `close` it when done."""
+    """An open study; `close` it when done."""
 
     folder: Path
     content: StudyContent
@@ -60,7 +60,7 @@ class OpenStudy:
 
     @property
     def plan(self) -> StudyPlan:
-        """What `study.toml` says."""
+        """The content of `study.toml`."""
         return self.content.plan
 
     def stage(self, stage_id: int) -> OpenStage:
@@ -72,20 +72,20 @@ class OpenStudy:
         return self.stages[stage.place + 1] if stage.place + 1 < len(self.stages) else None
 
     def record(self, conn: Connection, what: str, who: str = "", **detail: str | int) -> None:
-        """Write down an event, such as a correction, an exclusion or a deletion.
+        """Record an event, such as a revision, an exclusion or a deletion.
 
-        `who` is a person's code, left out where they are being forgotten.
+        `who` is a person's code, omitted if they are being deleted.
         """
         event = {"at": self.clock(), "what": what, "who": who, "detail": json.dumps(detail)}
         conn.execute(insert(t.event).values(study_id=self.plan.id, **event))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
 
 def open_study(folder: Path | str, database: str = "", clock: Clock = wall_clock) -> OpenStudy:
-    """Open a study's folder; a database that does not know the study yet is filled."""
+    """Open a study's folder; if the database does not have the study yet, it is added."""
     folder = Path(folder)
     content, keys = read_content(folder), read_keys(folder)
     opened = open_database(database or sqlite_url(folder / "study.sqlite"))
@@ -121,9 +121,9 @@ def _ready(conn: Connection, content: StudyContent, now: int) -> tuple[OpenStage
 def _check_rules(plan: StudyPlan, rows: Any) -> None:
     if rows and len(rows) != len(plan.stages):
         raise BadInput(
-            "stages were added or taken away after the study began",
+            "stages were added or removed after the study began",
             allowed=", ".join(row.name for row in rows),
-            todo="change it back, or make a new study",
+            todo="undo the change, or create a new study",
         )
     for row, stage in zip(rows, plan.stages, strict=False):
         stored = json.loads(row.rules)
@@ -132,7 +132,7 @@ def _check_rules(plan: StudyPlan, rows: Any) -> None:
             raise BadInput(
                 f"stage {row.name} was changed after the study began: {', '.join(changed)}",
                 allowed=", ".join(f"{name} = {stored[name]!r}" for name in changed),
-                todo="change it back, or make a new study",
+                todo="undo the change, or create a new study",
             )
 
 

@@ -1,7 +1,7 @@
-"""Tasks: made when a study is first opened, with checks and gold, and decided by votes.
+"""Tasks: created when a study is first opened, with checks and gold, and decided by votes.
 
-What becomes of a task goes by the truth where it is known (who is right?), else by what people
-chose. `full` is the number of judgements that a task gets at most; `keep` says who must agree.
+The outcome of a task depends on the truth if it is known (who is right?), else on what people
+chose. `full` is the maximum number of judgements per task; `keep` says who must agree.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tellapart.study.questions.question import Following, Matter
 from tellapart.study.store import schema as t
 
 CHECKS = 40
-"""Attention checks that a stage has in stock; nobody sees one twice."""
+"""Number of attention checks prepared for a stage; nobody sees one twice."""
 FIXED_RULES = ("name", "ask", "judgements", "twice", "stop", "keep")
-"""What can no longer be changed once tasks were made by it."""
+"""Rules that cannot be changed once tasks have been created from them."""
 LANES = 32
-"""Tasks stand in this many lanes, by seed, and in each of them in an order drawn by seed. A person
-takes the next of each lane in turn: so everyone has an order of their own, what was begun is
-finished soon, and people at work at the same time do not all want the same task."""
+"""Tasks are distributed over this many lanes, and ordered within each lane, by seed. A person takes
+the next task of each lane in turn. So everyone has their own order, tasks that have been started
+are finished soon, and people who work at the same time do not compete for the same task."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyContent:
-    """Everything that tasks are made of; training examples by the name of their stage."""
+    """Everything that tasks are created from; training examples are by stage name."""
 
     plan: StudyPlan
     items: Benchmark
@@ -44,7 +44,7 @@ class StudyContent:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One judgement: the key that was chosen, and whether it is right (None: nobody knows)."""
+    """One judgement: the chosen key, and whether it is right (None: unknown)."""
 
     choice: str
     right: bool | None
@@ -52,23 +52,23 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """Whether an item is kept, and the key that those agreed on who had to (None: they did not)."""
+    """Whether an item is kept, and the key that enough people agreed on (None: no agreement)."""
 
     kept: bool
     chosen: str | None
 
 
 def fill(conn: Connection, content: StudyContent, now: int) -> None:
-    """Put a study into a database that does not know it yet, or check that it is the same one."""
+    """Add a study to a database that does not have it yet, or check that it is the same one."""
     plan = content.plan
     known = conn.execute(select(t.study).where(t.study.c.id == plan.id)).first()
     if known is None:
         _add(conn, content, now)
     elif (known.seed, known.items_sha256) != (plan.seed, content.items.sha256):
         raise BadInput(
-            "the seed or the items are not those that the database was filled with",
+            "the seed or the items differ from those in the database",
             allowed=f"seed {known.seed}, items {known.items_sha256[:12]}...",
-            todo="change them back, or make a new study",
+            todo="undo the change, or create a new study",
         )
     _renew_training(conn, content)
 
@@ -76,7 +76,7 @@ def fill(conn: Connection, content: StudyContent, now: int) -> None:
 def task_row(
     plan: StudyPlan, stage: Stage, stage_id: int, matter: Matter, unit: str
 ) -> dict[str, Any]:
-    """An item's task; its place and how often it is judged are drawn by seed."""
+    """An item's task; its position and number of judgements are drawn by seed."""
     path = (plan.seed, stage.name, matter.key)
     full = stage.judgements
     if stage.twice:
@@ -121,7 +121,7 @@ def _add(conn: Connection, content: StudyContent, now: int) -> None:
 
 
 def _extra_rows(content: StudyContent, place: int, stage_id: int) -> Iterator[dict[str, Any]]:
-    """Checks and gold: wanted from nobody in particular, so never closed."""
+    """Checks and gold items: they need no number of judgements, so they never close."""
     plan = content.plan
     stage = plan.stages[place]
     checks = attention_checks(plan.stages[: place + 1], content.items.items, plan.seed)
@@ -139,7 +139,7 @@ def _extra(role: str, stage: Stage, matter: Matter) -> dict[str, Any]:
 
 
 def _renew_training(conn: Connection, content: StudyContent) -> None:
-    """Training examples follow their file: people who are at them see what it says now."""
+    """Update training examples from their file, also for people who are in training."""
     ids = conn.execute(
         select(t.stage.c.id, t.stage.c.place).where(t.stage.c.study_id == content.plan.id)
     ).all()
@@ -158,10 +158,10 @@ def _renew_training(conn: Connection, content: StudyContent) -> None:
 
 
 def due(share: float, items: int, seed: int, *path: str) -> int:
-    """How many extras a person should have had after this many items.
+    """How many extras are due for a person after this many items.
 
-    Of every `1 / share` items one is followed by an extra, at a place drawn by seed: they are
-    spread evenly and still cannot be foreseen.
+    One in every `1 / share` items is followed by an extra, at a position drawn by seed, so that
+    extras are spread evenly but cannot be predicted.
 
     >>> [due(0.25, items, 0, "p-1") for items in (0, 4, 8, 40)]
     [0, 1, 2, 10]
@@ -175,7 +175,7 @@ def due(share: float, items: int, seed: int, *path: str) -> int:
 
 
 def sample_matters(stages: Sequence[Stage], items: Sequence[Item]) -> Iterator[Matter]:
-    """Matters of the last of some stages, as if the first option had always been chosen."""
+    """Matters of the last stage, as if the first option had always been chosen before."""
     question = stages[-1].question
     if len(stages) == 1:
         for item in items:
@@ -187,10 +187,10 @@ def sample_matters(stages: Sequence[Stage], items: Sequence[Item]) -> Iterator[M
 
 
 def attention_checks(stages: Sequence[Stage], items: Sequence[Item], seed: int) -> list[Matter]:
-    """Checks for the last of some stages.
+    """Attention checks for the last stage.
 
-    A check has the pictures of one item with the texts of another, so that nobody has seen an item
-    before its turn, and asks for an option that is drawn by seed.
+    A check combines the pictures of one item with the texts of another, so that nobody sees an item
+    early, and asks for an option drawn by seed.
     """
     stage = stages[-1]
     matters = list(sample_matters(stages, items))
@@ -208,10 +208,10 @@ def attention_checks(stages: Sequence[Stage], items: Sequence[Item], seed: int) 
 
 
 def outcome_of(keep: str, full: int, votes: Sequence[Vote], options: frozenset[str]) -> TaskOutcome:
-    """What becomes of an item.
+    """The outcome of an item.
 
-    Without a known truth it is kept if the key agreed on is one of `options`, the things that could
-    be picked, and not "none" or "both"; where there is nothing to pick (ratings) it is kept.
+    If the truth is unknown, the item is kept if people agreed on one of `options`, the things that
+    could be picked, and not on "none" or "both"; if there is nothing to pick (ratings), it is kept.
     """
     counted = votes[:1] if keep == "first" else votes
     needed = _needed(keep, full)
@@ -223,9 +223,9 @@ def outcome_of(keep: str, full: int, votes: Sequence[Vote], options: frozenset[s
 
 
 def missing(keep: str, full: int, votes: Sequence[Vote], truth_known: bool) -> int:
-    """How many more judgements to ask for before looking again; 0 once the outcome is certain.
+    """How many more judgements to request before deciding again; 0 once the outcome is certain.
 
-    It is the smallest number that could settle the matter, so that nobody is asked in vain.
+    It is the smallest number that could decide the task, so that nobody is asked unnecessarily.
     """
     left, needed = full - len(votes), _needed(keep, full)
     if left <= 0 or (keep == "first" and votes):

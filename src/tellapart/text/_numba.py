@@ -1,7 +1,7 @@
-"""Kernels: compiled by numba when first called, kept on disk where possible, run in threads.
+"""Kernels: compiled by numba on first call, cached on disk if possible, run in threads.
 
-Without `fastmath` everywhere: it lets the compiler reorder sums and forget about infinities, so
-that the last digits of a score would depend on the processor.
+`fastmath` is never used: it lets the compiler reorder sums and ignore infinities, so that the last
+digits of a score would depend on the processor.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Array = Any
-"""What a kernel is given: numba finds out the types itself, so that more need not be said."""
+"""An argument of a kernel; numba infers its type, so annotations say no more."""
 
 _lock = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
-    """Compile for numbers only, without the interpreter's lock, when it is first called.
+    """Compile on first call, in nopython mode and without the interpreter's lock.
 
-    A kernel may use only kernels and constants of its own file: what numba kept on disk is used
-    until that file changes, whatever happens to others.
+    A kernel may use only kernels and constants of its own file: numba uses its cached code until
+    that file changes, whatever happens to other files.
     """
     return cast(Function, _Kernel(function))
 
 
 class _Kernel:
-    """A function that is compiled later: numba takes half a second to import.
+    """A function that is compiled later, because numba takes half a second to import.
 
-    Numba compiles calls only to what it knows. So before the first call all kernels of a file are
-    put in the places of these stand-ins among the file's names, at once: another thread must never
-    compile a kernel that still finds a stand-in.
+    Numba compiles only calls to functions it knows. So before the first call, all kernels of a file
+    replace these stand-ins in the file's namespace, under a lock: another thread must never compile
+    a kernel that still refers to a stand-in.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -47,7 +47,7 @@ class _Kernel:
         if not self._ready:
             with _lock:
                 names = self._function.__globals__
-                # Kernels of another file stay: called directly, they would find its stand-ins.
+                # Leave kernels of other files alone: called directly, they would find stand-ins.
                 stand_ins = {
                     name: one
                     for name, one in names.items()
@@ -59,10 +59,10 @@ class _Kernel:
         return self._compiled(*arguments)
 
     def compiled(self) -> Any:
-        """What numba makes of the function.
+        """The compiled function.
 
-        Numba keeps it beside the source or in the user's cache folder. Where it may write to
-        neither it refuses to decorate: then the kernel is compiled anew in each process.
+        Numba caches it beside the source or in the user's cache folder. If it can write to neither,
+        it refuses to decorate with a cache; then each process compiles the kernel itself.
         """
         if self._compiled is None:
             import numba
@@ -75,15 +75,15 @@ class _Kernel:
 
 
 def threads() -> int:
-    """How many threads kernels are run in: the processors that this process may use."""
+    """How many threads run kernels: the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_threads(work: Callable[[int, int], None], size: int, least: int = 2_000) -> None:
     """Call `work(begin, end)` for parts of `range(size)`, each of `least` or more.
 
-    Threads of our own rather than numba's: its pools end the process when it forks later, or when
-    two threads call a kernel at once.
+    These are Python threads rather than numba's, whose pools kill the process if it forks later or
+    if two threads call a kernel at the same time.
     """
     parts = min(threads(), max(1, size // least))
     bounds = [size * k // parts for k in range(parts + 1)]

@@ -12,12 +12,12 @@ from tellapart.text.tokens import FUNCTION_WORDS, spans
 
 NOUNS = ("NOUN", "PROPN")
 CONTENT = (*NOUNS, "VERB", "ADJ", "ADV")
-"""Parts of speech of content words; auxiliaries, numbers and function words are none."""
+"""Parts of speech of content words; auxiliaries, numbers and function words do not count."""
 
 
 @dataclass(frozen=True)
 class LexiconTagger:
-    """Content words are those outside a closed list; nouns those of a given list."""
+    """Content words are all words outside a closed list; nouns are those of a given list."""
 
     name: str
     nouns: frozenset[str]
@@ -43,7 +43,7 @@ class LexiconTagger:
 
 
 def content_words(parsed: Parse) -> tuple[Word, ...]:
-    """The nouns, verbs, adjectives and adverbs of a text that is parsed already."""
+    """The nouns, verbs, adjectives and adverbs of a parsed text."""
     return tuple(
         Word(token.begin, token.end, token.pos in NOUNS) for token in parsed if token.pos in CONTENT
     )

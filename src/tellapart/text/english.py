@@ -11,7 +11,7 @@ IRREGULAR = {
     "sheep": "sheep", "bison": "bison", "fish": "fish", "deer": "deer", "skis": "skis",
     "scissors": "scissors", "broccoli": "broccoli", "bus": "buses",
 }  # fmt: skip
-# Words whose first letter does not tell the sound that they begin with.
+# Includes words whose first letter does not show the sound that they begin with.
 VOWEL_SOUND = re.compile(r"(?!uni|use|eu|one\b|ukulele|u\b)[aeiou]|hour|honest|heir", re.I)
 
 
@@ -49,8 +49,8 @@ def article(word: str) -> str:
 def put(caption: str, start: int, end: int, word: str) -> str:
     """The caption with `word` at [start, end); a/an before it and capitals stay right.
 
-    A capital is that of the place where a sentence or the whole caption is written so; else it
-    is the old word's own (a TV, a Frisbee), and goes with it.
+    A capital belongs to the position at the start of a sentence, or if the whole caption is in
+    capitals; otherwise it belongs to the old word (a TV, a Frisbee) and goes with it.
 
     >>> put("An apple on a plate.", 3, 8, "banana")
     'A banana on a plate.'
@@ -74,7 +74,7 @@ def put(caption: str, start: int, end: int, word: str) -> str:
 
 
 def drop(caption: str, start: int, end: int) -> str:
-    """The caption without the word at [start, end) and with one space where it stood.
+    """The caption without the word at [start, end), with one space in its place.
 
     >>> drop("A red dog runs.", 6, 9)
     'A red runs.'
@@ -88,10 +88,10 @@ def drop(caption: str, start: int, end: int) -> str:
 
 
 def alike(caption: str) -> str:
-    """A capital first, lower case after it, single spaces, a final mark.
+    """A caption in uniform style: capital first, then lower case, single spaces, a final mark.
 
-    Miranda et al. 2024, BiVLC, section 3.1, step 1: positives written by people and negatives
-    written by a model otherwise differ in form.
+    Miranda et al. 2024, BiVLC, section 3.1, step 1: otherwise, positives written by people and
+    negatives written by a model differ in form.
 
     >>> alike("  a DOG on the Beach ")
     'A dog on the beach.'
@@ -102,7 +102,7 @@ def alike(caption: str) -> str:
 
 
 def formed_like(model: str, caption: str) -> str:
-    """A caption with the first letter's case and the final mark of another one.
+    """A caption with the first letter's case and the final mark of another.
 
     >>> formed_like("a dog on the beach", "A cat on the beach.")
     'a cat on the beach'

@@ -1,8 +1,8 @@
-"""Vectors trained on a corpus's own captions, by gensim: of words and of whole texts.
+"""Vectors of words and of whole texts, trained on a corpus's own captions by gensim.
 
-Of words: fastText (Bojanowski et al. 2017), where a word's vector is the sum of those of its
-character n-grams. Of texts: paragraph vectors (Le & Mikolov 2014, section 2.3, PV-DBOW), trained to
-predict a text's words; Ding et al. 2016 search neighbours of captions with them.
+For words: fastText (Bojanowski et al. 2017), where a word's vector is the sum of its character
+n-grams' vectors. For texts: paragraph vectors (Le & Mikolov 2014, section 2.3, PV-DBOW), trained to
+predict a text's words; Ding et al. 2016 use them to search for neighbours of captions.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tellapart.text.word_vectors import Texts, WordVectors
 from tellapart.types import Floats32, Progress, silent
 
 TRAINING = "training vectors"
-"""The phase that is reported."""
+"""The name of the phase in progress reports."""
 NGRAMS = 1 << 18
-"""Places for character n-grams: gensim's two million take 800 MB, and captions have far fewer."""
+"""Buckets for character n-grams: gensim's two million take 800 MB, and captions have far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordOptions:
     """How word vectors are trained (fastText's skip-gram with negative sampling).
 
-    With `fast` all cores train at once: quicker, but the vectors differ from run to run.
+    With `fast`, all cores train together: faster, but the vectors differ from run to run.
     """
 
     dimensions: int = 100
@@ -45,7 +45,7 @@ def train_word_vectors(
     options: WordOptions = WordOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> WordVectors:
-    """FastText vectors of all words of some texts; the same each time unless `options.fast`."""
+    """FastText vectors of all words of some texts; reproducible unless `options.fast`."""
     _check(texts)
     fasttext = need("gensim.models.fasttext", "text", "training word vectors")
     model = fasttext.FastText(window=options.window, sg=1, bucket=NGRAMS, **_settings(options))
@@ -58,9 +58,9 @@ def train_word_vectors(
 class ParagraphOptions:
     """How paragraph vectors are trained.
 
-    `negative` is the number of words sampled against each word, 0 for hierarchical softmax. The
-    paper's 5 epochs leave gensim's vectors near random; they settle from 20. With `fast` all
-    cores train at once: quicker, but the vectors differ from run to run.
+    `negative` is the number of words sampled against each word, 0 for hierarchical softmax. With
+    the paper's 5 epochs, gensim's vectors stay nearly random; they are stable from 20 on. With
+    `fast`, all cores train together: faster, but the vectors differ from run to run.
     """
 
     dimensions: int = 256
@@ -76,9 +76,9 @@ def train_paragraph_vectors(
     options: ParagraphOptions = ParagraphOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Floats32:
-    """One vector a text, [texts, dimensions], zero for a text without words.
+    """One vector per text, [texts, dimensions], zero for a text without words.
 
-    The same each time unless `options.fast`.
+    Reproducible unless `options.fast`.
     """
     model = _paragraph_model(texts, options, progress)
     vectors = np.array(model.dv.vectors, np.float32)
@@ -88,11 +88,11 @@ def train_paragraph_vectors(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParagraphWords:
-    """What a text's vector is found by, once trained: for each word how it is predicted.
+    """The output layer of trained paragraph vectors, from which a new text's vector is inferred.
 
-    `outputs` has a row a word: the higher its inner product with a text's vector, the likelier the
-    text has the word. `counts` says how often each occurred; texts are told from words drawn by
-    counts to the power 0.75, `negative` of them for each of their own.
+    `outputs` has one row per word: the higher its inner product with a text's vector, the likelier
+    the word is in the text. `counts` has the frequency of each word; negative words are sampled by
+    counts to the power 0.75, `negative` of them for each word of a text.
     """
 
     words: tuple[str, ...]
@@ -106,7 +106,7 @@ def train_paragraph_words(
     options: ParagraphOptions = ParagraphOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> ParagraphWords:
-    """What vectors of further texts can be found by; needs negative sampling."""
+    """Train the output layer for inferring vectors of new texts; needs negative sampling."""
     if not options.negative:
         raise BadInput("hierarchical softmax gives words no vectors", allowed="negative above 0")
     model = _paragraph_model(texts, options, progress)
@@ -126,7 +126,7 @@ def _paragraph_model(texts: Texts, options: ParagraphOptions, progress: Progress
 
 @dataclass(frozen=True, slots=True)
 class _Tagged:
-    """Texts as gensim wants them, once for each epoch."""
+    """Texts in gensim's format, iterated once per epoch."""
 
     texts: Texts
     document: Any
@@ -142,7 +142,7 @@ def _check(texts: Texts) -> None:
 
 
 def _settings(options: WordOptions | ParagraphOptions) -> dict[str, Any]:
-    """What both kinds of vectors have in common, as gensim calls it."""
+    """The settings shared by both kinds of vectors, under gensim's names."""
     return {
         "vector_size": options.dimensions,
         "epochs": options.epochs,
@@ -163,13 +163,13 @@ def _train(model: Any, texts: Any, progress: Progress) -> None:
 
 
 class EachEpoch:
-    """What gensim calls while it trains: reports each epoch."""
+    """A gensim callback that reports each epoch."""
 
     def __init__(self, epochs: int, progress: Progress) -> None:
         self._done, self._epochs, self._progress = 0, epochs, progress
 
     def on_epoch_end(self, model: object) -> None:
-        """One more epoch is done."""
+        """Report one more epoch."""
         self._done += 1
         self._progress(TRAINING, self._done, self._epochs)
 

@@ -1,7 +1,7 @@
 """Small n-gram language models with interpolated Witten-Bell smoothing.
 
-Witten & Bell (1991), The zero-frequency problem: the weight of the shorter history is the share
-of distinct continuations, so that nothing needs tuning and nothing has probability zero.
+Witten & Bell (1991), The zero-frequency problem: the weight of the shorter history is the share of
+distinct continuations, so that there is nothing to tune and no probability is zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SENTENCE_START, SENTENCE_END = "<s>", "</s>"
 BITS = 21
 START, END, UNKNOWN = (1 << BITS) - 3, (1 << BITS) - 2, (1 << BITS) - 1
 MOST_WORDS = START
-"""Three numbers go into 63 bits; rarer words than that many are not told apart."""
+"""Three word numbers must fit into 63 bits; rarer words than this limit share one number."""
 
 
 class NGramModel:
@@ -49,7 +49,7 @@ class NGramModel:
         )
 
     def mean_log_probability(self, sentence: Sequence[str]) -> float:
-        """`log_probability` per word, so that short captions are not preferred for being short."""
+        """`log_probability` per word, so that short captions have no advantage."""
         return self.log_probability(sentence) / (len(sentence) + 1)
 
     def _probability(self, word: str, history: tuple[str, ...]) -> float:
@@ -72,7 +72,7 @@ class _Counts:
         self.total = np.bincount(np.searchsorted(self.histories, of), weights=self.times)
 
     def smoothed(self, history: AnyInts, word: AnyInts, lower: Floats) -> Floats:
-        """The probability of a word after a history, given that after a shorter one."""
+        """The probability of a word after a history, given its probability after a shorter one."""
         times = _looked_up(self.keys, self.times, (history << BITS) | word)
         total = _looked_up(self.histories, self.total, history)
         distinct = _looked_up(self.histories, self.distinct, history)
@@ -85,13 +85,13 @@ class _Counts:
 class Trigrams:
     """Probabilities of words given the two words before them: `NGramModel` of order 3 on numbers.
 
-    Millions of windows at a time: words are numbers from 0, and what is asked are probabilities of
-    single words after two others, so that texts that differ in one place are told apart by the few
-    windows around it. Counts are sorted arrays of keys rather than dicts: looking a million keys up
-    is one call.
+    It handles millions of windows at a time: words are numbers from 0, and queries are single words
+    after two others, so that texts that differ in one position are compared by the few windows
+    around it. Counts are sorted arrays of keys rather than dicts, so that a million lookups are one
+    call.
 
-    `word` are the words of texts one after the other, text k at starts[k] to starts[k + 1]. With
-    `between` a word is predicted from the one before it and the one behind it instead.
+    `word` holds the words of all texts in sequence, text k at starts[k] to starts[k + 1]. With
+    `between`, a word is predicted from the word before it and the word after it instead.
     """
 
     def __init__(self, word: AnyInts, starts: AnyInts, *, between: bool = False) -> None:
@@ -121,14 +121,14 @@ class Trigrams:
         return logs
 
     def mean_log_probabilities(self, word: AnyInts, starts: AnyInts) -> Floats:
-        """The mean over the words of each text, its end included, as `NGramModel` has it."""
+        """The mean over the words of each text, its end included, as in `NGramModel`."""
         text, logs = self.text_log_probabilities(word, starts)
         number = len(starts) - 1
         means: Floats = np.bincount(text, logs, number) / np.bincount(text, minlength=number)
         return means
 
     def text_log_probabilities(self, word: AnyInts, starts: AnyInts) -> tuple[AnyInts, Floats]:
-        """The text and the logarithm of each word that is predicted, in no order of texts."""
+        """The text and log-probability of each predicted word, in no particular order."""
         lengths = np.diff(starts)
         text = np.repeat(np.arange(len(lengths)), lengths)
         if not self._between:
@@ -136,7 +136,7 @@ class Trigrams:
         return text, self.log_probabilities(self._windows(np.minimum(word, UNKNOWN), starts))
 
     def _windows(self, word: AnyInts, starts: AnyInts) -> AnyInts:
-        """The two words that each is predicted from, and the word itself, shape (n, 3)."""
+        """The two words from which each word is predicted, and the word itself, shape (n, 3)."""
         padded, place = _padded(word, starts)
         if self._between:
             place = place[: len(word)]
@@ -145,7 +145,7 @@ class Trigrams:
 
 
 def _padded(word: AnyInts, starts: AnyInts) -> tuple[AnyInts, AnyInts]:
-    """The texts with two starts before and an end behind each, and the places of what follows."""
+    """The texts with two starts before and an end after each, and the positions to predict."""
     texts = len(starts) - 1
     lengths = np.diff(starts)
     padded = np.full(len(word) + 3 * texts, START, np.int64)
@@ -158,7 +158,7 @@ def _padded(word: AnyInts, starts: AnyInts) -> tuple[AnyInts, AnyInts]:
 
 
 def _looked_up(keys: AnyInts, values: npt.NDArray[Any], wanted: AnyInts) -> Floats:
-    """The value of each key that is wanted, 0 where there is none."""
+    """The value of each wanted key, 0 if it is missing."""
     if not len(keys):
         return np.zeros(len(wanted))
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

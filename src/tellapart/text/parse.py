@@ -1,7 +1,7 @@
-"""Parsing texts once: tokens with lemma, part of speech and what they hang on, by spaCy.
+"""Parsing texts once with spaCy: tokens with lemma, part of speech and head.
 
-Equal texts are parsed once, in several processes where there are many, and kept in the cache: the
-next call for the same texts takes a second.
+Equal texts are parsed once, in several processes if there are many, and cached: the next call for
+the same texts takes a second.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tellapart.text.spacy_pipeline import (
 from tellapart.types import AnyInts, Progress, silent
 
 PART = 2048
-"""Texts that are parsed, sent and stored together."""
+"""How many texts are parsed, sent and stored together."""
 LONGEST = 1_000_000
-"""Characters that spaCy takes in one text."""
+"""The most characters that spaCy accepts in one text."""
 FORMAT = 1
-"""Raised whenever the meaning of what is stored changes: older entries are then never read."""
+"""The version of the stored format; increase it when the format changes, to drop old entries."""
 
 
 def parse(
@@ -45,8 +45,8 @@ def parse(
 ) -> Parses:
     """Parse texts with a spaCy pipeline, given by its name or its folder.
 
-    `cache` is the folder under which parses are kept (`parses/` in it); without one nothing is
-    kept. The same texts give the same columns, whatever was in the cache.
+    Parses are cached in `parses/` in the folder `cache`; without one, nothing is cached. The same
+    texts give the same columns, whatever was in the cache.
     """
     pipeline = find_pipeline(model)
     _check(texts)
@@ -103,13 +103,13 @@ def _parsed(
 
 @dataclass(slots=True)
 class _Gathered:
-    """Columns from several sources, and where in them each text is: (source, first, last row)."""
+    """Columns from several sources, and where each text is: (source, first row, last row)."""
 
     rows: dict[bytes, tuple[int, int, int] | None]
     sources: list[TokenColumns] = field(default_factory=list)
 
     def add(self, keys: Iterable[bytes], columns: TokenColumns) -> None:
-        """Take over the columns of those texts that are wanted."""
+        """Add the columns of the texts that are wanted."""
         starts = columns.starts.tolist()
         for key, first, last in zip(keys, starts, starts[1:], strict=False):
             if key in self.rows:
@@ -117,7 +117,7 @@ class _Gathered:
         self.sources.append(columns)
 
     def columns(self, keys: Sequence[bytes]) -> TokenColumns:
-        """One table for all, in the order of `keys`, with codes in alphabetical order."""
+        """One table of all texts, in the order of `keys`, with codes in alphabetical order."""
         places = np.array([self.rows[key] for key in keys], np.int64).reshape(-1, 3)
         lengths = places[:, 2] - places[:, 1]
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -134,7 +134,7 @@ class _Gathered:
         return np.concatenate([empty, *(getattr(c, name) for c in self.sources)])
 
     def _coded(self, name: str, table: str, rows: AnyInts) -> tuple[AnyInts, tuple[str, ...]]:
-        """A column of codes into one table that holds what occurs, sorted."""
+        """A column of codes, and the sorted table of the values that occur."""
         known = sorted({word for c in self.sources for word in getattr(c, table)})
         place = {word: k for k, word in enumerate(known)}
         empty = np.empty(0, np.int32)
@@ -152,12 +152,12 @@ class _Gathered:
 def open_segments(root: Path, fingerprint: str) -> ArraySegments:
     """The parses of one pipeline in a cache: a file of arrays for each part of a job.
 
-    A file is written whole as soon as its part is parsed: an interrupted job goes on where it was,
-    and of a corpus that grew only the new texts are parsed.
+    A file is written whole as soon as its part is parsed, so an interrupted job resumes, and only
+    the new texts of a grown corpus are parsed.
     """
     return ArraySegments.open(root, "parses", f"{FORMAT}-{fingerprint[:32]}")
 
 
 def key_of(text: str) -> bytes:
-    """What a text is found by."""
+    """The cache key of a text."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()

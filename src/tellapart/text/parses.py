@@ -1,4 +1,4 @@
-"""What a parser says of texts: one row a token in columns, and a light view of one text."""
+"""Parses of texts: columns with one row per token, and a light view of one text."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 from tellapart.types import AnyInts, Bools
 
 BLOCK = 4096
-"""Texts whose views are made together: numbers leave numpy in bulk, not one by one."""
+"""How many texts' views are made together: numbers leave numpy in bulk, not one by one."""
 
 
 PLACES = ("begin", "end", "head", "chunk")
 CODED = {"lemma": "lemmas", "pos": "poses", "tag": "tags", "dep": "deps"}
-"""Columns of codes, and the tables that say what they stand for."""
+"""Columns of codes, and the tables that decode them."""
 
 
 class Token(NamedTuple):
-    """A token: text[begin:end]. `place` counts tokens; `head` is its head's, its own for a root.
+    """A token: text[begin:end]. `place` is its index; `head` its head's index, its own for a root.
 
-    `chunk` is the place of the root of the noun phrase that it is in (spaCy's noun chunks: without
-    what hangs on behind), -1 outside one. White space beyond a single space is a token with the
-    part of speech SPACE.
+    `chunk` is the index of the root of its noun phrase (spaCy's noun chunks, without modifiers that
+    follow), -1 outside one. White space beyond a single space is a token with the part of speech
+    SPACE.
     """
 
     place: int
@@ -48,15 +48,15 @@ class Parse:
     tokens: tuple[Token, ...]
 
     def children(self, place: int) -> list[Token]:
-        """The tokens that hang on a token, in order."""
+        """The tokens whose head is this token, in order."""
         return [t for t in self.tokens if t.head == place and t.place != place]
 
     def head(self, place: int) -> Token:
-        """What a token hangs on: itself for a root."""
+        """The head of a token: itself for a root."""
         return self.tokens[self.tokens[place].head]
 
     def subtree(self, place: int) -> list[Token]:
-        """A token and all that hangs on it, in order."""
+        """A token and all its descendants, in order."""
         inside = {place}
         todo = [place]
         while todo:
@@ -74,10 +74,10 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class TokenColumns:
-    """The tokens of n texts, one after the other; text k has the rows starts[k] to starts[k + 1].
+    """The tokens of n texts in sequence; text k has the rows starts[k] to starts[k + 1].
 
     `begin`, `end`, `head` and `chunk` are as in `Token` (int32); `lemma`, `pos`, `tag` and `dep`
-    are places in the tables `lemmas`, `poses`, `tags` and `deps`.
+    are indices into the tables `lemmas`, `poses`, `tags` and `deps`.
     """
 
     starts: AnyInts
@@ -95,7 +95,7 @@ class TokenColumns:
     deps: tuple[str, ...]
 
     def to_arrays(self) -> dict[str, Any]:
-        """As arrays alone: tables of words become JSON in bytes."""
+        """As arrays only: tables of words become JSON in bytes."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in ("starts", *PLACES, *CODED)}
         for table in CODED.values():
             arrays[table] = np.frombuffer(json.dumps(getattr(self, table)).encode(), np.uint8)
@@ -103,7 +103,7 @@ class TokenColumns:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> TokenColumns:
-        """From what `to_arrays` made."""
+        """From the result of `to_arrays`."""
         parts: dict[str, Any] = {name: arrays[name] for name in ("starts", *PLACES, *CODED)}
         for table in CODED.values():
             parts[table] = tuple(json.loads(arrays[table].tobytes()))
@@ -112,7 +112,7 @@ class TokenColumns:
 
 @dataclass(frozen=True, slots=True)
 class Parses(Sequence[Parse]):
-    """Texts with their tokens; `parses[k]` is the view of one, the columns serve fast code."""
+    """Texts with their tokens; `parses[k]` is the view of one text, columns are for fast code."""
 
     texts: Sequence[str]
     columns: TokenColumns

@@ -1,4 +1,4 @@
-"""Captions prepared before they are judged, as a paper did it: hypotheses and references alike."""
+"""Preparing captions as a paper did before judging them, hypotheses and references alike."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tellapart.errors import UnknownName
 MCIC = "mcic"
 PREPARATIONS = (MCIC,)
 LEAST, LONGEST = 5, 30
-"""How often a word must occur to be known, and how many words of a caption count."""
+"""How often a word must occur to be kept, and how many words of a caption count."""
 UNKNOWN = "unk"
-"""What stands for a word that is not known."""
+"""The token for unknown words."""
 
 
 def letter_words(text: str) -> list[str]:
-    """Lower-case words of a text, of which only letters are kept.
+    """Lower-case words of a text, letters only.
 
     >>> letter_words("A dog's ball, 2 on-the grass.")
     ['a', 'dogs', 'ball', 'onthe', 'grass']
@@ -27,9 +27,9 @@ def letter_words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """MCIC's (Ding et al. 2016, section 5.1): letters only, in lower case, words between spaces.
+    """MCIC's preparation (Ding et al. 2016, section 5.1): letters only, lower case, split at space.
 
-    Words that occur fewer than five times become one unknown word, and what is behind the first
+    Words that occur fewer than five times become one unknown word, and everything after the first
     thirty words is cut off. The paper counts words in COCO's training captions.
 
     >>> Preparation.of("mcic", 5 * ["A dog!"]).text("A DOG, a cat")
@@ -47,6 +47,6 @@ class Preparation:
         return cls(frozenset(word for word, count in counts.items() if count >= LEAST))
 
     def text(self, text: str) -> str:
-        """A caption as it is judged."""
+        """The prepared caption."""
         words = letter_words(text)[:LONGEST]
         return " ".join(word if word in self.known else UNKNOWN for word in words)

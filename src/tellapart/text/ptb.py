@@ -1,7 +1,7 @@
-"""Tokens of captions as the COCO scripts have them: the Stanford PTB tokenizer's, marks dropped.
+"""Tokens of captions as in the COCO scripts: the Stanford PTB tokenizer's, without punctuation.
 
-Nearly all captions are plain words with commas and a final stop. Those are told from the others by
-what is left of a caption without letters and spaces, and need no rules.
+Nearly all captions are plain words with commas and a final stop. They are recognized by what is
+left without letters and spaces, and need no rules.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SYMBOLS = (
     r"\u2155-\u215e\u2190-\u2bff\u3001\u3002\u3012\u30fb\uff01-\uff0f\uff1a-\uff20"
     r"\uff3b-\uff40\uff5b-\uff65\uffe0\uffe1\uffe5\uffe6"
 )
-"""What is a token by itself. Other characters (emoji among them) are left out."""
+"""Characters that are tokens by themselves. Others (such as emoji) are left out."""
 
 TITLES = """
     adj adm adv alex assoc asst atty ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec
@@ -54,7 +54,7 @@ SENTENCE_STARTS = """
     A About According Additionally After An As At But Earlier He Her Here However If In It Last Many
     More Mr\\. Ms\\. Now Once One Other Our She Since So Some Such That The Their Then There These
     They This We What When While Yet You"""
-"""Words before which a letter and a stop is the end of a sentence, no initial."""
+"""Words before which a letter and a stop end a sentence and are not an initial."""
 EXTENSIONS = """
     bat bmp c cgi class cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov mp3 pdf php pl
     png ppt ps py sql tar txt wav x xml zip"""
@@ -103,7 +103,8 @@ PHONE = (
 PHONE_WITH_STOPS = r"(?:(?:\+\+?)?[0-9]{2,4}\.)?[0-9]{2,4}\.[0-9]{3,4}\.[0-9]{3,5}"
 EYES = r"[-^x=~<>']"
 
-# What a rule may begin with (a letter, a digit, an apostrophe or &, another mark); name; pattern.
+# A rule: what its match may begin with (a letter, a digit, an apostrophe or &, another mark), its
+# name, its pattern.
 _RULES = (
     ("a", "two words", r"(?i:(can)not|([gw][oa]n)na|(got)ta|([lg][ei]m)me)"),
     (".", "tag", rf"({TAG}|<[!?][A-Za-z-][^>\n]*>)"),
@@ -167,12 +168,12 @@ _RULES = (
 
 
 Rules = tuple[tuple[str, re.Pattern[str]], ...]
-"""Names and patterns; of a pattern's groups the one that takes part in a match is the token."""
+"""Names and patterns; the group of a pattern that takes part in a match is the token."""
 
 
 @cache
 def rules_at(character: str) -> Rules:
-    """The rules that may match text that begins with this character, first those that win ties."""
+    """The rules that may match text beginning with this character; earlier ones win ties."""
     if character in "0123456789":
         return _beginning_with("1")
     if character in "'\u2019\u0092&":
@@ -186,7 +187,7 @@ def _beginning_with(kind: str) -> Rules:
 
 
 DROPPED = frozenset("'' ' `` ` . ? ! , : - -- ... ;".split())
-"""The COCO scripts mean to drop brackets too, but look for -LRB- where the tokens say -lrb-."""
+"""The COCO scripts intend to drop brackets, too, but look for -LRB- where tokens are -lrb-."""
 TWO_WORDS = {
     "cannot": ("can", "not"), "gonna": ("gon", "na"), "gotta": ("got", "ta"),
     "wanna": ("wan", "na"), "gimme": ("gim", "me"), "lemme": ("lem", "me"),
@@ -216,10 +217,10 @@ _PLAIN_RUN = re.compile(
 
 
 def ptb_tokenise(captions: Sequence[str]) -> list[str]:
-    """The tokens of each caption in lower case with single spaces between.
+    """The tokens of each caption in lower case, separated by single spaces.
 
-    As in one call of the COCO scripts with all the captions: where a caption ends with a letter and
-    a stop, the first word of the next one decides whether the stop belongs to the letter.
+    As in one call of the COCO scripts with all captions: if a caption ends with a letter and a
+    stop, the first word of the next caption decides whether the stop belongs to the letter.
 
     >>> ptb_tokenise(["A dog's ball, on the grass.", "It isn't 5 p.m. in St. Ives!"])
     ["a dog 's ball on the grass", "it is n't 5 p.m. in st. ives"]
@@ -243,13 +244,13 @@ def _one_line_each(captions: Sequence[str]) -> Sequence[str]:
     for k, caption in enumerate(captions):
         if not isinstance(caption, str):
             raise BadInput(
-                f"caption {k} is not text: {caption!r:.60}", allowed="texts (empty ones too)"
+                f"caption {k} is not text: {caption!r:.60}", allowed="texts (also empty ones)"
             )
     return [caption.replace("\n", " ") for caption in captions]
 
 
 def _ends_plainly(line: str, words: list[str]) -> bool:
-    """Whether the stop of a caption is its end and no part of its last word."""
+    """Whether a caption's final stop ends it and is not part of its last word."""
     return line.endswith((".", ". ")) and bool(words) and words[-1] not in _KEEPS_STOP
 
 
@@ -258,7 +259,7 @@ def _separated(words: list[str]) -> list[str]:
 
 
 def _ruled_tokens(text: str, at: int, end: int) -> list[str]:
-    """The tokens from `at` to `end`; rules may look at what comes after."""
+    """The tokens from `at` to `end`; rules may look ahead beyond `end`."""
     tokens: list[str] = []
     while at < end:
         if nothing := _NO_TOKENS.match(text, at):
@@ -275,7 +276,7 @@ def _ruled_tokens(text: str, at: int, end: int) -> list[str]:
 
 
 def _ruled_token(text: str, at: int) -> tuple[str, int]:
-    """The token at a place and where it ends; empty for a character that is no part of any."""
+    """The token at a position and where it ends; empty for a character outside any token."""
     longest, best, token = at, "", None
     for name, pattern in rules_at(text[at]):
         match = pattern.match(text, at)

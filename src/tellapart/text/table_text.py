@@ -1,4 +1,4 @@
-"""Tables as text: columns in line for a terminal, cells escaped for LaTeX."""
+"""Tables as text: aligned columns for a terminal, escaped cells for LaTeX."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, one place behind the point.
+    """A share in percent, with one decimal place.
 
     >>> percent(0.74963)
     '75.0'
@@ -53,7 +53,7 @@ _SPECIAL = re.compile("|".join(re.escape(one) for one in _ESCAPES))
 
 
 def escape(text: str) -> str:
-    r"""Text that LaTeX prints as it stands; line breaks become spaces.
+    r"""Text escaped so that LaTeX prints it verbatim; line breaks become spaces.
 
     >>> print(escape("a_b & 50% of {x}"))
     a\_b \& 50\% of \{x\}

@@ -1,4 +1,4 @@
-"""Texts as counts of words, plain or weighed by how rare each word is."""
+"""Texts as counts of words, plain or weighted by rarity."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Places = npt.NDArray[np.integer]
 def word_counts(
     texts: Iterable[Sequence[str]], vocabulary: dict[str, int], *, grow: bool = False
 ) -> csr_matrix:
-    """How often each word of the vocabulary is in each text (texts are given as words).
+    """How often each word of the vocabulary is in each text (texts are lists of words).
 
-    Other words are left out, or with `grow` given the next number.
+    Other words are left out, or with `grow` get the next number.
     """
     columns: list[int] = []
     ends = [0]
@@ -36,19 +36,19 @@ def word_counts(
 
 
 def idf(counts: csr_matrix) -> Floats:
-    """For each word log(n / texts with the word) + 1."""
+    """For each word, log(n / texts with the word) + 1."""
     having = np.bincount(counts.indices, minlength=counts.shape[1])
     weights: Floats = np.log(max(1, counts.shape[0]) / np.maximum(having, 1)) + 1
     return weights
 
 
 def tfidf(texts: Sequence[str]) -> csr_matrix:
-    """Rows of unit length, one a text: counts of its words, each times its idf."""
+    """Unit-length rows, one per text: counts of its words, each times its idf."""
     return tfidf_of_words([tokens(text) for text in texts])
 
 
 def tfidf_of_words(texts: Iterable[Sequence[str]]) -> csr_matrix:
-    """The same of texts that are given as their words."""
+    """The same for texts given as lists of words."""
     counts = word_counts(texts, {}, grow=True)
     weighted = counts.multiply(idf(counts)[None, :]).tocsr()
     norms = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
@@ -56,9 +56,9 @@ def tfidf_of_words(texts: Iterable[Sequence[str]]) -> csr_matrix:
 
 
 def nearness_to_others(texts: Sequence[str], text: Places, group: Places) -> Floats:
-    """For each member of a group the mean cosine (tf-idf) with the group's other members.
+    """For each member of a group, the mean cosine (tf-idf) with the group's other members.
 
-    Member k is `texts[text[k]]` and in group `group[k]` (0, 1, ...); a lone one gets 0.
+    Member k is `texts[text[k]]` in group `group[k]` (0, 1, ...); a single member gets 0.
 
     >>> texts = ["a dog", "a red dog", "a blue dog", "two cats"]
     >>> near = nearness_to_others(texts, np.array([0, 1, 2, 3]), np.array([0, 0, 0, 1]))
@@ -72,6 +72,6 @@ def nearness_to_others(texts: Sequence[str], text: Places, group: Places) -> Flo
     squares = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
     near = np.asarray(vectors.multiply(sums).sum(axis=1)).ravel() - squares
     others = np.asarray(members.sum(axis=1)).ravel()[group] - 1
-    # Rounded: members that are equally near must tie, whatever the order of summation.
+    # Rounded so that equally near members tie, whatever the order of summation.
     means: Floats = np.round(np.maximum(near, 0) / np.maximum(others, 1), 9)
     return means

@@ -14,12 +14,12 @@ def _kind(letter: str, *blocks: tuple[int, int]) -> str:
 
 
 MARKS = _kind("M", (0x300, 0x1AFF), (0x20D0, 0x20FF), (0x302A, 0x309A))
-"""Accents and vowel signs that stand on a letter and belong to its word."""
+"""Accents and vowel signs, which attach to a letter and belong to its word."""
 ALONE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff" + _kind(
     "L", (0xE00, 0xEFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3041, 0x309F)
 )
-"""Characters of scripts that put no space between words (Han, Hiragana, Thai, Lao, Burmese, Khmer):
-each counts as a word, since a whole sentence would otherwise be one."""
+"""Characters of scripts without spaces between words (Han, Hiragana, Thai, Lao, Burmese, Khmer):
+each counts as a word, since otherwise a whole sentence would be one."""
 
 _LETTERS = rf"[^\W\d_{ALONE}]+(?:[{MARKS}]+[^\W\d_{ALONE}]*)*"
 WORD = re.compile(rf"[{ALONE}][{MARKS}]*|{_LETTERS}(?:['’-]{_LETTERS})*|\d+")
@@ -34,7 +34,7 @@ FUNCTION_WORDS = frozenset(
     my who which what where when there here not only just very too also more most own one ones
     two three four five six seven eight nine ten s t""".split()
 )
-"""Words that are no content words (FOIL's T2 chooses among content words)."""
+"""Words that are not content words (FOIL's T2 chooses among content words)."""
 
 
 def tokens(text: str) -> list[str]:

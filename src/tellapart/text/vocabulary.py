@@ -1,4 +1,4 @@
-"""A vocabulary: the words that a trained system knows, with a number each."""
+"""A vocabulary: the words that a trained system knows, each with a number."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tellapart.files import read_json, write_json
 from tellapart.text.tokens import tokens
 
 PAD, START, END, UNKNOWN = range(4)
-"""The numbers that are no words: filling, the ends of a caption, any word that is not known."""
+"""The numbers that are not words: padding, start and end of a caption, unknown word."""
 SPECIAL = ("<pad>", "<start>", "<end>", "<unknown>")
 SCHEMA = "tellapart-vocabulary-1"
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words in the order of their numbers, which begin behind those of `SPECIAL`.
+    """Words in the order of their numbers, which begin after those of `SPECIAL`.
 
     >>> known = Vocabulary.counted(["A dog.", "a red dog"], least=2)
     >>> known.words, known.encode("A red dog!")
@@ -91,6 +91,6 @@ def load_vocabulary(path: Path) -> Vocabulary:
             f"{path.name} is not a vocabulary",
             where=str(path),
             allowed=f'"schema": "{SCHEMA}" with a list of words',
-            todo="train the system again; its files are not for changing by hand",
+            todo="train the system again; its files must not be edited by hand",
         )
     return Vocabulary(tuple(str(word) for word in words))

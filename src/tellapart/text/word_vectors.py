@@ -1,7 +1,7 @@
-"""Word vectors and the files that they come in: fastText, word2vec and GloVe.
+"""Word vectors and their file formats: fastText, word2vec and GloVe.
 
-Which form a file has is read off its first bytes. Published files hold millions of words, a corpus
-a few thousand: with `words` only those are kept, whatever the file's size.
+The format is recognized from a file's first bytes. Published files hold millions of words, a corpus
+a few thousand: with `words`, only those are kept, whatever the file's size.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from tellapart.types import Floats32, Ints32
 Texts = Sequence[Sequence[str]]
 """Texts as lists of words."""
 FASTTEXT = (793712314).to_bytes(4, "little")
-"""How a binary file of fastText begins."""
+"""The first bytes of a binary fastText file."""
 CHUNK = 1 << 22
 FORMS = (
     "fastText .vec or .bin, word2vec as text or binary, GloVe as text, each also with .gz: "
-    "a word and its numbers a row, with or without a first line that counts both"
+    "one row per word with its numbers, with or without a first line that counts both"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class MeanVectors:
-    """One vector a text; zero for the rows in `unknown`, which have no word with a vector.
+    """One vector per text; zero for the rows in `unknown`, which have no word with a vector.
 
     `known` is the share of all words of the texts (each as often as it occurs) with a vector.
     """
@@ -45,7 +45,7 @@ class MeanVectors:
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words and their vectors, [words, dimensions]; `name` is what a card calls them."""
+    """Words and their vectors, [words, dimensions]; `name` identifies them on cards."""
 
     name: str
     words: tuple[str, ...]
@@ -63,7 +63,7 @@ class WordVectors:
         total = sum(len(words) for words in texts)
         sums = np.empty((len(texts), self.matrix.shape[1]), np.float32)
         wide = self.matrix.astype(np.float64)
-        for start in range(0, len(texts), 8192):  # in blocks: double precision takes twice the room
+        for start in range(0, len(texts), 8192):  # in blocks, as double precision doubles memory
             part = slice(start, start + 8192)
             sums[part] = (counts[part] @ wide) / np.maximum(with_vector[part], 1)[:, None]
         unknown = np.flatnonzero(~sums.any(axis=1)).astype(np.int32)
@@ -71,10 +71,10 @@ class WordVectors:
 
 
 def read_vectors(path: Path | str, words: Collection[str] | None = None) -> WordVectors:
-    """The vectors of a file, of all its words or of some.
+    """The vectors of a file, for all its words or for some.
 
-    A word that the file does not have is taken from one that differs in capitals alone. From
-    fastText's binary files every word gets a vector, from its character n-grams if need be.
+    A word that is not in the file gets the vector of one that differs only in capitals. From
+    fastText's binary files every word gets a vector, if necessary from its character n-grams.
     """
     path = Path(path)
     try:
@@ -84,13 +84,13 @@ def read_vectors(path: Path | str, words: Collection[str] | None = None) -> Word
             return _from_fasttext(path, words)
         layout = _layout(head, path)
         with _opened(path) as file:
-            return _kept(path, layout, file, words)
+            return _read_rows(path, layout, file, words)
     except FileNotFoundError:
         raise BadInput(
-            f"there is no file {path.name}", where=str(path.absolute()), todo="check the path"
+            f"{path.name} does not exist", where=str(path.absolute()), todo="check the path"
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise BadInput(f"{path.name} is not a whole gzip file", where=str(path)) from None
+        raise BadInput(f"{path.name} is not a complete gzip file", where=str(path)) from None
     except OSError as error:
         raise BadInput(f"cannot read {path.name}: {error.strerror}", where=str(path)) from None
 
@@ -103,14 +103,14 @@ def _opened(path: Path) -> BinaryIO:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How the rows are written; `rows` is what the first line says, if there is such a line."""
+    """The format of the rows; `rows` is the number in the first line, if there is such a line."""
 
     dimensions: int
     rows: int | None
     binary: bool
 
     def numbers(self, row: bytes) -> Floats32:
-        """The numbers of a row, given what stands behind the word."""
+        """The numbers of a row, from the part after the word."""
         if self.binary:
             return np.frombuffer(row, "<f4")
         return np.array([float(field) for field in row.split()], np.float32)
@@ -126,7 +126,7 @@ def _layout(head: bytes, path: Path) -> _Layout:
             return _Layout(dimensions, rows, not _are_numbers(second[-dimensions:], dimensions))
     elif len(fields) > 2 and _are_numbers(fields[1:], len(fields) - 1):
         return _Layout(len(fields) - 1, None, False)
-    raise BadInput(f"{path.name} holds no word vectors", where=str(path), allowed=FORMS)
+    raise BadInput(f"{path.name} has no word vectors", where=str(path), allowed=FORMS)
 
 
 def _are_numbers(fields: list[bytes], number: int) -> bool:
@@ -136,7 +136,7 @@ def _are_numbers(fields: list[bytes], number: int) -> bool:
         return False
 
 
-def _kept(
+def _read_rows(
     path: Path, layout: _Layout, file: BinaryIO, words: Collection[str] | None
 ) -> WordVectors:
     wanted = None if words is None else set(words)
@@ -158,7 +158,7 @@ def _kept(
         raise BadInput(
             f"{path.name} ends after {seen:,} of {layout.rows:,} words",
             where=str(path),
-            todo="fetch the file again",
+            todo="download the file again",
         )
     rows = other | exact
     matrix = np.array([*rows.values()], np.float32).reshape(len(rows), layout.dimensions)
@@ -167,14 +167,14 @@ def _kept(
 
 def _bad_row(path: Path, word: str, row: int, layout: _Layout) -> BadInput:
     return BadInput(
-        f"the vector of {word!r} in {path.name} is not as the others",
+        f"the vector of {word!r} in {path.name} differs from the others in format",
         where=f"{path}, row {row:,}",
         allowed=f"{layout.dimensions} numbers",
     )
 
 
 def _text_rows(file: BinaryIO, layout: _Layout) -> Iterator[tuple[str, bytes]]:
-    """Words and what stands behind them; words of GloVe may have spaces in them."""
+    """Words and the rest of each row; words in GloVe may contain spaces."""
     if layout.rows is not None:
         file.readline()
     for line in file:
@@ -215,7 +215,7 @@ def _from_fasttext(path: Path, words: Collection[str] | None) -> WordVectors:
     except Exception as error:  # gensim raises many kinds for broken files
         reason = str(error).partition("\n")[0]
         raise BadInput(
-            f"{path.name} is not a whole file of fastText: {reason}", where=str(path)
+            f"{path.name} is not a complete fastText file: {reason}", where=str(path)
         ) from None
     chosen = tuple(model.index_to_key if words is None else dict.fromkeys(words))
     rows = [np.asarray(model[word], np.float32) for word in chosen]

@@ -1,4 +1,4 @@
-"""Training captioners: by cross-entropy, and then by the CIDEr-D of what they write."""
+"""Training captioners: by cross-entropy, and then by the CIDEr-D of their captions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.task import Task
 
 IMAGES, CAPTIONS = 128, 640
-"""How many go through a captioner together in validation."""
+"""The batch size of validation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class CaptioningSettings:
 class CaptioningTask(Task):
     """Every word of a caption is predicted from those before it: cross-entropy.
 
-    The best weights are those under which validation captions are likeliest by the word.
+    The best weights are those with the highest likelihood per word of validation captions.
     """
 
     Settings: ClassVar[type[Any]] = CaptioningSettings
@@ -46,7 +46,7 @@ class CaptioningTask(Task):
     def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
         if not isinstance(system, RecurrentCaptioner):
             raise BadInput(
-                "this system writes no captions, so that it cannot be trained to",
+                "this system does not write captions, so it cannot be trained to",
                 allowed="a captioner: showtell, showatttell, updown, neuraltalk",
                 todo="leave --task out",
             )
@@ -58,7 +58,7 @@ class CaptioningTask(Task):
         return loss
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
-        """Log-likelihood by the word, perplexity, and CIDEr-D (times 100) of greedy captions."""
+        """Log-likelihood per word, perplexity, and CIDEr-D (times 100) of greedy captions."""
         mean = mean_log_likelihood(self.system, data)
         how = Decoding(method="greedy", longest=self.settings.write)
         written = write_all(self.system, data.images, how)
@@ -69,16 +69,16 @@ class CaptioningTask(Task):
 
 @dataclass(frozen=True, slots=True)
 class SelfCriticalSettings(CaptioningSettings):
-    """How many captions are drawn for an image; from the cited code."""
+    """The number of captions sampled per image; the default is from the cited code."""
 
     samples: int = 5
 
 
 class SelfCriticalTask(CaptioningTask):
-    """Captions better than the greedy one get likelier: SCST (Rennie et al. 2017).
+    """Captions better than the greedy one become more likely: SCST (Rennie et al. 2017).
 
-    Training starts from a captioner that cross-entropy has trained (`--start`). The best weights
-    are those whose greedy captions have the highest CIDEr-D on validation.
+    Training starts from a captioner trained by cross-entropy (`--start`). The best weights are
+    those whose greedy captions have the highest CIDEr-D in validation.
     """
 
     Settings: ClassVar[type[Any]] = SelfCriticalSettings
@@ -91,14 +91,14 @@ class SelfCriticalTask(CaptioningTask):
         self.critical = SelfCritical.of(own, words, settings.samples, settings.write)
 
     def forward(self, batch: Minibatch, epoch: int) -> Tensor:
-        """The loss of captions that are drawn anew."""
+        """The loss of freshly sampled captions."""
         rows = len(batch.numbers) * self.settings.samples
         chances = torch.rand(rows, self.settings.write, dtype=torch.float64).to(batch.owner.device)
         return self.critical.loss(self.system, batch.images, batch.numbers.tolist(), chances)
 
 
 def mean_log_likelihood(system: RecurrentCaptioner, data: TrainingSet) -> float:
-    """Of a word (or an end) of the captions of a set."""
+    """The mean log-likelihood per word (or end) of the captions of a set."""
     total, count = 0.0, 0
     order = np.argsort([len(words) for words in data.words], kind="stable")
     device = next(system.parameters()).device
@@ -113,7 +113,7 @@ def mean_log_likelihood(system: RecurrentCaptioner, data: TrainingSet) -> float:
 
 
 def write_all(system: RecurrentCaptioner, images: CaptionedImages, how: Decoding) -> list[str]:
-    """What a captioner writes of the images of a set."""
+    """A captioner's captions for the images of a set."""
     texts: list[str] = []
     device = next(system.parameters()).device
     for begin in range(0, len(images), IMAGES):
@@ -133,5 +133,5 @@ def texts_of(images: CaptionedImages) -> list[list[str]]:
 
 
 def references_of(images: CaptionedImages) -> list[list[str]]:
-    """The captions of each image as words with single spaces between."""
+    """The captions of each image as words separated by single spaces."""
     return [[" ".join(tokens(text)) for text in texts] for texts in texts_of(images)]

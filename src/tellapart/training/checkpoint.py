@@ -1,4 +1,4 @@
-"""Checkpoints: where a training was, in safetensors and JSON, written whole."""
+"""Checkpoints: the state of a training in safetensors and JSON, written whole."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WEIGHTS, STATE, BEST = "weights.safetensors", "state.json", "best.safetensors"
 
 @dataclass(slots=True)
 class TrainingState:
-    """How far a training is: `step` batches of `epoch` are done.
+    """The progress of a training: `step` batches of `epoch` are done.
 
-    `losses` are those since the last row of `rows`, which are the metrics so far.
+    `rows` are the metrics so far, and `losses` are the losses since the last row.
     """
 
     epoch: int = 0
@@ -37,10 +37,10 @@ class TrainingState:
 def save_checkpoint(
     folder: Path, state: TrainingState, system: nn.Module, optimiser: torch.optim.Optimizer
 ) -> None:
-    """Write where a training is; the state names the weights that belong to it by their hash.
+    """Write the state of a training; it names its weights by their hash.
 
-    The weights go to one of two files in turn, so that the last whole checkpoint is there until
-    the next one is.
+    The weights alternate between two files, so that the last complete checkpoint exists until the
+    next one does.
     """
     tensors = {f"system.{name}": one for name, one in system.state_dict().items()}
     packed = optimiser.state_dict()
@@ -62,7 +62,7 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, system: nn.Module, optimiser: torch.optim.Optimizer
 ) -> TrainingState:
-    """Put a training where it was; a new one where there is no checkpoint."""
+    """Restore a training from its checkpoint; without one, it starts from the beginning."""
     if not (folder / STATE).exists():
         return TrainingState()
     stored = read_json(folder / STATE)
@@ -74,9 +74,9 @@ def load_checkpoint(
         optimiser.load_state_dict(_unpacked(optimiser, _under("optimiser.", tensors), plain))
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise BadInput(
-            f"the checkpoint does not fit: {str(error).splitlines()[0]}",
+            f"the checkpoint does not match: {str(error).splitlines()[0]}",
             where=str(folder),
-            todo="take the folder away and train again",
+            todo="delete the folder and train again",
         ) from None
     return state
 

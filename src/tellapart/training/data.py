@@ -26,7 +26,7 @@ class CaptionedImages:
     """Images with captions and features; its length is the number of images.
 
     `place` is (store, row) of each image's features, `owner` each caption's image, `false` a hard
-    negative of each caption, where there are such.
+    negative of each caption, if there are any.
     """
 
     stores: tuple[FeatureStore, ...]
@@ -41,7 +41,7 @@ class CaptionedImages:
 
     @property
     def space(self) -> FeatureSpace:
-        """What the features mean."""
+        """The space of the features."""
         return self.stores[0].space
 
     def part(self, images: Ints) -> CaptionedImages:
@@ -61,11 +61,11 @@ class CaptionedImages:
 
     @property
     def own_texts(self) -> tuple[str, ...]:
-        """The captions that people gave to the images: what words are counted in."""
+        """The captions of the images, in which words are counted."""
         return self.texts
 
     def counts(self) -> dict[str, int]:
-        """How much there is, for a trained system's card."""
+        """The size of the data, for a trained system's card."""
         return {"images": len(self), "captions": len(self.own_texts)}
 
     def encoded(self, vocabulary: Vocabulary, longest: int | None) -> TrainingSet:
@@ -73,7 +73,7 @@ class CaptionedImages:
         return TrainingSet.encoded(self, vocabulary, longest)
 
     def content(self) -> str:
-        """The hash of what the captions, and their negatives, say."""
+        """The hash of the captions and their negatives."""
         return seeds.digest(self.texts, *([self.false] if self.false else []))
 
     def column(self, name: str) -> list[object]:
@@ -96,11 +96,11 @@ class CaptionedImages:
 
 
 def gather(corpora: Sequence[Corpus], stores: Sequence[FeatureStore]) -> CaptionedImages:
-    """Captions of corpora with features: store k is of corpus k, or one is of all."""
+    """Captions of corpora with features: store k belongs to corpus k, or one store to all."""
     if len(stores) not in (1, len(corpora)):
         raise BadInput(
-            f"{len(corpora)} corpora are given, and {len(stores)} stores of features",
-            allowed="one store for each corpus, in the same order, or one that holds all images",
+            f"{len(corpora)} corpora and {len(stores)} stores of features were given",
+            allowed="one store for each corpus, in the same order, or one with all images",
         )
     check_spaces(stores)
     ids: list[str] = []
@@ -139,7 +139,7 @@ def gather_pairs(pairs: TrainingPairs, store: FeatureStore) -> CaptionedImages:
 
 
 def rows_in(corpus: Corpus, store: FeatureStore) -> dict[str, int]:
-    """The rows of a corpus's images in a store; raises where it is another corpus's."""
+    """The rows of a corpus's images in a store; raises if the store belongs to another corpus."""
     known = corpus.images.select("id", "sha256").iter_rows()
     wanted = {image: sha256 for image, sha256 in known if image in corpus.texts_by_image}
     return _rows_of(wanted, corpus.name, store)
@@ -156,12 +156,12 @@ def _rows_of(wanted: Mapping[str, str | None], name: str, store: FeatureStore) -
     if not missing and not other:
         return store.by_id
     what = (
-        f"no features of {len(missing):,} of its {len(wanted):,} images, such as {missing[0]}"
+        f"no features for {len(missing):,} of its {len(wanted):,} images, such as {missing[0]}"
         if missing
         else f"features of other pictures for {len(other):,} of its images, such as {other[0]}"
     )
     raise BadInput(
-        f"the features are not of the corpus {name}: there are {what}",
+        f"the features do not belong to the corpus {name}: there are {what}",
         where=str(store.folder),
         allowed=f"features of {name}; these were computed on {store.card.corpus}",
         todo="compute them: tellapart features CORPUS OUT, or leave --features out",
@@ -169,18 +169,18 @@ def _rows_of(wanted: Mapping[str, str | None], name: str, store: FeatureStore) -
 
 
 class Batchable(Protocol):
-    """What the loop trains on: rows that become batches."""
+    """Data for the training loop: rows that become batches."""
 
     def __len__(self) -> int: ...
 
     def minibatch(self, rows: Ints, *, regions: bool) -> Any:
-        """Some rows, ready for the task; it has a method `to(device)`."""
+        """Some rows, ready for the task; the result has a method `to(device)`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Captioned images whose captions and negatives are numbers of words."""
+    """Captioned images whose captions and negatives are word numbers."""
 
     images: CaptionedImages
     words: tuple[list[int], ...]
@@ -202,7 +202,7 @@ class TrainingSet:
 
     @property
     def owner(self) -> Ints:
-        """The image of each caption, or of whatever else batches are made of."""
+        """The image of each row: of each caption, or of other units."""
         return self.images.owner
 
     def minibatch(self, captions: Ints, *, regions: bool) -> Minibatch:
@@ -219,10 +219,10 @@ class TrainingSet:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """How captions come together: `size` captions a batch, `together` of each image.
+    """How captions are batched: `size` captions per batch, `together` of each image.
 
-    The batches of an epoch depend on the seed and its number alone, so that a job that is resumed
-    sees the same ones. What does not fill a batch waits for the next epoch.
+    The batches of an epoch depend only on the seed and the epoch's number, so that a resumed job
+    sees the same ones. Captions that do not fill a batch wait for the next epoch.
     """
 
     size: int
@@ -241,12 +241,12 @@ class BatchPlan:
             raise BadInput(
                 f"a batch of {self.size:,} captions is larger than the training set",
                 allowed=f"at most {len(order):,}",
-                todo="give a smaller one with --set batch=NUMBER, or more data",
+                todo="use a smaller batch with --set batch=NUMBER, or more data",
             )
         return [order[k * self.size : (k + 1) * self.size] for k in range(full)]
 
     def _by_image(self, data: TrainingSet, rng: np.random.Generator) -> Ints:
-        """All captions in lots of `together` of one image; a short lot is filled by repeating."""
+        """All captions in groups of `together` per image; a short group repeats captions."""
         owner = data.owner
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(data.images) + 1))
@@ -259,7 +259,7 @@ class BatchPlan:
 
 
 def ahead_of(data: Batchable, batches: Sequence[Ints], *, regions: bool) -> Iterator[Any]:
-    """The minibatches of an epoch, each read while the one before is worked on."""
+    """The minibatches of an epoch, each read while the previous one is processed."""
     with ThreadPoolExecutor(1) as pool:
         waiting = [pool.submit(data.minibatch, b, regions=regions) for b in batches[:2]]
         for number in range(len(batches)):

@@ -1,6 +1,6 @@
 """Training examples of the drawn world: a scene, a near miss of it, and captions of both.
 
-They are drawn once by worker processes onto disk, then read in batches of any order.
+Worker processes draw them to disk once; then they are read in batches in any order.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tellapart.text.tokens import tokens
 from tellapart.types import Progress, silent
 
 CHUNK = 100
-"""Examples that a worker draws at a time."""
+"""How many examples a worker draws at a time."""
 SIDE = LOOK.size[0]
-"""Pixels of the side of what the image tower sees."""
+"""The side of the image tower's input, in pixels."""
 DESCRIPTION = {
     "format": FORMAT,
     "normalise": False,
@@ -48,11 +48,11 @@ DESCRIPTION = {
         "tokenizer": {"kind": "words", "file": "vocabulary.json"},
     },
 }
-"""What `onnx:` must know of the trained model."""
+"""What `onnx:` must know about the trained model."""
 PART = "train"
-"""The half of all scenes that training keeps to; benchmarks are built from the other half."""
+"""The half of all scenes used for training; benchmarks are built from the other half."""
 PLAIN = 5
-"""How many plain captions each scene gets, beside the one that tells it from its near miss."""
+"""How many plain captions a scene gets besides the one that distinguishes it."""
 SHARES = {
     "replace-object": 0.18,
     "replace-attribute": 0.18,
@@ -62,7 +62,7 @@ SHARES = {
     "add-object": 0.15,
     "add-attribute": 0.15,
 }
-"""How often each kind of near miss is wanted."""
+"""The share of each kind of near miss."""
 FRAME = "a an the is are there can be seen of in at on to and with just only"
 
 
@@ -81,7 +81,7 @@ class NearMissExample:
 
 
 def example(seed: int, index: int, painter: Painter, categories: Sequence[str]) -> NearMissExample:
-    """The example of a number under a seed; both of its scenes are of the part `train`."""
+    """The example of a number and seed; both of its scenes are in the part `train`."""
     rng = seeds.rng(seed, "training", index)
     kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
     while True:  # not every scene allows every kind
@@ -98,7 +98,7 @@ def example(seed: int, index: int, painter: Painter, categories: Sequence[str]) 
 
 
 def _plain_captions(scene: Scene, rng: np.random.Generator) -> list[str]:
-    """`PLAIN` captions; a scene with little to tell repeats some."""
+    """`PLAIN` captions; a simple scene repeats some."""
     written = captions(scene, rng, PLAIN)
     return [written[k % len(written)] for k in range(PLAIN)]
 
@@ -122,8 +122,9 @@ def vocabulary() -> list[str]:
 class ExampleArrays:
     """Examples as arrays: n examples of two scenes (s) with 1 + `PLAIN` captions (k) each.
 
-    `images` (n, s, SIDE, SIDE, 3) uint8; `words` (n, s, k, MOST_WORDS) ids, the telling caption
-    first; `shared` (n, s, k) says that a caption is true of both scenes; `kinds` (n,) names.
+    `images` (n, s, SIDE, SIDE, 3) uint8; `words` (n, s, k, MOST_WORDS) ids, the distinguishing
+    caption first; `shared` (n, s, k) marks captions that are true of both scenes; `kinds` (n,)
+    names.
     """
 
     images: npt.NDArray[np.uint8]
@@ -145,8 +146,8 @@ class ExampleArrays:
 class TrainingBatch:
     """Scenes 2i and 2i + 1 are near misses of one another; row i of all arrays is scene i.
 
-    `telling` and `plain` are captions as ids; `shared` says that a plain caption is also true of
-    the scene's near miss.
+    `telling` and `plain` are captions as ids, distinguishing or plain; `shared` marks plain
+    captions that are also true of the scene's near miss.
     """
 
     images: npt.NDArray[np.uint8]
@@ -166,7 +167,7 @@ def draw_examples(
     shared = np.zeros((number, 2, 1 + PLAIN), np.bool_)
     kinds: list[str] = []
     jobs = [(seed, k, min(k + CHUNK, number)) for k in range(0, number, CHUNK)]
-    # Fresh processes: what the parent has loaded may hold threads, which a fork would break.
+    # Spawned processes: libraries in the parent may have threads, which a fork would break.
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
         for (_, start, end), (drawn, examples) in zip(jobs, pool.imap(_draw, jobs), strict=True):
             images[start:end] = drawn
@@ -192,15 +193,17 @@ def _draw(job: tuple[int, int, int]) -> tuple[npt.NDArray[np.uint8], list[NearMi
 def batches(
     examples: ExampleArrays, size: int, rng: np.random.Generator, leave_out: float = 0.0
 ) -> Iterator[TrainingBatch]:
-    """All examples once, in random order, `size` pairs a batch; the rest that fills none is left.
+    """All examples once, in random order, `size` pairs per batch; an incomplete batch is dropped.
 
-    Each scene comes with its telling caption and one plain caption at random; from a share
-    `leave_out` of the plain captions one word is taken away (so that the text tower knows
-    captions with a word missing, as FOIL's T2 asks about).
+    Each scene comes with its distinguishing caption and one random plain caption; a share
+    `leave_out` of the plain captions loses one word (so that the text tower knows captions with a
+    missing word, as in FOIL's T2).
     """
     order = rng.permutation(len(examples))
     for k in range(0, len(order) - size + 1, size):
-        rows = np.sort(order[k : k + size])  # sorted: a memory-mapped file is read forwards
+        rows = np.sort(
+            order[k : k + size]
+        )  # sorted, so that the memory-mapped file is read forwards
         yield batch_of(examples, rows, rng.integers(1, 1 + PLAIN, (size, 2)), rng, leave_out)
 
 
@@ -229,7 +232,7 @@ def batch_of(
 def _without_a_word(
     words: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """Ids with one word taken out; what it said is open now, so nothing is known to be false."""
+    """Ids with one word removed; without it the caption may be true of more pictures."""
     length = int((words != PAD).sum())
     if length < 2:
         return words
@@ -241,7 +244,7 @@ def _trimmed(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def save_inputs(folder: Path) -> None:
-    """Write what says how the towers are fed beside them: `vocabulary.json` and `model.json`."""
+    """Write the description of the towers' inputs: `vocabulary.json` and `model.json`."""
     words = json.dumps(vocabulary(), indent=0) + "\n"
     (folder / "vocabulary.json").write_text(words, "utf-8")
     write_json(folder / "model.json", DESCRIPTION)

@@ -1,7 +1,7 @@
-"""Items as training data: an image with captions of which some are true and some are not.
+"""Items as training data: an image with some true and some false captions.
 
-A benchmark of a training set (MCIC's image with five captions, FOIL's caption beside its foil) is
-read as questions: each image of each item, with all captions of the item and which are true of it.
+A benchmark for training (MCIC's image with five captions, FOIL's caption with its foil) is read as
+questions: each image of each item, with all captions of the item and which are true of it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tellapart.types import Bools, Ints
 
 @dataclass(frozen=True, eq=False)
 class AskedImages(CaptionedImages):
-    """Images with the captions that they are asked about, question by question.
+    """Images with the captions of questions about them.
 
-    `question` is the number of each caption's question, whose captions stand side by side; `right`
-    says whether a caption is true of its image. `slots` has the foil word of captions that have
-    one and are not true.
+    `question` is the number of each caption's question, whose captions are adjacent; `right` says
+    whether a caption is true of its image. `slots` has the foil word of false captions that have
+    one.
     """
 
     question: Ints
@@ -41,18 +41,18 @@ class AskedImages(CaptionedImages):
     slots: tuple[Slot | None, ...]
 
     def content(self) -> str:
-        """The hash of what the captions say, and which are true."""
+        """The hash of the captions and of which are true."""
         return seeds.digest(self.texts, self.right.tolist())
 
     @property
     def own_texts(self) -> tuple[str, ...]:
-        """The true captions, each once an image; a decoy says nothing of the image's words."""
+        """The true captions, each once per image; decoys are left out."""
         rows = zip(self.owner[self.right].tolist(), np.flatnonzero(self.right), strict=True)
         return tuple(text for _, text in dict.fromkeys((at, self.texts[k]) for at, k in rows))
 
     @cached_property
     def begins(self) -> Ints:
-        """Where the captions of each question begin, and at last where they end."""
+        """Where the captions of each question begin, and finally where the last ones end."""
         new = np.flatnonzero(np.diff(self.question, prepend=-1))
         return np.append(new, len(self.question))
 
@@ -81,7 +81,7 @@ class AskedImages(CaptionedImages):
 
 @dataclass(frozen=True, slots=True)
 class ItemBatch(Minibatch):
-    """Captions of some questions; `question` counts those of the batch from 0."""
+    """Captions of some questions; `question` numbers the batch's questions from 0."""
 
     question: Tensor
     right: Tensor
@@ -97,7 +97,7 @@ class ItemBatch(Minibatch):
 
 @dataclass(frozen=True, eq=False)
 class ItemSet(TrainingSet):
-    """Questions whose captions are numbers of words; its length is the number of questions."""
+    """Questions whose captions are word numbers; its length is the number of questions."""
 
     images: AskedImages
 
@@ -105,7 +105,7 @@ class ItemSet(TrainingSet):
     def encoded(
         cls, images: CaptionedImages, vocabulary: Vocabulary, longest: int | None
     ) -> ItemSet:
-        """Each distinct caption is read once."""
+        """From captioned images; each distinct caption is encoded once."""
         assert isinstance(images, AskedImages)
         known = {text: vocabulary.encode(text, longest) for text in dict.fromkeys(images.texts)}
         return cls(images, tuple(known[text] for text in images.texts))
@@ -132,11 +132,11 @@ class ItemSet(TrainingSet):
 
 
 def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]) -> AskedImages:
-    """The questions of benchmarks with features: store k is of benchmark k, or one is of all."""
+    """Questions of benchmarks with features: store k belongs to benchmark k, or one to all."""
     if len(stores) not in (1, len(benchmarks)):
         raise BadInput(
-            f"{len(benchmarks)} benchmarks are given, and {len(stores)} stores of features",
-            allowed="one store for each benchmark, in the same order, or one that holds all images",
+            f"{len(benchmarks)} benchmarks and {len(stores)} stores of features were given",
+            allowed="one store for each benchmark, in the same order, or one with all images",
         )
     check_spaces(stores)
     numbers: dict[tuple[int, int], int] = {}
@@ -150,7 +150,7 @@ def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]
         rows = rows_in(corpus_of(benchmark), stores[at])
         for item in benchmark.items:
             for i, image in enumerate(item.images):
-                if image not in rows:  # an image of which nothing is true
+                if image not in rows:  # an image without a true caption
                     continue
                 place = numbers.setdefault((at, rows[image]), len(ids))
                 ids += [image] if place == len(ids) else []
@@ -168,7 +168,7 @@ def gather_items(benchmarks: Sequence[Benchmark], stores: Sequence[FeatureStore]
 
 
 def _slot(item: Item, image: int, caption: int) -> Slot | None:
-    """The foil word of a caption that has one and is not true of an image."""
+    """The foil word of a caption, if it has one and is not true of the image."""
     slot, pair = item.slot, word_pair(item)
     if slot is None or pair is None or slot.caption != caption or (image, caption) in item.true:
         return None

@@ -1,7 +1,7 @@
 """The loop that trains every system: plain torch, with accelerate for devices and processes.
 
-All that happens in a step depends on the seed and the number of the step, so a training that was
-killed goes on from its last checkpoint and ends, on one kind of processor, in the same bytes.
+Everything in a step depends on the seed and the number of the step, so a killed training resumes
+from its last checkpoint and ends, on one kind of processor, in the same bytes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ METRICS = "metrics.jsonl"
 
 
 class NotANumber(TellapartError):
-    """The loss is no number any more, so that nothing that follows would mean anything."""
+    """The loss is no longer a number, so further training would be meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """What is trained on what (rows that become batches), and where it is kept meanwhile.
+    """A system, its training data (rows that become batches), and the work folder.
 
-    Weights that were `begun` elsewhere are among those of which the best are kept.
+    Weights that were `begun` elsewhere compete to be the best weights, too.
     """
 
     task: Task
@@ -53,12 +53,12 @@ class TrainingJob:
 
 
 def fit(job: TrainingJob, progress: Progress = silent) -> TrainingState:
-    """Train until the epochs or the patience end; the best weights lie in the folder as `BEST`."""
+    """Train until the epochs or the patience end; the best weights are in the folder as `BEST`."""
     return _Loop(job, progress).run()
 
 
 class _Loop:
-    """One training: the accelerator, the optimiser, and how far it is."""
+    """One training: the accelerator, the optimiser, and the progress."""
 
     def __init__(self, job: TrainingJob, progress: Progress) -> None:
         self.job, self.settings, self.progress = job, job.settings, progress
@@ -70,11 +70,11 @@ class _Loop:
         self.recent: list[Tensor] = []
 
     def run(self) -> TrainingState:
-        """All epochs that are left."""
+        """Run all remaining epochs."""
         state, settings = self.state, self.settings
         plan = BatchPlan(settings.batch, settings.together, self.job.seed)
         if self.job.begun and not state.rows:
-            state.epoch = -1  # an epoch that is over before the first
+            state.epoch = -1  # counts as an epoch that ended before the first
             self._validate()
             state.epoch = 0
         while state.epoch < settings.epochs and not self._tired():
@@ -88,15 +88,15 @@ class _Loop:
         return state
 
     def _tired(self) -> bool:
-        """Whether the measure has not risen for too long."""
+        """Whether the measure has not improved within the patience."""
         patience, state = self.settings.patience, self.state
         return bool(patience) and state.epoch - state.best_epoch > patience
 
     def _mine(self, batches: list[Ints]) -> list[Ints]:
-        """The batches of this process: whole updates, as many for each process."""
+        """The batches of this process: whole updates, the same number for each process."""
         accelerator = self.accelerator
         rank, count = accelerator.process_index, accelerator.num_processes
-        if self.job.task.splits_batches:  # each holds its part of every batch
+        if self.job.task.splits_batches:  # each process holds its part of every batch
             rank, count = 0, 1
         share = count * self.settings.accumulate
         whole = len(batches) // share * share or len(batches)
@@ -128,7 +128,7 @@ class _Loop:
                     self._save()
 
     def _step(self, batch: Any, steps: int) -> None:
-        """Forward, backward, and the update once enough gradients have come together."""
+        """Forward, backward, and an update once enough gradients have accumulated."""
         state, settings, accelerator = self.state, self.settings, self.accelerator
         rank = accelerator.process_index
         torch.manual_seed(seeds.number(self.job.seed, "step", state.epoch, state.step, rank))
@@ -153,7 +153,7 @@ class _Loop:
         return self.settings.rate_at(update, updates)
 
     def _settle(self) -> None:
-        """Look at the losses since the last time; raise where one is no number."""
+        """Check the losses since the last call; raise if one is not a number."""
         if self.recent:
             losses = self.accelerator.reduce(torch.stack(self.recent).double(), "mean").tolist()
             self.recent.clear()
@@ -166,12 +166,12 @@ class _Loop:
         return NotANumber(
             f"{what} in epoch {self.state.epoch + 1}",
             where=f"near batch {self.state.step} of the epoch",
-            todo="give a lower rate (--set rate=...), cut gradients (--set clip_norm=1), or look "
-            "for features that are not numbers; the last checkpoint is kept",
+            todo="use a lower rate (--set rate=...), clip gradients (--set clip_norm=1), or check "
+            "the features for values that are not numbers; the last checkpoint is kept",
         )
 
     def _note(self, steps: int) -> None:
-        """A row of the metrics, with the mean loss since the last."""
+        """Add a row of metrics, with the mean loss since the last row."""
         self._settle()
         state = self.state
         if state.losses:
@@ -182,9 +182,9 @@ class _Loop:
 
     def _validate(self) -> None:
         state = self.state
-        # The last update of an epoch has no loss behind it that would tell.
+        # No loss follows the last update of an epoch, so the weights are checked instead.
         if not all(bool(one.isfinite().all()) for one in self.system.parameters()):
-            raise self._not_a_number("a weight became infinite or no number")
+            raise self._not_a_number("a weight became infinite or not a number")
         self.task.eval()
         with self._timed("validation"), torch.inference_mode():
             figures = self.job.task.validate(self.job.validation)
@@ -212,7 +212,7 @@ class _Loop:
 
 
 def _accelerator(settings: TrainingSettings) -> Any:
-    """A new accelerator; what an earlier one of this process set is forgotten."""
+    """A new accelerator, without the state of an earlier one in this process."""
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
 

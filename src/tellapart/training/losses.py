@@ -2,7 +2,7 @@
 
 A grid is (images, captions); `owner` is each caption's image. Columns beyond the owners are hard
 negative texts, which belong to no image: images must not choose them, and no image is chosen for
-them. A caption of the same image is never a negative, whichever caption of it the batch holds.
+them. Another caption of the same image is never a negative.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def own_cells(grid: Tensor, owner: Tensor) -> Tensor:
 def max_margin(grid: Tensor, owner: Tensor, margin: float = 0.2, *, hardest: bool = True) -> Tensor:
     """Every true cell should beat the negatives of its row and of its column by a margin.
 
-    With `hardest` only the highest negative of each counts (VSE++, Faghri et al. 2018, equation 6),
-    else all are summed (equation 5). Ours: the mean over captions, where the code of VSE++ sums, so
-    that the batch's size does not decide how soon gradients are cut.
+    With `hardest`, only the highest negative of each counts (VSE++, Faghri et al. 2018, equation
+    6); otherwise all are summed (equation 5). Ours: the mean over captions, where the code of VSE++
+    sums, so that gradient clipping does not depend on the batch size.
     """
     own, m = own_cells(grid, owner), len(owner)
     right = grid[owner, torch.arange(m, device=grid.device)]
@@ -38,11 +38,11 @@ def max_margin(grid: Tensor, owner: Tensor, margin: float = 0.2, *, hardest: boo
 
 
 def info_nce(grid: Tensor, owner: Tensor, scale: float | Tensor = 20.0) -> Tensor:
-    """Pick each caption's image among all, and each image's caption among those of other images.
+    """Choose each caption's image among all, and each image's caption among other images' captions.
 
     InfoNCE both ways (van den Oord et al. 2018; Radford et al. 2021); the scale is the inverse of
-    the temperature. With negative texts images choose among all texts and only captions choose
-    images, as NegCLIP has it (Yuksekgonul et al. 2023, section 4).
+    the temperature. With negative texts, images choose among all texts and only captions choose
+    images, as in NegCLIP (Yuksekgonul et al. 2023, section 4).
     """
     fits, m = scale * grid, len(owner)
     to_image = functional.cross_entropy(fits[:, :m].T, owner)

@@ -1,4 +1,4 @@
-"""Settings of training, and recipes: YAML files that give them for a system by name."""
+"""Settings of training, and recipes: YAML files with named settings for a system."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ if TYPE_CHECKING:
 
 OPTIMISERS = ("adam", "adamw", "adagrad", "rmsprop", "sgd")
 TASK = "task"
-"""The key of a recipe that names another task than the system's own."""
+"""The key of a recipe that names a task other than the system's own."""
 SCHEDULES = ("constant", "step", "exponential", "cosine")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How weights are found; the defaults are those of VSE++'s code, which BISON's systems follow.
+    """How weights are trained; the defaults are from VSE++'s code, which BISON's systems follow.
 
-    `batch` counts captions, `together` how many of an image stand in it side by side. `rate` is
-    multiplied by `decay` every `every` epochs (step), each epoch (exponential), or falls to zero
-    along a cosine, after `warmup` steps in which it rises. Gradients are cut at a norm of
-    `clip_norm` or a size of `clip_value` (0: not at all). `patience` epochs without a better
-    measure end the training (0: never). `least` is how often a word must occur among the training
-    captions to be known; captions are cut at `longest` words. Without `decay_all` biases, norms and
-    other vectors keep clear of `weight_decay`. Beside the end of each epoch there is a validation
-    every `validate_steps` steps (0: never). With `keep_last` the last weights are kept, else the
-    best.
+    `batch` counts captions, `together` how many captions of an image are in it side by side. `rate`
+    is multiplied by `decay` every `every` epochs (step), each epoch (exponential), or falls to zero
+    along a cosine, after it rises for `warmup` steps. Gradients are clipped at a norm of
+    `clip_norm` or a size of `clip_value` (0: not at all). `patience` epochs without improvement end
+    the training (0: never). `least` is how often a word must occur in the training captions to be
+    known; captions are cut at `longest` words. Without `decay_all`, biases, norms and other vectors
+    are exempt from `weight_decay`. Validation happens after each epoch and every `validate_steps`
+    steps (0: never). With `keep_last` the last weights are kept, otherwise the best.
     """
 
     epochs: int = 20
@@ -65,7 +64,7 @@ class TrainingSettings:
     keep_last: bool = False
 
     def check(self) -> None:
-        """Raise where a setting makes no sense."""
+        """Raise if a setting makes no sense."""
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
         if self.schedule not in SCHEDULES:
@@ -73,7 +72,7 @@ class TrainingSettings:
         if self.precision not in ("no", "bf16", "fp16"):
             raise UnknownName("precision", self.precision, ("no", "bf16", "fp16"))
         if not (math.isfinite(self.rate) and self.rate >= 0):
-            raise BadInput(f"rate={self.rate} is no rate", allowed="a number, 0 or more")
+            raise BadInput(f"rate={self.rate} is not a rate", allowed="a number, 0 or more")
         for name in ("epochs", "batch", "together", "accumulate", "log_steps", "checkpoint_steps"):
             if getattr(self, name) < 1:
                 raise BadInput(f"{name}={getattr(self, name)} is too small", allowed="1 or more")
@@ -100,7 +99,7 @@ class TrainingSettings:
 
 
 def make_optimiser(settings: TrainingSettings, module: torch.nn.Module) -> torch.optim.Optimizer:
-    """The optimiser; one kernel does all of a step where there is one (`fused`)."""
+    """The optimiser; `fused`, with one kernel per step, if available."""
     import torch
 
     trained = [one for one in module.parameters() if one.requires_grad]
@@ -141,7 +140,7 @@ class Recipe:
 def recipe_of(name: str, chosen: str, defaults: Recipe, changes: Sequence[str] = ()) -> Recipe:
     """The recipe of a system, with some settings changed: `rate=1e-4`.
 
-    Systems without a file of their own have one recipe, `default`.
+    Systems without a recipe file have one recipe, `default`.
     """
     recipe = defaults
     if chosen != "default":
@@ -154,7 +153,7 @@ def recipe_of(name: str, chosen: str, defaults: Recipe, changes: Sequence[str] =
     for change in changes:
         key, equals, value = change.partition("=")
         if not equals:
-            raise BadInput(f"--set {change} sets nothing", allowed="--set NAME=VALUE")
+            raise BadInput(f"--set {change} has no value", allowed="--set NAME=VALUE")
         given[key.strip()] = value.strip()
     recipe = _changed(recipe, given, "--set")
     recipe.training.check()
@@ -162,7 +161,7 @@ def recipe_of(name: str, chosen: str, defaults: Recipe, changes: Sequence[str] =
 
 
 def task_of(name: str, chosen: str) -> str:
-    """The task that a recipe of a system names, or none."""
+    """The task that a recipe of a system names, or an empty string."""
     return str(_recipes(name).get(chosen, {}).get(TASK, ""))
 
 
@@ -175,7 +174,7 @@ def _recipes(name: str) -> dict[str, dict[str, Any]]:
 
 
 def _changed(recipe: Recipe, changes: Mapping[str, Any], where: str) -> Recipe:
-    """A recipe with some settings changed, each where it belongs."""
+    """A recipe with some settings changed, each in the part it belongs to."""
     parts = {part: getattr(recipe, part) for part in ("training", "task", "system")}
     homes = {f.name: part for part, one in reversed(parts.items()) for f in fields(one)}
     for key, value in changes.items():

@@ -1,4 +1,4 @@
-"""Which images may be trained on: held-out ones apart, a test set's refused, look-alikes named."""
+"""Which images may be used for training: held out, refused as test images, or look-alikes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tellapart.training.data import CaptionedImages
 from tellapart.types import Ints
 
 ALIKE = 4
-"""Two pictures whose hashes of look differ in at most so many bits of 64 may be one."""
+"""Two pictures whose perceptual hashes differ in at most this many of 64 bits may be the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestImage:
-    """An image that must not be trained on, as far as it is known."""
+    """An image that must not be used for training, as far as it is known."""
 
-    __test__ = False  # pytest takes the name for a test's
+    __test__ = False  # its name looks like a test to pytest
 
     id: str
     sha256: str | None
@@ -32,7 +32,7 @@ class TestImage:
 
 
 def known_images(pictures: Iterable[Picture]) -> list[TestImage]:
-    """What is known of pictures; those that are there are opened."""
+    """Facts about pictures; those that exist are opened."""
     found = []
     for picture in pictures:
         sha256, look = picture.image.sha256, None
@@ -44,7 +44,7 @@ def known_images(pictures: Iterable[Picture]) -> list[TestImage]:
 
 
 def test_images(benchmarks: Sequence[Benchmark]) -> list[TestImage]:
-    """The images of benchmarks; pictures that are there are opened."""
+    """The images of benchmarks; pictures that exist are opened."""
     return known_images(one.picture(image) for one in benchmarks for image in one.images)
 
 
@@ -60,9 +60,9 @@ def _whole(number: object) -> int:
 
 
 def refuse(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> tuple[str, ...]:
-    """Raise where an own image is among `tests`; returns lines that name those that look alike.
+    """Raise if an own image is among `tests`; returns lines that name look-alikes.
 
-    An image is the same by its bytes, or by its id unless the two pictures plainly differ.
+    Images are the same by their bytes, or by their ids unless the pictures clearly differ.
     """
     by_id = {one.id: one for one in tests}
     by_hash = {one.sha256 for one in tests if one.sha256}
@@ -73,7 +73,7 @@ def refuse(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> 
     ]
     if same:
         raise BadInput(
-            f"{len(same):,} images to be trained on are images of {whose}, such as {same[0]}",
+            f"{len(same):,} training images are also in {whose}, such as {same[0]}",
             allowed="training images that no test uses",
             todo="leave them out: tellapart corpus OUT CORPUS --without BENCH",
         )
@@ -81,7 +81,7 @@ def refuse(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> 
 
 
 def _differ(one: TestImage, other: TestImage) -> bool:
-    """Whether two pictures plainly do not look alike."""
+    """Whether two pictures clearly look different."""
     known = one.look is not None and other.look is not None
     return known and ((one.look or 0) ^ (other.look or 0)).bit_count() > ALIKE
 
@@ -100,7 +100,7 @@ def _alike(own: Sequence[TestImage], tests: Sequence[TestImage], whose: str) -> 
 
 
 def hold_out(data: CaptionedImages, share: float, seed: int) -> tuple[Ints, Ints]:
-    """Numbers of the images to train on, and of those held out; equal pictures stay together."""
+    """The numbers of the images for training and held out; equal pictures stay together."""
     if not 0 < share < 1:
         raise BadInput(f"a share of {share} cannot be held out", allowed="between 0 and 1")
     hashes = [str(one) for one in data.column("sha256")]

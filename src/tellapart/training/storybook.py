@@ -1,8 +1,8 @@
 """Training `storybook`: python -m tellapart.training.storybook --out DIR --seed 0.
 
-Draws its examples (some minutes), trains (longer: `docs/storybook.md` has times), and writes the
-model's files, which belong into `tellapart/models/storybook_files`, with a record of how it went.
-In the losses rows are unit vectors; row i of the pictures belongs to row i of the texts.
+Draws its examples (a few minutes), trains (longer: `docs/storybook.md` has times), and writes the
+model's files, which belong in `tellapart/models/storybook_files`, with a record of the training. In
+the losses, rows are unit vectors; row i of the pictures belongs to row i of the texts.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class TrainingPlan:
 
     @property
     def steps_an_epoch(self) -> int:
-        """How many whole batches the examples fill."""
+        """The number of whole batches that the examples fill."""
         return (self.examples - self.held_out) // self.pairs_a_batch
 
 
 def train(plan: TrainingPlan, out: Path, *, overwrite: bool = False) -> dict[str, float]:
-    """Train and write the model's files into a folder; scores on the examples held out."""
+    """Train and write the model's files into a folder; returns scores on held-out examples."""
     began = time.perf_counter()
     torch.set_num_threads(plan.threads)
     with whole_folder(out, overwrite=overwrite) as folder, tempfile.TemporaryDirectory() as drawn:
@@ -83,7 +83,7 @@ def train(plan: TrainingPlan, out: Path, *, overwrite: bool = False) -> dict[str
 
 
 def fit(plan: TrainingPlan, examples: ExampleArrays, held_out: ExampleArrays) -> Towers:
-    """Train new towers on some examples; after each epoch tell how well others are told apart."""
+    """Train new towers on some examples; print scores on held-out examples after each epoch."""
     torch.manual_seed(plan.seed)
     towers = Towers(plan.shape, 2 + len(vocabulary()))
     schedule = Schedule(plan.steps_an_epoch * plan.epochs, rate=plan.rate, bfloat16=plan.bfloat16)
@@ -119,13 +119,13 @@ def _table(scores: dict[str, float]) -> str:
 
 @dataclass(frozen=True)
 class MatchTask:
-    """Match pictures with captions among the whole batch, and near misses among themselves."""
+    """Match pictures with captions in the whole batch, and near misses within their pairs."""
 
     model: Towers
     pair_weight: float = 0.5
 
     def loss(self, batch: TrainingBatch) -> Tensor:
-        """The contrastive loss on telling and on plain captions, and the loss on pairs."""
+        """The contrastive loss on distinguishing and plain captions, and the loss on pairs."""
         images = self.model.image(torch.from_numpy(batch.images))
         telling = self.model.text(torch.from_numpy(batch.telling))
         plain = self.model.text(torch.from_numpy(batch.plain))
@@ -139,7 +139,7 @@ class MatchTask:
 
 
 def group_scores(model: Towers, examples: ExampleArrays, size: int = 100) -> dict[str, float]:
-    """The share of near misses with all four choices right, by kind and in all (chance: 1/6)."""
+    """The share of near misses with all four choices right, by kind and overall (chance: 1/6)."""
     was_training = model.training
     model.eval()
     right: list[bool] = []
@@ -164,7 +164,7 @@ def contrastive(
     """Pick each picture's text among all texts of the batch, and each text's picture.
 
     InfoNCE both ways (Radford et al. 2021, CLIP, section 2.3). Where `ignore` (n, n) is True, the
-    text of the column is true of the picture of the row too, and the cell is left out.
+    column's text is also true of the row's picture, and the cell is left out.
     """
     fits = scale * images @ texts.T
     if ignore is not None:
@@ -188,7 +188,7 @@ def pairs(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
 
 
 def near_miss_cells(shared: Tensor) -> Tensor:
-    """Cells (n, n) to leave out: the near miss's picture against a text that is true of both."""
+    """Cells (n, n) to leave out: the near miss's picture with a text that is true of both."""
     rows = torch.arange(len(shared))
     cells = torch.zeros(len(shared), len(shared), dtype=torch.bool)
     cells[rows ^ 1, rows] = shared
@@ -197,7 +197,7 @@ def near_miss_cells(shared: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How far to go. The rate rises over `warmup` steps, then falls along a cosine to zero."""
+    """Steps and rates. The rate rises over `warmup` steps, then falls to zero along a cosine."""
 
     steps: int
     rate: float = 2e-3
@@ -220,7 +220,7 @@ def optimise(
     batches: Iterable[TrainingBatch],
     report: Callable[[int, float, float], None] = lambda step, loss, seconds: None,
 ) -> list[float]:
-    """Train until the schedule or the batches end; the losses of all steps.
+    """Train until the schedule or the batches end; returns the losses of all steps.
 
     `report` is called after each step, with its number (from 1), its loss and the seconds so far.
     """
@@ -231,7 +231,7 @@ def optimise(
     for step, batch in zip(range(schedule.steps), batches, strict=False):
         for group in optimiser.param_groups:
             group["lr"] = schedule.rate_at(step)
-        # Half the bits where that loses nothing; processors that know bfloat16 gain much.
+        # Half precision where that loses nothing; a large gain on processors with bfloat16.
         with torch.autocast("cpu", torch.bfloat16, enabled=schedule.bfloat16):
             loss = task.loss(batch)
         optimiser.zero_grad()
@@ -253,14 +253,14 @@ def _groups(model: nn.Module, decay: float) -> list[dict[str, object]]:
 
 def main() -> None:
     """Read the command line, train, print the scores."""
-    parser = argparse.ArgumentParser(description="Train the model that comes with the package.")
+    parser = argparse.ArgumentParser(description="Train the model shipped with the package.")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model's files")
     parser.add_argument("--seed", type=int, default=TrainingPlan.seed)
     parser.add_argument(
         "--examples", type=int, default=TrainingPlan.examples, help="pairs of scenes"
     )
     parser.add_argument("--epochs", type=int, default=TrainingPlan.epochs)
-    parser.add_argument("--overwrite", action="store_true", help="replace what is in the folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace the folder's contents")
     options = parser.parse_args()
     plan = TrainingPlan(seed=options.seed, examples=options.examples, epochs=options.epochs)
     print(_table(train(plan, options.out, overwrite=options.overwrite)))
@@ -272,11 +272,11 @@ if __name__ == "__main__":
 
 OPSET = 17
 FEW = 256
-"""Tensors with fewer numbers than this keep their 32 bits."""
+"""Tensors with fewer numbers than this stay in 32 bits."""
 
 
 def export(towers: Towers, folder: Path) -> None:
-    """Write `image.onnx` and `text.onnx`, with weights of 16 bits that runtimes widen."""
+    """Write `image.onnx` and `text.onnx`, with 16-bit weights that are cast to 32 bits to run."""
     towers.eval()
     pixels = torch.zeros(2, SIDE, SIDE, 3, dtype=torch.uint8)
     words = torch.ones(2, 7, dtype=torch.long)
@@ -286,7 +286,7 @@ def export(towers: Towers, folder: Path) -> None:
 
 def _export(tower: nn.Module, shown: Tensor, name: str, free: dict[int, str], path: Path) -> None:
     with warnings.catch_warnings():
-        # The older exporter, on purpose: the newer one needs one more package for the same graph.
+        # The older exporter on purpose: the newer one needs another package for the same graph.
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
             tower,
@@ -302,7 +302,7 @@ def _export(tower: nn.Module, shown: Tensor, name: str, free: dict[int, str], pa
 
 
 def halve(path: Path) -> None:
-    """Store large tensors as float16, each behind a cast: half the size, the same arithmetic."""
+    """Store large tensors as float16, each followed by a cast: half the size, same arithmetic."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 

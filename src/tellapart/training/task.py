@@ -1,7 +1,7 @@
-"""A task: a system joined with its loss and with the measure that it is chosen by.
+"""A task: a system with its loss and the measure that selects the best weights.
 
-A task is a torch module, so that the loop trains all of them alike. A plugin adds one with a class
-like `RetrievalTask`, named under `tellapart.tasks`; a system says by that name how it is trained.
+A task is a torch module, so that the loop trains all of them alike. A plugin adds a class like
+`RetrievalTask`, registered under `tellapart.tasks`; a system refers to its task by that name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Task(nn.Module):
     """The base of all tasks.
 
     `Settings` is a frozen dataclass; `measure` names the figure of `validate` by which the best
-    weights are chosen, higher being better; `items` says that it learns from a benchmark's items
-    instead of a corpus's captions. `splits_batches` says that several processes share each batch,
-    and the loss goes over all of it; else each has batches of its own.
+    weights are chosen, higher being better; `items` means that it learns from a benchmark's items
+    instead of a corpus's captions. `splits_batches` means that several processes share each batch,
+    with the loss over all of it; otherwise each process has its own batches.
     """
 
     Settings: ClassVar[type[Any]]
@@ -46,7 +46,7 @@ class Task(nn.Module):
 
     @classmethod
     def refuse(cls, data: CaptionedImages, test: Benchmark) -> None:
-        """Raise where training on the data would give a test away, its images apart."""
+        """Raise if training on the data would leak a test in ways other than shared images."""
 
     @classmethod
     def texts_to_count(cls, data: CaptionedImages) -> Sequence[str]:
@@ -58,11 +58,11 @@ class Task(nn.Module):
         raise NotImplementedError
 
     def validate(self, data: Any) -> dict[str, float]:
-        """Figures on data that was not trained on; the system is in evaluation mode."""
+        """Figures on validation data; the system is in evaluation mode."""
         raise NotImplementedError
 
     def conclude(self, data: TrainingSet, folder: Path) -> dict[str, Any]:
-        """Add files to the trained folder once the best weights are known; facts for the card."""
+        """Add files to the trained folder once the best weights are known; returns card facts."""
         return {}
 
 
@@ -70,10 +70,10 @@ class Task(nn.Module):
 class RetrievalSettings:
     """How a retrieval system is trained.
 
-    The paper's: max-margin. [code] (VSE++): the hardest negative, margin 0.2. Ours: for
-    `sum_epochs` epochs all negatives are summed first, because the hardest ones often pull all
-    vectors into one point at the beginning; `scale` is that of InfoNCE. With `negatives`
-    at texts each caption's hard negative stands beside it, as trohn-text has it.
+    From the paper: max-margin. [code] (VSE++): the hardest negative, margin 0.2. Ours: for the
+    first `sum_epochs` epochs all negatives are summed, because the hardest ones often collapse all
+    vectors into one point at the beginning; `scale` is that of InfoNCE. With `negatives=texts`,
+    each caption's hard negative is in the batch, as in trohn-text.
     """
 
     loss: str = "hardest"
@@ -121,7 +121,7 @@ class RetrievalTask(Task):
         return torch.cat(parts, dim=1)
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
-        """Recall in percent, both ways, and the sum of all six ([code] of VSE++: rsum)."""
+        """Recall in percent in both directions, and the sum of all six ([code] of VSE++: rsum)."""
         system: System = self.system
         device = next(system.parameters()).device
 

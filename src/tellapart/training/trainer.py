@@ -1,4 +1,4 @@
-"""A whole training: data, vocabulary, system and task are put together, and a folder comes out."""
+"""A whole training: from data, vocabulary, system and task to a folder."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from tellapart.types import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class TrainingOrder:
-    """What is to be trained: names, settings and seed; `start` is a trained folder to go on from.
+    """What to train: names, settings and seed; `start` is a trained folder to continue from.
 
-    `task` overrides the one that the system names.
+    `task` overrides the system's own.
     """
 
     system: str
@@ -56,7 +56,7 @@ class TrainingOrder:
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
-    """What came out: where it lies, and the measures by which it was chosen."""
+    """The result of a training: its folder, and the measures by which it was chosen."""
 
     folder: Path
     card: TrainedCard
@@ -89,7 +89,7 @@ def train_system(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> TrainedSystem:
-    """Train and write a folder; a training that was stopped goes on where it was."""
+    """Train and write a folder; an interrupted training resumes."""
     kind = system_class(order.system)
     task_name = order.task_name
     task_kind = registry.tasks.get(task_name)
@@ -118,7 +118,7 @@ def train_system(
 
 
 def _content(data: CaptionedImages) -> list[Any]:
-    """What a training depends on of its data."""
+    """The parts of the data that a training depends on."""
     return [data.space.key, seeds.digest(data.column("sha256")), data.content()]
 
 
@@ -135,13 +135,13 @@ def _built(
         if not vocabulary.words:
             raise BadInput(
                 f"no word occurs {recipe.training.least} times in the captions",
-                todo="know rarer words with --set least=1",
+                todo="keep rarer words with --set least=1",
             )
         return kind(recipe.system, vocabulary, data.space)
     begun, card = load_system(order.start)
     if card.space.key != data.space.key:
         raise BadInput(
-            "the features are not those that the system to start from was trained on",
+            "the features differ from those that the starting system was trained on",
             where=str(order.start),
             allowed=f"{card.space.backbone}, {card.space.layout}",
         )
@@ -150,7 +150,7 @@ def _built(
         system.load_state_dict(begun.state_dict())
     except RuntimeError as error:
         raise BadInput(
-            f"{card.system} does not fit as a start: {str(error).splitlines()[-1].strip()}",
+            f"{card.system} cannot be the start: {str(error).splitlines()[-1].strip()}",
             where=str(order.start),
             allowed=f"a {order.system} of the same widths",
         ) from None
@@ -160,7 +160,7 @@ def _built(
 def _finish(
     fitted: TrainingJob, state: TrainingState, order: TrainingOrder, recipe: Recipe, out: Path
 ) -> None:
-    """Put the best weights and all that is known of them into the folder, which becomes `out`."""
+    """Write the best weights and their metadata into the folder, which becomes `out`."""
     folder, task = fitted.folder, fitted.task
     assert isinstance(fitted.data, TrainingSet)
     system, data = task.system.eval(), fitted.data.images

@@ -1,4 +1,4 @@
-"""Verbs: what the toolkit does, one file each; Python and the command line follow from them.
+"""Verbs: the toolkit's operations, one file each, for Python and the command line alike.
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class StatusOptions:
@@ -9,16 +9,17 @@
         options: StatusOptions = StatusOptions(),
         progress: Progress = silent,
     ) -> StudyStatus:
-        \"\"\"Say how far a study is.\"\"\"
+        \"\"\"Show a study's progress.\"\"\"
 
     VERB = Verb(status, example="tellapart study status my-study")
 
-On the command line a positional parameter with `Help` is an argument (a flag if its `Help` has
-one); a keyword-only parameter and a field of `options` is a flag. Others are for Python alone.
-`progress` gets bars; `ready`, where a verb has it, prints a result before the verb returns.
+On the command line, a positional parameter with `Help` is an argument (or a flag, if its `Help`
+names one); keyword-only parameters and fields of `options` are flags. Other parameters exist only
+in Python. `progress` draws progress bars; `ready`, if a verb has it, prints a result before the
+verb returns.
 
-The tables name every verb without importing it, so that `tellapart --help` is quick; a test holds
-them to the verbs' own first lines.
+The tables below name every verb without importing it, so that `tellapart --help` is fast; a test
+compares them with the first lines of the verbs' docstrings.
 """
 
 from __future__ import annotations
@@ -39,104 +40,102 @@ if TYPE_CHECKING:
 VERBS = {
     "demo": "Draw a world, build four benchmarks, run the built-in models, write a report.",
     "world": "Draw a corpus: pictures of a storybook world with five captions each.",
-    "corpus": "Put corpora together, or keep a part of one.",
+    "corpus": "Combine corpora, or keep part of one.",
     "get": "Get a published benchmark from its authors' files.",
     "build": "Build a benchmark from a corpus.",
     "refine": "Keep the part of a benchmark that cannot be guessed from the text alone.",
     "show": "Print a benchmark's card and some of its items.",
-    "validate": "Check that a benchmark is whole and that its pictures can be read.",
+    "validate": "Check that a benchmark is intact and that its pictures can be read.",
     "subset": "Keep some of a benchmark's items; the card says how they were chosen.",
-    "merge": "Put the items of several benchmarks together.",
-    "diff": "Say what sets two benchmarks apart, item by item.",
+    "merge": "Combine the items of several benchmarks.",
+    "diff": "Show how two benchmarks differ, item by item.",
     "export": "Write a benchmark for the Hugging Face hub, with Croissant metadata.",
     "audit": "Find what can be guessed without looking, and what is odd about the items.",
     "evaluate": "Run models on benchmarks.",
-    "import": "Make a run from answers that were computed elsewhere.",
-    "measure": "Measure runs: an overview, then score, interval, chance and ties by each measure.",
+    "import": "Make a run from answers computed elsewhere.",
+    "measure": "Measure runs: an overview, then score, interval, chance and ties for each measure.",
     "analyse": "Analyse runs, captions or judgements: tables, a figure, and a sentence with its "
     "interval.",
     "view": "See what models got wrong: items with their pictures and answers, in the browser.",
     "paper": "Write a page with every table and figure of a paper: ours beside the published ones.",
-    "report": "Write a report: one HTML file that needs nothing else.",
-    "compare": "Compare runs, every two on what both cover: is the difference real or noise?",
+    "report": "Write a report: one self-contained HTML file.",
+    "compare": "Compare runs in pairs, on the items both cover: is the difference real or noise?",
     "retrieve": "Find images by their captions and captions by their images: recall@1/5/10, ranks.",
-    "caption": "Let a captioner write a caption of every image.",
+    "caption": "Have a captioner write a caption for every image.",
     "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
     "neighbours": "Find the nearest captions of every caption, of corpora larger than the memory.",
-    "features": "Compute vectors of images and of their regions, for systems that are trained on "
-    "them.",
-    "train": "Train a system on a corpus: what comes out is the model trained:OUT.",
-    "cost": "Compare a model before and after: near misses, retrieval, zero-shot, and cues it "
-    "learned.",
-    "zeroshot": "Put pictures into classes by the classes' names alone: top-1 and top-5 accuracy.",
-    "study": "People: create a study, serve it, see how far it is, export what they said.",
-    "work": "Long work: see how far shards are, send what a store did not take.",
-    "list": "List what is installed, with a line about each.",
+    "features": "Compute feature vectors of images and their regions, to train systems on.",
+    "train": "Train a system on a corpus; the result is the model trained:OUT.",
+    "cost": "Compare a model before and after tuning: near misses, retrieval, zero-shot, learned "
+    "cues.",
+    "zeroshot": "Classify pictures by the classes' names alone: top-1 and top-5 accuracy.",
+    "study": "Studies with people: create, serve and monitor a study, export its results.",
+    "work": "Long jobs: show the progress of shards, send results to a store that was down.",
+    "list": "List what is installed, one line each.",
 }
-"""Every verb with its line of help, in the order of a project."""
+"""Every verb with its line of help, in the order in which a project uses them."""
 
 BUILDERS = {
-    "bison": "A caption and two similar images, of which it describes one.",
+    "bison": "A caption and two similar images, one of which it describes.",
     "mcic": "An image and five captions, four of them decoys from other images.",
     "foil": "Captions with one wrong word: is it right, which word is wrong, what should it be?",
-    "negatives": "A caption beside one that differs by a detail and is false: seven kinds of hard "
+    "negatives": "A caption beside a false one that differs in one detail: seven kinds of hard "
     "negative.",
-    "bivlc": "Two images and two captions that differ by a detail, asked both ways.",
-    "trohn-text": "Hard negative texts to train on: for every caption one of each kind, split by "
+    "bivlc": "Two images and two captions that differ in one detail, asked in both directions.",
+    "trohn-text": "Hard negative texts to train on: one of each kind for every caption, split by "
     "image.",
-    "trohn-img": "Hard negative images to train on: the best negative texts, refined, with an "
-    "image each.",
+    "trohn-img": "Hard negative images to train on: the best negative texts, refined, each with "
+    "an image.",
 }
 
 ANALYSES = {
     "agreement": "Do models err where people, or other models, err? Kappa of right and wrong, "
     "item by item.",
-    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models part.",
-    "collection-size": "Recall@k of finding images, against the size of the collection, with a "
+    "by": "Accuracy by any fact: the easiest and hardest groups, and where two models differ.",
+    "collection-size": "Recall@k of image retrieval against the size of the collection, with a "
     "band.",
-    "composition": "What benchmarks consist of: items, distinct images and captions, pairs of "
-    "target and foil.",
-    "dropped": "Which share of items was dropped between two versions of a benchmark, by kind.",
-    "learning": "Score against training size or any other setting, with bands and what the last "
-    "step brought.",
+    "composition": "What benchmarks consist of: items, distinct images and captions, target-foil "
+    "pairs.",
+    "dropped": "The share of items dropped between two versions of a benchmark, by kind.",
+    "learning": "Score against training size or another setting, with bands and the gain from low "
+    "to high.",
     "lengths": "How long captions are and which parts of speech they have, beside a corpus.",
-    "position": "Does accuracy go with the foil's place, or with any other number? Rank "
+    "position": "Does accuracy depend on the foil's position, or on any other number? Rank "
     "correlations.",
     "rankings": "Do two measures or benchmarks rank systems alike? Kendall's tau with a "
     "bootstrap interval.",
     "raters": "How much people agree: every coefficient of a study, and Cohen's kappa pair by "
     "pair.",
-    "ratings": "What people gave captions, beside what metrics gave: means, correlations, "
-    "disagreements.",
-    "recall-errors": "How many recall@1 errors people take for right answers, and recall "
-    "corrected for them.",
+    "ratings": "People's ratings of captions beside metrics: means, correlations, disagreements.",
+    "recall-errors": "How many recall@1 errors people accept as right, and recall corrected for "
+    "them.",
     "references": "How captioning scores depend on the number of references, relative to all of "
     "them.",
-    "regression": "Which facts make an answer right: a logistic regression with random effects.",
+    "regression": "Which facts predict a right answer: a logistic regression with random effects.",
     "scores": "Are captions better where answers are right? Captioning scores of both, and the "
     "AUC.",
 }
 
 STUDY = {
     "plan": "How many judgements are needed: what they give, how many people and hours they take.",
-    "create": "Set up a study of a benchmark's items, of pairs, or of captions.",
-    "invite": "Make personal links; each is shown once, so keep what is printed.",
-    "serve": "Serve a study until you stop it (ctrl-c); people go on where they were.",
-    "status": "Say how far a study is.",
+    "create": "Create a study of a benchmark's items, of pairs, or of captions.",
+    "invite": "Create personal links; each is shown only once, so save the output.",
+    "serve": "Serve a study until you stop it (ctrl-c); people can resume where they left off.",
+    "status": "Show a study's progress.",
     "people": "List people: how much they judged, how fast, and how well.",
-    "person": "Count someone's judgements no more, take that back, end their link, or delete all.",
-    "participants": "Let in only those people of Prolific whom a file lists.",
-    "owner": "Show the link to the owner's page, or make a new one in its place.",
-    "simulate": "Let simulated people work through a study by its real HTTP interface, on this "
+    "person": "Exclude or restore a person's judgements, revoke their link, or delete their data.",
+    "participants": "Admit only the Prolific participants listed in a file.",
+    "owner": "Show the link to the owner's page, or replace it with a new one.",
+    "simulate": "Have simulated people work through a study over its real HTTP interface, on this "
     "machine.",
     "export": "Write judgements, agreement, human figures, the human run and the verified "
     "benchmark.",
 }
 
 WORK = {
-    "status": "Say how far work in shards is, whoever does it.",
-    "send": "Send what could not be sent because an object store did not answer.",
+    "status": "Show the progress of a job in shards, wherever its workers run.",
+    "send": "Send results that an object store could not take when they were written.",
 }
 
 
@@ -146,11 +145,11 @@ FOLDERS = {
     "runs": ("evaluate", "import", "measure", "analyse", "view", "report", "compare"),
     "systems": ("retrieve", "caption", "features", "train", "cost", "zeroshot"),
 }  # fmt: skip
-"""Verbs that stand in a folder of their like; the others stand beside this file."""
+"""Verbs that are grouped in a folder; the others are beside this file."""
 
 
 def module_of(verb: str) -> str:
-    """The module of a verb; words of Python have a line below them.
+    """The module of a verb; keywords and built-ins of Python get an underscore.
 
     >>> module_of("import")
     'tellapart.verbs.runs.import_'
@@ -163,13 +162,13 @@ def module_of(verb: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A function of the Python API and how its result is printed on the command line.
+    """A function of the Python API and how the command line prints its result.
 
-    `text` and `json` turn the result into what is printed (default: `str`, and its `to_json()`);
-    `notes` are lines for stderr, `code` is the exit code. Those of them that take a second
-    argument get an object with the function's parameters (`given.out`) and the fields of `flags`,
-    a dataclass of flags that only affect what is printed (`given.latex`).
-    A verb that `resumes` goes on where it was stopped when the same command is given again.
+    `text` and `json` turn the result into the output (default: `str`, and its `to_json()`);
+    `notes` gives lines for stderr, `code` the exit code. Those that take a second argument
+    receive an object with the function's parameters (`given.out`) and the fields of `flags`,
+    a dataclass of flags that only affect the output (`given.latex`).
+    A verb that `resumes` continues where it stopped when the same command is run again.
     """
 
     function: Callable[..., Any]
@@ -184,7 +183,7 @@ class Verb:
 
     @property
     def about(self) -> str:
-        """The first line of what the function says of itself."""
+        """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
 
 
@@ -205,14 +204,14 @@ def table_text(result: Any, given: Any) -> str:
 
 
 def open_benchmark(where: Benchmark | Path | str) -> Benchmark:
-    """A benchmark as it is, or read from its folder, or by its name."""
+    """A benchmark, read from its folder or found by its name if it is not loaded yet."""
     from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 
     return where if isinstance(where, Benchmark) else load_benchmark(where)
 
 
 def open_corpus(where: Corpus | Path | str, options: ReadOptions | None = None) -> Corpus:
-    """A corpus as it is, or read from whatever form it has."""
+    """A corpus, read from any supported format if it is not loaded yet."""
     from tellapart.corpus.corpus import Corpus
     from tellapart.corpus.reader import ReadOptions, read_corpus
 
@@ -220,7 +219,7 @@ def open_corpus(where: Corpus | Path | str, options: ReadOptions | None = None) 
 
 
 def benchmark_text(benchmark: Benchmark) -> str:
-    """What is printed of a benchmark that was written."""
+    """The line printed after a benchmark is written."""
     return f"{benchmark}  ->  {benchmark.root}"
 
 
@@ -232,7 +231,7 @@ def benchmark_json(benchmark: Benchmark) -> Any:
 
 
 def skipped_notes(skipped: tuple[str, ...]) -> list[str]:
-    """Lines that name what `--skip-bad` left out."""
+    """Lines that list what `--skip-bad` left out."""
     lines = [f"skipped: {what}" for what in skipped[:20]]
     more = len(skipped) - 20
     return [*lines, f"skipped: ... and {more:,} more"] if more > 0 else lines

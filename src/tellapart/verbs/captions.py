@@ -1,4 +1,4 @@
-"""The verb `captions`: what systems wrote of images, judged against what people wrote."""
+"""The verb `captions`: systems' captions judged against people's."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 def captions(
     results: Annotated[
         Results | Sequence[Results],
-        Help("COCO results files, or tables of images and captions; none with --judgements."),
+        Help("COCO results files or tables of images and captions; omit with --judgements."),
     ] = (),
     references: Annotated[
-        Corpus | Path | str, Help("What people wrote: any corpus.", flag="--references")
+        Corpus | Path | str, Help("Reference captions: any corpus.", flag="--references")
     ] = "",
     options: CaptionOptions = CaptionOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
     *,
     per_image: Annotated[
-        Path | None, Help("Write a row an image to this .parquet, .csv or .jsonl.")
+        Path | None, Help("Write one row per image to this .parquet, .csv or .jsonl.")
     ] = None,
 ) -> CaptionScores:
     """Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.
 
-    Several systems are put side by side, every two with a paired test. With --judgements: how well
-    each metric's scores of captions correlate with what people gave them.
+    Several systems are shown side by side, with a paired test for every two. With --judgements:
+    how well each metric's scores correlate with people's ratings.
 
     In Python: systems are judged on the images that all of them answered and that have
-    references; what is left out is among the remarks.
+    references; the remarks list what is left out.
     """
     from tellapart.files import check_table_name
     from tellapart.measures.captions.judge import judge_captions

@@ -1,4 +1,4 @@
-"""The verb `corpus`: one corpus out of several, or a part of one, in the toolkit's own form."""
+"""The verb `corpus`: several corpora as one, or part of one, in the toolkit's own format."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusOptions:
-    """Which images to keep: all conditions must hold; `limit` draws a sample of what is left."""
+    """Which images to keep: all conditions must hold; `limit` then draws a sample."""
 
-    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    images: Annotated[Path | None, Help("Folder with the pictures.")] = None
     ids: Annotated[
         tuple[Path | str, ...],
-        Help("Only the images that a file lists, one id a line; may be repeated.", repeat=True),
+        Help("Only images listed in a file, one id per line; may be repeated.", repeat=True),
     ] = ()
     without: Annotated[
         tuple[Path | str, ...],
-        Help("Not the images of this benchmark or corpus; may be repeated.", repeat=True),
+        Help("Exclude the images of this benchmark or corpus; may be repeated.", repeat=True),
     ] = ()
     with_images: Annotated[bool, Help("Only images whose pictures are found.")] = False
-    limit: Annotated[int | None, Help("A random sample of this many images.")] = None
+    limit: Annotated[int | None, Help("Keep a random sample of this many images.")] = None
     seed: Seed = 0
-    name: Annotated[str, Help("The new corpus's name (default: its folder's).")] = ""
+    name: Annotated[str, Help("Name of the new corpus (default: its folder's).")] = ""
     overwrite: Overwrite = False
     skip_bad: SkipBad = False
 
@@ -43,10 +43,9 @@ def gather_corpus(
     out: Annotated[Path | str, Help("Folder to write to.", first=True)],
     options: CorpusOptions = CorpusOptions(),  # noqa: B008 (frozen)
 ) -> Corpus:
-    """Put corpora together, or keep a part of one.
+    """Combine corpora, or keep part of one.
 
-    In Python: two images of one id are an error, and so are two captions. Pictures stay where they
-    are.
+    In Python: duplicate ids of images or captions are an error. Pictures stay where they are.
     """
     from tellapart.corpus.corpus import make_corpus, save_corpus
     from tellapart.corpus.native import load_corpus
@@ -57,7 +56,7 @@ def gather_corpus(
     reading = ReadOptions(images=options.images, skip_bad=options.skip_bad)
     parts = [open_corpus(source, reading) for source in sources]
     if not parts:
-        raise BadInput("no corpus is named", allowed="one or more")
+        raise BadInput("no corpus was given", allowed="one or more")
     kept = _chosen(parts, options)
     root = parts[0].root
     images: list[dict[str, Any]] = []
@@ -78,7 +77,7 @@ def gather_corpus(
 
 
 def _chosen(parts: list[Corpus], options: CorpusOptions) -> list[frozenset[str]]:
-    """The ids of each corpus's images that are kept."""
+    """The ids of the images to keep, for each corpus."""
     from tellapart import seeds
     from tellapart.corpus.reader import listed_ids
 

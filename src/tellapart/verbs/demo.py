@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tellapart.measures.scores import Scores
 
 BENCHMARKS = {"bison": "oracle", "foil": "oracle", "mcic": "oracle", "bivlc": ""}
-"""What is built, and the model that verifies it (bivlc is true by construction)."""
+"""The benchmarks to build, each with the model that verifies it (bivlc is true by construction)."""
 MODELS = ("oracle", "storybook", "blind", "chance", "constant")
 PARTS = (
     "world", *BENCHMARKS, "runs", "report.html", "pairs", "study", "people", "view-marks.json"
 )  # fmt: skip
-"""What the folder of a demo holds."""
+"""The contents of a demo's folder."""
 
 NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "httpx")
 PAIRS, PEOPLE, ERROR = 60, 6, 0.1
@@ -33,7 +33,7 @@ ANSWERS = 4
 
 @dataclass(frozen=True, slots=True)
 class PeoplePart:
-    """What the people gave: pairs, picked, verified, and how far the two verifiers agree."""
+    """Counts of pairs, picked and verified captions, and how far the two verifiers agree."""
 
     pairs: int
     picked: int
@@ -58,19 +58,19 @@ class PeoplePart:
 
     def __str__(self) -> str:
         return (
-            f"people (simulated, each errs in {100 * ERROR:.0f}%): {self.pairs} pairs of images, "
-            f"{self.picked} with a caption that was picked, {self.verified} verified by two others "
+            f"people (simulated, {100 * ERROR:.0f}% errors each): {self.pairs} pairs of images, "
+            f"{self.picked} with a picked caption, {self.verified} verified by two others "
             f"->  {self.benchmark}\nagreement of the verifiers: Krippendorff's alpha "
-            f"{self.alpha:.2f} [{self.low:.2f}, {self.high:.2f}], expected of such people "
+            f"{self.alpha:.2f} [{self.low:.2f}, {self.high:.2f}], expected at this error rate "
             f"{self.expected:.2f}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What came out: scores under both readings of a tie, the people's part, and the report.
+    """The results: scores under both rules for ties, the people's part, and the report.
 
-    `people` is a sentence where the packages for studies are not installed.
+    `people` is a sentence if the packages for studies are not installed.
     """
 
     scores: Scores
@@ -97,7 +97,7 @@ class Demonstration:
 
 
 def demo(
-    out: Annotated[Path | str, Help("Folder for all that comes out.")] = Path("demo"),
+    out: Annotated[Path | str, Help("Folder for all output.")] = Path("demo"),
     *,
     scenes: Annotated[int, Help("How many pictures to draw.")] = 300,
     seed: Seed = 0,
@@ -105,7 +105,7 @@ def demo(
 ) -> Demonstration:
     """Draw a world, build four benchmarks, run the built-in models, write a report.
 
-    In Python: the folder may be an earlier demo's; anything else in the way is left alone.
+    In Python: the folder of an earlier demo is replaced; any other existing folder is an error.
     """
     from tellapart.reports.options import ReportOptions
     from tellapart.verbs.build import BuildOptions, build
@@ -129,29 +129,30 @@ def demo(
     scores, halved = measure(runs), measure(runs, ties="half")
     page = report(runs, out / "report.html", ReportOptions(title="tellapart demo"), progress)
     missing = ", ".join(name for name in NEEDED if find_spec(name) is None)
-    left_out = f"people: left out, {missing} not installed (pip install tellapart[study])"
+    left_out = f"people: skipped, {missing} not installed (pip install tellapart[study])"
     people = left_out if missing else people_part(corpus, out, seed, progress)
     return Demonstration(scores, halved, people, page)
 
 
 def _check_free(out: Path) -> None:
-    """A demo may replace an earlier demo, and nothing else."""
+    """Raise unless the folder is new or holds an earlier demo."""
     if not out.exists():
         return
     strange = sorted(p.name for p in out.iterdir() if p.name not in PARTS)
     if not out.is_dir() or strange:
         raise BadInput(
-            f"{out} holds something other than a demo: {', '.join(strange[:3])}",
+            f"{out} contains files that are not part of a demo: {', '.join(strange[:3])}",
             allowed="a path that does not exist yet, or the folder of an earlier demo",
             todo="name another folder: tellapart demo OUT",
         )
 
 
 def people_part(corpus: Corpus, out: Path, seed: int, progress: Progress) -> PeoplePart:
-    """Build pairs, let simulated people pick and verify over HTTP, export.
+    """Build pairs, have simulated people pick and verify captions over HTTP, export.
 
     BISON's three steps (Hu et al. 2019, section 4.1) on a small scale: one person picks a caption
-    for each pair, two others say which image it describes, and what both say rightly is kept.
+    for each pair, two others say which image it describes, and captions that both get right are
+    kept.
     """
     from tellapart.errors import TellapartError
     from tellapart.study.effort import Crowd, expected_kappa

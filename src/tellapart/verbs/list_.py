@@ -1,4 +1,4 @@
-"""The verb `list`: what is installed, with a line of explanation each."""
+"""The verb `list`: what is installed, one line each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BENCHMARKS = "benchmarks"
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Names with what they say of themselves; prints itself."""
+    """Names with one line about each; prints itself."""
 
     lines: dict[str, str]
 
@@ -38,7 +38,7 @@ def list_all(
         ),
     ],
 ) -> Listing:
-    """List what is installed, with a line about each."""
+    """List what is installed, one line each."""
     from tellapart import registry
 
     if what == BENCHMARKS:

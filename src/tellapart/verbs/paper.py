@@ -1,4 +1,4 @@
-"""The verb `paper`: a page with every table and figure of a paper, published and ours."""
+"""The verb `paper`: a page with every table and figure of a paper, ours beside the published."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ from tellapart.verbs.table import table
 
 if TYPE_CHECKING:
     from tellapart.analyses.exhibits.exhibit import ShownExhibit
+    from tellapart.papers.pairs import PairsTable
+    from tellapart.papers.table import PaperTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperPage:
-    """What was made of a paper: its tables as text, its exhibits, and the page."""
+    """A reproduced paper: its tables, its exhibits, and the page.
+
+    `no_tables` says why there are no tables of scores.
+    """
 
     paper: str
     page: Path
-    tables: tuple[str, ...]
+    tables: tuple[PaperTable | PairsTable, ...]
     exhibits: tuple[ShownExhibit, ...]
+    no_tables: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -46,8 +52,9 @@ class PaperPage:
         }
 
     def __str__(self) -> str:
-        blocks = [*self.tables, *map(str, self.exhibits), f"page  ->  {self.page}"]
-        return "\n\n".join(blocks)
+        why_not = [f"tables of scores: {self.no_tables}"] if self.no_tables else []
+        blocks = [*why_not, *self.tables, *self.exhibits, f"page  ->  {self.page}"]
+        return "\n\n".join(map(str, blocks))
 
 
 def paper(
@@ -58,10 +65,13 @@ def paper(
     *,
     small: Annotated[
         bool,
-        Help("Compute what is not given: train the paper's systems on the built-in world."),
+        Help(
+            "Compute everything that is not given: train the paper's systems on the built-in world."
+        ),
     ] = False,
     work: Annotated[
-        Path | None, Help("Where --small works, and goes on (default: beside the page).")
+        Path | None,
+        Help("Working folder of --small, which it resumes from (default: beside the page)."),
     ] = None,
     scenes: Annotated[int, Help("With --small: how many scenes to train on.")] = 400,
     tests: Annotated[int, Help("With --small: how many scenes to test on.")] = 240,
@@ -69,9 +79,9 @@ def paper(
 ) -> PaperPage:
     """Write a page with every table and figure of a paper: ours beside the published ones.
 
-    Each is made of the runs, captions, judgements and benchmarks that are given; one that lacks
-    what it needs says so. What ours departs in stands beside it. With --small everything is
-    computed here, offline, in minutes.
+    They are made from the given runs, captions, judgements and benchmarks; if an input is missing,
+    the page says so. Differences from the paper's setup are noted beside each. With --small,
+    everything is computed here, offline, in minutes.
     """
     from tellapart.analyses.exhibits.exhibit import shown
     from tellapart.analyses.exhibits.page import paper_page
@@ -81,29 +91,32 @@ def paper(
     here = Path.cwd()
     every = exhibits_of(name)
     page = Path(out).resolve()
-    with _inside(work or page.with_suffix("")) if small else nullcontext():
+    with _working_in(work or page.with_suffix("")) if small else nullcontext():
         if small:
             from tellapart.verbs.small_papers.four_papers import small_sources
             from tellapart.verbs.small_papers.small_paper import SmallPaper
 
-            made_here = SmallPaper(name, Path(), scenes, tests, seed, progress)
-            options = joined(resolved(options, here), small_sources(made_here))
-        tables = _tables(name, options, progress)
-        made = tuple(shown(one, options, progress) for one in every)
-    write_text(page, paper_page(name, tables, made, small=small))
-    return PaperPage(name, Path(out), tables, made)
+            small_paper = SmallPaper(name, Path(), scenes, tests, seed, progress)
+            options = joined(resolved(options, here), small_sources(small_paper))
+        tables, no_tables = _tables(name, options, progress)
+        exhibits = tuple(shown(one, options, progress) for one in every)
+    text = paper_page(name, tables, exhibits, no_tables=no_tables, small=small)
+    write_text(page, text)
+    return PaperPage(name, Path(out), tables, exhibits, no_tables)
 
 
 @contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    """Work in a folder, so that what is named on the page is named from there."""
+def _working_in(folder: Path) -> Iterator[None]:
+    """Work in a folder, so that paths on the page are relative to it."""
     folder.mkdir(parents=True, exist_ok=True)
     with chdir(folder):
         yield
 
 
-def _tables(name: str, sources: PaperSources, progress: Progress) -> tuple[str, ...]:
-    """The paper's tables of scores as text, or why they cannot be made."""
+def _tables(
+    name: str, sources: PaperSources, progress: Progress
+) -> tuple[tuple[PaperTable | PairsTable, ...], str]:
+    """The paper's tables of scores, and why they cannot be made where that is so."""
     from tellapart.errors import TellapartError
 
     captions = sources.captions if sources.references and name == "bison" else ()
@@ -113,8 +126,8 @@ def _tables(name: str, sources: PaperSources, progress: Progress) -> tuple[str, 
             references=sources.references if captions else "", retrieval=sources.retrieval,
         )  # fmt: skip
     except TellapartError as error:
-        return (f"tables of scores: {error.what}",)
-    return tuple(map(str, found.tables))
+        return (), error.what
+    return found.tables, ""
 
 
 VERB = Verb(paper, example="tellapart paper foil --out foil.html --runs runs/foil --benchmark foil")

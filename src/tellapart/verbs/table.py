@@ -1,4 +1,4 @@
-"""The verb `table`: a paper's tables with ours beside them."""
+"""The verb `table`: a paper's tables with our results beside them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def table(
-    name: Annotated[str, Help("A published table such as bison-2, or all of a paper: bison.")],
+    name: Annotated[
+        str, Help("A published table such as bison-2, or a paper for all of its tables: bison.")
+    ],
     progress: Progress = silent,
     *,
     runs: Annotated[
@@ -37,23 +39,24 @@ def table(
         ),
     ] = (),
     references: Annotated[
-        Corpus | Path | str, Help("What people wrote of the captions' images: any corpus.")
+        Corpus | Path | str, Help("Reference captions of the images: any corpus.")
     ] = "",
     words_from: Annotated[
         Path | None,
-        Help("Tables that make rare words one: the corpus that words are counted in."),
+        Help("For tables that replace rare words by one token: the corpus to count words in."),
     ] = None,
     metrics: Annotated[
-        Sequence[str], Help("Only these metrics of captions (default: all that can be computed).")
+        Sequence[str], Help("Only these caption metrics (default: all that can be computed).")
     ] = (),
     retrieval: Annotated[
-        Sequence[Path | str], Help("Files of retrieve --json; may be repeated.", repeat=True)
+        Sequence[Path | str], Help("Output files of retrieve --json; may be repeated.", repeat=True)
     ] = (),
 ) -> PaperTables:
     """Print a paper's tables with our systems beside the published ones.
 
-    Runs, captions and retrieval of one system are joined; several trainings of one system are
-    averaged. What ours depart in (training set, features, items, images) stands below.
+    Runs, captions and retrieval results of one system are joined; several trainings of one system
+    are averaged. Notes below each table say how our setup departs from the paper's (training set,
+    features, items, images).
     """
     from tellapart.measures.options import CaptionOptions
     from tellapart.papers.figures import tables_named
@@ -68,15 +71,17 @@ def table(
 
     pairs = pairs_named(name)
     wanted = tables_named(name) if not pairs or name != pairs[0].name else ()
-    of_runs = _fitting(runs, [*wanted, *pairs]) if runs else {}
+    of_runs = _runs_by_benchmark(runs, [*wanted, *pairs]) if runs else {}
     judged: tuple[CaptionScore, ...] = ()
     if captions:
         prepare = next((one.prepare for one in wanted if one.prepare), "")
         counted = words_from if prepare else None
-        how = CaptionOptions(metrics=_able(wanted, metrics), prepare=prepare, words_from=counted)
-        judged = _judged(captions, references, how, progress)
+        how = CaptionOptions(
+            metrics=_computable_metrics(wanted, metrics), prepare=prepare, words_from=counted
+        )
+        judged = _score_captions(captions, references, how, progress)
     every = {row.system for one in wanted for row in one.rows if row.system}
-    made: list[PaperTable | PairsTable] = []
+    tables: list[PaperTable | PairsTable] = []
     for published in wanted:
         figures = [
             *caption_figures(published, judged),
@@ -91,13 +96,13 @@ def table(
                 alone |= _text_alone(published, built, own[0].benchmark, progress)
         own = of_runs.get((published.benchmark, ""), [])
         beside = facts_of(own, progress) if published.builds else ()
-        made.append(join_table(published, figures, every, beside, alone))
-    made += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
-    return PaperTables(tuple(made))
+        tables.append(join_table(published, figures, every, beside, alone))
+    tables += [pairs_table(one, of_runs.get((one.benchmark, ""), [])) for one in pairs]
+    return PaperTables(tuple(tables))
 
 
 def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
-    """What runs get by the measures of a table, by kind where it has columns of kinds."""
+    """The runs' scores on a table's measures, by kind if the table has columns of kinds."""
     from tellapart.measures.scores import measure_runs
 
     measures = dict.fromkeys(column.measure for column in table.columns if column.measure)
@@ -105,10 +110,10 @@ def _measured(table: PublishedTable, runs: Sequence[Run]) -> Sequence[Estimate]:
     return measure_runs(runs, measures=list(measures), by=by).rows
 
 
-def _fitting(
+def _runs_by_benchmark(
     runs: Sequence[Run | Path | str], wanted: Sequence[PublishedTable | PublishedPairs]
 ) -> dict[tuple[str, str], list[Run]]:
-    """The runs of the tables' own benchmarks, by the way these were built."""
+    """The runs on the tables' own benchmarks, by how the benchmarks were built."""
     from tellapart.measures.scores import read_runs
     from tellapart.mine.mcic import PAPER
     from tellapart.papers.figures import source_of
@@ -118,7 +123,7 @@ def _fitting(
     of: dict[tuple[str, str], list[Run]] = {}
     for run in read:
         made_by, built = source_of(run.benchmark)
-        # What came from a paper's authors was built the paper's way.
+        # A benchmark from a paper's authors counts as built the paper's way.
         ways = {built, ""} if built and made_by in builds else {built} if built else {"", PAPER}
         for way in ways:
             of.setdefault((made_by, way), []).append(run)
@@ -127,11 +132,11 @@ def _fitting(
         asked |= {(table.benchmark, column.built) for column in table.columns}
     if not asked & set(of):
         raise BadInput(
-            "no run is of the benchmark that the table is about",
+            "none of the runs is on the table's benchmark",
             where=", ".join(sorted({run.benchmark.name for run in read})),
             allowed=" or ".join(
-                f"runs of what `tellapart get {one}` gives, or of a part of it"
-                + (f"; or of what `tellapart build {one}` gives" if one in builds else "")
+                f"runs on the benchmark from `tellapart get {one}`, or on part of it"
+                + (f"; or on one from `tellapart build {one}`" if one in builds else "")
                 for one in sorted({table.benchmark for table in wanted})
             ),
         )
@@ -141,7 +146,7 @@ def _fitting(
 def _text_alone(
     table: PublishedTable, built: str, benchmark: Benchmark, progress: Progress
 ) -> dict[FigureColumn, float]:
-    """What the text alone gives away of a benchmark, in percent, for the columns about it."""
+    """What the text alone reveals of a benchmark, in percent, for the columns about it."""
     from tellapart.attack.text_alone import read_by, text_alone
 
     known = text_alone(benchmark, progress=progress)
@@ -154,18 +159,20 @@ def _text_alone(
     }
 
 
-def _able(wanted: Sequence[PublishedTable], metrics: Sequence[str]) -> tuple[str, ...]:
-    """The metrics of the tables that were asked for and can be computed."""
+def _computable_metrics(
+    wanted: Sequence[PublishedTable], metrics: Sequence[str]
+) -> tuple[str, ...]:
+    """The tables' metrics that were requested and can be computed."""
     from tellapart.text.caption_metrics.metric import metric_of
 
     named = [column.metric for table in wanted for column in table.columns if column.metric]
     if not named:
-        raise BadInput(f"{wanted[0].name} has no captions in it", todo="leave --captions out")
+        raise BadInput(f"{wanted[0].name} has no caption metrics", todo="omit --captions")
     chosen = [name for name in named if not metrics or name in metrics]
     return tuple(name for name in chosen if metric_of(name).lacking() is None)
 
 
-def _judged(
+def _score_captions(
     captions: Sequence[Path | str],
     references: Corpus | Path | str,
     options: CaptionOptions,

@@ -1,4 +1,4 @@
-"""The verb `world`: a corpus of drawn pictures, whose truth is known."""
+"""The verb `world`: a corpus of drawn pictures whose truth is known."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def world(
     scenes: Annotated[int, Help("How many pictures to draw.")] = 500,
     seed: Seed = 0,
     part: Annotated[
-        str | None, Help("Keep to one half of all scenes: train or test (they share nothing).")
+        str | None, Help("Use one half of all possible scenes: train or test (they share nothing).")
     ] = None,
     sprites: Annotated[
-        Path | str | None, Help("Draw with the cut-outs NAME.png (and NAME.txt) of this folder.")
+        Path | str | None, Help("Draw with the cut-outs in this folder: NAME.png (and NAME.txt).")
     ] = None,
     overwrite: Overwrite = False,
     progress: Progress = silent,
 ) -> Corpus:
     """Draw a corpus: pictures of a storybook world with five captions each.
 
-    In Python: `part` keeps to one half of all possible scenes: `train` and `test` never share
-    content. `sprites` is a folder of cut-out pictures (see `corpus/world/sprites.py`).
+    In Python: `part` restricts the scenes to one half of all possible ones; `train` and `test`
+    never share content. `sprites` is a folder of cut-out pictures.
     """
     if scenes < 1:
         raise BadInput(f"a world of {scenes} scenes cannot be drawn", allowed="1 scene or more")

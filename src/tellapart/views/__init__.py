@@ -1,7 +1,7 @@
 """Views: what models got wrong, item by item, in a browser on this machine.
 
-`library` finds benchmarks and runs, `sheet` holds one benchmark's outcomes as columns, `query`
-filters and sorts them, `app` answers the page in `static/`.
+`library` finds benchmarks and runs, `sheet` has one benchmark's outcomes as columns, `query`
+filters and sorts them, `app` serves the page in `static/`.
 """
 
 from tellapart.errors import TellapartError

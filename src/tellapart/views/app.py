@@ -1,4 +1,4 @@
-"""A view's application: the page, its pictures, and the JSON that the page asks for."""
+"""A view's web application: the page, its pictures, and its JSON API."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ STATUSES = {UnknownName: 404, BadImage: 404}
 PICTURES_KEPT = "private, max-age=3600"
 MOST_CARDS = 200
 OPEN = ("/", "/static/", "/shared/", "/api/join")
-"""What is given out without a session: the page itself, which holds nothing of anybody's."""
+"""Paths that need no session: the page itself, which contains no data."""
 router = APIRouter()
 
 
 class Doorkeeper(Gate):
-    """Lets in who has the session, and only under the names that the server is known by."""
+    """Admits only requests with the session, and only for the server's own host names."""
 
     def __init__(self, app: ASGIApp, viewer: Viewer, url: str, frames: Sequence[str]) -> None:
         super().__init__(app, url, frames)
@@ -48,24 +48,24 @@ class Doorkeeper(Gate):
         self.cookie = cookie_name(url)
 
     def admit(self, scope: Scope, headers: Headers) -> None:
-        """Check the name that was asked for, then the session."""
+        """Check the host name, then the session."""
         if headers.get("host", "") not in self._hosts:
-            raise Refused(421, "this server is not known by that name")
+            raise Refused(421, "this is not the host name of this server")
         path: str = scope["path"]
         if path == "/" or any(path.startswith(one) for one in OPEN[1:]):
             return
         given = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
         if not hmac.compare_digest(given.encode(), self._viewer.session.encode()):
-            raise Refused(401, "open the address that tellapart view has printed")
+            raise Refused(401, "open the address printed by tellapart view")
 
 
 def cookie_name(url: str) -> str:
-    """Browsers do not keep the cookies of two ports apart."""
+    """The cookie's name includes the port, because browsers share cookies between ports."""
     return f"tellapart-view-{urlsplit(url).port or 0}"
 
 
 def make_app(viewer: Viewer, url: str, frames: Sequence[str] = ()) -> FastAPI:
-    """The application at an address; `frames` are the origins that may show it in a frame."""
+    """The application at an address; `frames` are the origins that may embed it in a frame."""
     app = FastAPI(title="tellapart.views", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.viewer, app.state.url, app.state.framed = viewer, url, bool(frames)
     app.add_exception_handler(TellapartError, _refused)
@@ -76,7 +76,7 @@ def make_app(viewer: Viewer, url: str, frames: Sequence[str] = ()) -> FastAPI:
 
 
 async def viewer_of(request: Request) -> Viewer:
-    """The viewer that a request came to."""
+    """The viewer of a request."""
     viewer: Viewer = request.app.state.viewer
     return viewer
 
@@ -91,14 +91,14 @@ Asked = Annotated[queries.Query, Depends(query_of)]
 
 
 class KeyBody(Body):
-    """The secret of the printed address."""
+    """The secret in the printed address."""
 
     key: str = Field(min_length=16, max_length=100)
 
 
 @router.get("/", include_in_schema=False)
 async def page() -> HTMLResponse:
-    """The page; the secret stands behind the # of its address."""
+    """The page; the secret is after the # of its address."""
     return HTMLResponse(_page())
 
 
@@ -109,7 +109,7 @@ def join(request: Request, here: Here, body: KeyBody) -> Response:
         raise Refused(401, "this address is no longer valid")
     response = json_response({"joined": True})
     state = request.app.state
-    # In a notebook's frame our page is another site: the cookie has to say that this is meant.
+    # In a notebook's frame, our page is a third-party site: the cookie must allow that explicitly.
     how = "Secure; SameSite=None; Partitioned" if state.framed else "SameSite=Strict"
     how += "; Secure" if state.url.startswith("https:") and not state.framed else ""
     cookie = f"{cookie_name(state.url)}={here.session}; Path=/; HttpOnly; {how}"
@@ -119,7 +119,7 @@ def join(request: Request, here: Here, body: KeyBody) -> Response:
 
 @router.get("/api/view")
 def view(here: Here) -> Response:
-    """What there is: benchmarks, runs, problems, what can be made."""
+    """Benchmarks, runs, problems, and what can be created."""
     library = here.library
     return json_response(
         {
@@ -141,7 +141,7 @@ def overview(here: Here) -> Response:
 
 @router.get("/api/facts")
 def facts(here: Here, asked: Asked) -> Response:
-    """What the items of a benchmark can be filtered by."""
+    """The facts by which a benchmark's items can be filtered."""
     return json_response(here.sheet(asked.sheet).facts_json())
 
 
@@ -152,7 +152,7 @@ def items(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=0, le=MOST_CARDS)] = 24,
 ) -> Response:
-    """Some cards of a query, and how many there are."""
+    """A page of a query's cards, and their total number."""
     sheet, rows = here.sheet(asked.sheet), here.rows(asked)
     cards = cards_of(sheet, rows[offset : offset + limit], address_of(sheet))
     return json_response({"total": len(rows), "offset": offset, "cards": cards})
@@ -171,13 +171,13 @@ def item(here: Here, asked: Asked, place: Annotated[int, Path(ge=0, le=10**9)]) 
 def summarised(
     here: Here, asked: Asked, by: Annotated[str, Query(max_length=200)] = "kind"
 ) -> Response:
-    """What the items of a query come to."""
+    """Statistics of the items of a query."""
     return json_response(summary(here.sheet(asked.sheet), here.rows(asked), by))
 
 
 @router.get("/api/compare")
 def compared(here: Here, asked: Asked) -> Response:
-    """Runs A and B on the items of a query, whatever A and B made of them."""
+    """Runs A and B on the items of a query, ignoring its filters by outcome."""
     sheet = here.sheet(asked.sheet)
     either = replace(asked, a_states="", b_states="", sort="order")
     pair = [queries.column(sheet, label) for label in (asked.a, asked.b)]
@@ -186,7 +186,7 @@ def compared(here: Here, asked: Asked) -> Response:
 
 @router.get("/api/items.csv")
 def as_csv(here: Here, asked: Asked) -> Response:
-    """The items of a query as a table, with what every run made of them."""
+    """The items of a query as a table, with every run's outcome."""
     table = item_rows(here.sheet(asked.sheet), here.rows(asked))
     return _file(table.write_csv().encode(), "text/csv", "items.csv")
 
@@ -218,7 +218,7 @@ def mark(here: Here, body: MarkBody) -> Response:
 
 
 class MakeBody(Body):
-    """What the new folder is called."""
+    """The name of the new folder."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")
 
@@ -227,13 +227,13 @@ class MakeBody(Body):
 def make(
     here: Here, asked: Asked, what: Annotated[str, Path(max_length=20)], body: MakeBody
 ) -> Response:
-    """Make a subset or a study of the items of a query."""
+    """Create a subset or a study from the items of a query."""
     return json_response({"said": here.make(what, asked, body.name)})
 
 
 @router.get("/api/live")
 def live(here: Here) -> Response:
-    """Whether anything is new, and what is under way."""
+    """The library's version, and running jobs."""
     version = here.look()
     return json_response({"version": version, "jobs": here.loader.jobs_json()})
 
@@ -245,13 +245,13 @@ def picture(
     place: Annotated[int, Path(ge=0, le=10**9)],
     side: Annotated[int, Path(ge=LIST, le=LARGE)],
 ) -> Response:
-    """A picture of a benchmark that was loaded, small or large."""
+    """A picture of a loaded benchmark, small or large."""
     data = here.picture(short, place, side)
     return Response(data, media_type="image/webp", headers={"Cache-Control": PICTURES_KEPT})
 
 
 def address_of(sheet: Sheet) -> Address:
-    """Where the pictures of a sheet are to be found."""
+    """The addresses of a sheet's pictures."""
     return lambda place: f"pictures/{picture_name(sheet, place, LIST)}"
 
 

@@ -1,8 +1,8 @@
-"""A view as a folder of files, which any file server can give out: the browser does the rest.
+"""A view as a folder of files that any file server can serve; the browser does the rest.
 
-`index.html` with its scripts; `data/` with what there is, `data/K/` with the columns of the K-th
-benchmark (names, ranks and facts as JSON, numbers as little-endian float32), its captions for the
-search, and its cards and items in pages; `pictures/` with thumbnails.
+It has `index.html` with its scripts; `data/` with an overview, `data/K/` with the columns of the
+K-th benchmark (names, ranks and facts as JSON, numbers as little-endian float32), its captions for
+the search, and its cards and items in pages; and `pictures/` with thumbnails.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tellapart.views.sheet import Sheet
 from tellapart.views.viewer import LIST, Viewer, picture_name
 
 PAGE = 50
-"""Cards in a file: sorted lists take them from everywhere, so files are small."""
+"""Cards per file; sorted lists need cards from many files, so files are small."""
 MOST_ITEMS = 100_000
-"""More than this a browser does not filter with ease; a benchmark may have as many as it likes."""
+"""A browser filters up to this many items with ease; benchmarks may have more."""
 AT_ONCE = 2
 HIDDEN = ("folder",)
-"""What a run's card says that is nobody else's business."""
+"""Entries of a run's card that are private."""
 
 
 def write_bundle(
     viewer: Viewer, out: Path, at: str = "", *, overwrite: bool = False, progress: Progress = silent
 ) -> int:
-    """Write a view into a folder, whole or not at all; gives the number of items."""
+    """Write a view into a folder, completely or not at all; returns the number of items."""
     sheets = viewer.library.sheets
     total = sum(len(sheet) for sheet in sheets)
     done = 0
@@ -131,7 +131,7 @@ def _write_pictures(viewer: Viewer, folder: Path, progress: Progress) -> None:
         try:
             data = viewer.picture(sheet.short, place, LIST)
         except (BadImage, BadInput):
-            return  # the card says that there is no picture
+            return  # the card shows that there is no picture
         (folder / picture_name(sheet, place, LIST)).write_bytes(data)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

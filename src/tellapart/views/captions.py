@@ -1,7 +1,7 @@
-"""A sheet of captions: images with what each system wrote of them, what people wrote, and scores.
+"""A sheet of captions: images with each system's caption, people's captions, and scores.
 
-Its items are images; nothing is right or wrong here. What margins are elsewhere is the caption's
-score by the main metric, so sorts, charts and comparisons read the same columns.
+Its items are images; nothing is right or wrong here. The caption's score by the main metric takes
+the role of the margin, so that sorting, charts and comparisons read the same columns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tellapart.views.sheet import Address, Contestant, Margins, Sheet
 MAIN = "CIDEr-D"
 METRICS = (MAIN, "BLEU-4", "ROUGE-L")
 HIGHEST = 10.0
-"""What CIDEr-D gives to a caption that is the same as all references."""
+"""The CIDEr-D score of a caption that equals all references."""
 RESAMPLES = 500
 KIND = "caption"
 SORTS = {
@@ -43,23 +43,23 @@ SORTS = {
     "gap": "A below B first",
     "spread": "systems furthest apart first",
 }
-PLACES = {"captions": "all captions and ids", "written": "what systems wrote"}
+PLACES = {"captions": "all captions and ids", "written": "systems' captions"}
 
 
 def holds_captions(path: Path) -> bool:
-    """Whether a file looks like a captioner's results: by its name and its first letters only."""
+    """Whether a file looks like a captioner's results, judging by its name and first characters."""
     if suffix(path) != "json" or not path.is_file():
         return False
     try:
         head = file_head(path).lstrip()
     except TellapartError:
-        return False  # it cannot be read at all
+        return False  # it is unreadable
     first = head[: head.find("}") + 1] if "}" in head else head
     return head.startswith("[") and '"image_id"' in first and '"caption"' in first
 
 
 class CaptionSheet(Sheet):
-    """What systems wrote of the images that all of them were given."""
+    """Systems' captions of the images that all of them captioned."""
 
     form: ClassVar[str] = "captions"
     top: ClassVar[float] = HIGHEST
@@ -98,43 +98,43 @@ class CaptionSheet(Sheet):
 
     @cached_property
     def worth(self) -> tuple[Floats, Floats]:
-        """The same, each caption a unit."""
+        """The same scores, with each caption as a unit."""
         return self.scores(MAIN), np.ones((len(self), len(self.contestants)))
 
     @cached_property
     def asked(self) -> Bools:
-        """Every system wrote of every image here."""
+        """Every system captioned every image here."""
         return np.ones((len(self), len(self.contestants)), bool)
 
     @cached_property
     def said(self) -> pl.Series:
-        """What systems wrote of each image in small letters, a line each."""
+        """The systems' captions of each image in lower case, one per line."""
         columns = [one["caption"] for one in self.written]
         joined = pl.select(pl.concat_str(columns, separator="\n").str.to_lowercase())
         return joined.to_series()
 
     @cached_property
     def text(self) -> pl.Series:
-        """References, the id, and what systems wrote."""
+        """References, the id, and the systems' captions."""
         whole = [super().text, self.said]
         return pl.select(pl.concat_str(whole, separator="\n")).to_series()
 
     def searched(self, place: str) -> pl.Series:
-        """The column that is searched."""
+        """The column to search."""
         return self.said if place == "written" else self.text
 
     def run_json(self, one: Contestant) -> dict[str, Any]:
-        """What the page has to know of a system."""
+        """What the page needs to know about a system."""
         return {"label": one.label, "kind": "captioner", "items": len(self), "live": False,
                 "scores": True, "failed": 0, "folder": ""}  # fmt: skip
 
     def card_json(self) -> dict[str, Any]:
-        """With the metric that stands where right and wrong stand elsewhere."""
+        """The sheet's card, with the metric that replaces right and wrong."""
         shapes = [(1, most) for _, most in self.benchmark.items.shapes][-1:]
         return {**super().card_json(), "measure": MAIN, "shapes": shapes}
 
     def overview_json(self) -> dict[str, Any]:
-        """Every system by the main metric, with its interval; the others beside."""
+        """Every system's main metric with its interval, and the other metrics."""
         rows = [
             {
                 "label": one.label, "reference": False, "live": False,
@@ -154,9 +154,9 @@ class CaptionSheet(Sheet):
         return next(found)
 
     def cards(self, rows: Ints, address: Address) -> list[dict[str, Any]]:
-        """The cards of some images: references as lines, what systems wrote as answers."""
+        """The cards of some images: references as lines, systems' captions as answers."""
         columns = (
-            ("caption", "what it wrote"),
+            ("caption", "the system's caption"),
             *((name, f"times 100: {name}") for name in METRICS),
         )
         cards = []
@@ -168,7 +168,7 @@ class CaptionSheet(Sheet):
             )
             drawn = ItemCard.of(item, self.label, self.thumbnails(address), [], models).to_json()
             for part in (*drawn["shots"], *drawn["lines"]):
-                part["fits"] = None  # references are what people wrote: nothing is asked of them
+                part["fits"] = None  # references are not questions: they have no truth to show
             cards.append({"place": row, **drawn, "columns": columns})
         return cards
 
@@ -179,14 +179,14 @@ class CaptionSheet(Sheet):
         return [CardAnswer(text, None), *(CardAnswer(score, None) for score in scores)]
 
     def details(self, place: int) -> dict[str, Any]:
-        """What is known of an image beside its card."""
+        """Details of an image that are not on its card."""
         item = self.item(place)
         uri = self.benchmark.images[item.images[0]].uri
         known = {"image": item.images[0], "file": uri, "references": str(len(item.captions))}
         return {"true": [], "grids": [], "origin": known, "neighbours": [], "replies": []}
 
     def table(self, rows: Ints) -> pl.DataFrame:
-        """Some images as a table: references, and what every system wrote with its scores."""
+        """Some images as a table: references, and every system's caption with its scores."""
         frame = self.benchmark.items.frame[rows]
         systems = {}
         for one, written in zip(self.contestants, self.written, strict=True):
@@ -214,7 +214,7 @@ def caption_sheet(
     results: Sequence[Path], references: Corpus | Path, images: Path | None = None,
     progress: Progress = silent,
 ) -> CaptionSheet:  # fmt: skip
-    """The sheet of some results files; what was left out of it is said by its card."""
+    """The sheet of some results files; its card says what was left out."""
     corpus = references if isinstance(references, Corpus) else read_corpus(references)
     options = CaptionOptions(
         metrics=METRICS, resamples=RESAMPLES, permutations=1, skip_bad=True, cache=None
@@ -224,10 +224,10 @@ def caption_sheet(
     names = judged.per_image.filter(pl.col("system") == systems[0])["image"].to_list()
     texts = corpus.texts_by_image
     items = [_item(name, texts[name]) for name in names]
-    about = "; ".join(["what systems wrote of images", *judged.remarks])
+    about = "; ".join(["systems' captions of images", *judged.remarks])
     card = Card(f"captions of {corpus.name}", about=about, measures=())
     benchmark = make_benchmark(card, corpus.root, items, [corpus.image(name) for name in names])
-    with contextlib.suppress(BadInput):  # the folder may be of other pictures
+    with contextlib.suppress(BadInput):  # the folder may have other pictures
         benchmark = pictures_in(benchmark, images)
     return CaptionSheet(benchmark, systems, judged)
 

@@ -58,7 +58,7 @@ def cards_of(sheet: Sheet, rows: Ints, address: Address) -> list[dict[str, Any]]
 
 
 def _reader(one: Contestant, sheet: Sheet, rows: Ints, ids: frozenset[str]) -> Reader:
-    """What a run answered to some items; one of another version only to those it has in common."""
+    """A run's answers to some items; for a run on another version, only to common items."""
     if one.places is not None:
         common = rows[one.places[rows] >= 0]
         ids = frozenset(sheet.benchmark.items.ids.gather(common))
@@ -70,7 +70,7 @@ def _number(value: Any) -> float | None:
 
 
 def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
-    """Some items as a table: what they say, and what every run made of each."""
+    """Some items as a table: their content, and every run's outcome."""
     if isinstance(sheet, CaptionSheet):
         return sheet.table(rows)
     frame = sheet.benchmark.items.frame[rows]
@@ -101,13 +101,13 @@ def item_rows(sheet: Sheet, rows: Ints) -> pl.DataFrame:
 
 
 def whole_item(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
-    """One item with all that is known of it."""
+    """One item with its card and all details."""
     (card,) = cards_of(sheet, np.array([place]), address)
     return {"card": card, **item_details(sheet, place, address)}
 
 
 def item_details(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
-    """What is known of an item beside its card."""
+    """Details of an item that are not on its card."""
     if isinstance(sheet, CaptionSheet):
         return sheet.details(place)
     item = sheet.item(place)
@@ -128,7 +128,7 @@ def item_details(sheet: Sheet, place: int, address: Address) -> dict[str, Any]:
 
 
 def _grid(one: Contestant, place: int, item: Item) -> dict[str, Any]:
-    """The scores of an item's cells, a row an image; and of its edits, the highest first."""
+    """The scores of an item's cells, one row per image, and of its edits, highest first."""
     run = one.run
     place = place if one.places is None else int(one.places[place])
     if place < 0 or not run.scores.height:
@@ -149,14 +149,14 @@ def _grid(one: Contestant, place: int, item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RowsByItem:
-    """A table in the order of its items, and the place of each row's item."""
+    """A table sorted by item, with the index of each row's item."""
 
     table: pl.DataFrame
     place: Ints
 
     @classmethod
     def made(cls, run: Run, table: pl.DataFrame) -> RowsByItem:
-        """Put a table of a run into the order of the benchmark's items."""
+        """Sort a table of a run by the benchmark's items."""
         place = run.benchmark.items.places_of(table["item"]) if table.height else NO_ROWS
         order = np.argsort(place, kind="stable")
         return cls(table[order], place[order])
@@ -174,7 +174,7 @@ class RowsByItem:
 
 @lru_cache(maxsize=64)
 def edit_rows(run: Run) -> RowsByItem:
-    """The scores of captions with a word left out or put in, by item."""
+    """The scores of captions with a word removed or inserted, by item."""
     return RowsByItem.made(run, run.scores.filter(pl.col("edit") != ""))
 
 
@@ -185,7 +185,7 @@ def answer_rows(run: Run) -> RowsByItem:
 
 
 def _neighbours(sheet: Sheet, place: int, address: Address) -> list[dict[str, Any]]:
-    """Items of the same group, with what they share with this one."""
+    """Items of the same group, and what they share with this one."""
     frame = sheet.benchmark.items.frame
     same = np.flatnonzero(sheet.groups == sheet.groups[place])
     same = same[same != place]
@@ -215,7 +215,7 @@ def _neighbours(sheet: Sheet, place: int, address: Address) -> list[dict[str, An
 
 
 def _replies(one: Contestant, place: int, item: Item) -> list[dict[str, Any]]:
-    """What a chooser was asked and said, trial by trial."""
+    """A chooser's prompts and replies, trial by trial."""
     run, label = one.run, one.label
     place = place if one.places is None else int(one.places[place])
     if run.card.kind != "chooser" or place < 0:

@@ -1,4 +1,4 @@
-"""The qualitative figure of a paper: some items with what models chose, as PNG, PDF and LaTeX."""
+"""A qualitative figure for a paper: items with models' choices, as PNG, PDF and LaTeX."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SIDE, HEIGHT = 300, 130
 """Pixels of a picture's longest side in the figure's files, and of its height in the drawing."""
 WIDTH, GAP, COLUMNS, LINE = 330, 22, 3, 16
 LETTERS = 48
-"""Letters of a caption in one line of a drawn item."""
+"""Characters per line of a caption in the drawing."""
 GOOD, BAD, INK, FAINT = "#0f6a4b", "#a63c0b", "#20242a", "#636a72"
 MARKS = {State.RIGHT: r"\checkmark", State.WRONG: r"$\times$"}
 
 
 @dataclass(frozen=True, slots=True)
 class FigureLine:
-    """A caption of the figure; `fits` are the letters of its pictures, None where it is not asked.
+    """A caption in the figure; `fits` are the letters of its pictures, None if there is no truth.
 
     `by` is the system that wrote it.
     """
@@ -58,7 +58,7 @@ def figure_zip(sheet: Sheet, rows: Ints) -> bytes:
         raise BadInput(
             f"a figure of {len(rows):,} items",
             allowed=f"1 to {MOST_ITEMS} items",
-            todo="star the items that the figure shall show, and filter by stars",
+            todo="star the items for the figure, and filter by stars",
         )
     items = [_item(sheet, int(row)) for row in rows]
     svg = drawing(items)
@@ -89,7 +89,7 @@ def _item(sheet: Sheet, row: int) -> FigureItem:
 
 
 def _written(sheet: CaptionSheet, item: Item, row: int) -> Iterator[FigureLine]:
-    """What every system wrote of an image, and the first thing that people did."""
+    """Every system's caption of an image, and the first reference."""
     for one, written in zip(sheet.contestants, sheet.written, strict=True):
         yield FigureLine(written["caption"][row], None, one.label)
     yield FigureLine(item.captions[0], None, "people")
@@ -113,7 +113,7 @@ def _picture(sheet: Sheet, image: str) -> tuple[bytes, int, int] | None:
 
 
 def drawing(items: list[FigureItem]) -> str:
-    """The figure as SVG, three items a row."""
+    """The figure as SVG, three items per row."""
     drawn = [_drawn(one) for one in items]
     columns = min(COLUMNS, len(drawn))
     y, parts = GAP, []
@@ -206,7 +206,7 @@ def latex(items: list[FigureItem], benchmark: str) -> str:
 
 def _caption(items: list[FigureItem], benchmark: str) -> str:
     if all(line.fits is None for one in items for line in one.lines):
-        return rf"{escape(benchmark)}: what systems and people wrote."
+        return rf"{escape(benchmark)}: captions by systems and people."
     return rf"Items of {escape(benchmark)}: \checkmark{{}} marks what is true and who is right."
 
 

@@ -1,6 +1,6 @@
-"""A library: the benchmarks, runs and captions that a view shows, found at paths and below them.
+"""A library: the benchmarks, runs and captions of a view, found at the given paths and below them.
 
-What cannot be read is no end of it: it is listed among the problems, and the rest is shown.
+Unreadable ones do not stop it: they are listed as problems, and the rest is shown.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Found:
 
 @dataclass(slots=True)
 class Library:
-    """Sheets in the order in which they were found, those with runs first; and what is wrong."""
+    """Sheets in the order in which they were found, those with runs first, and problems."""
 
     sheets: list[Sheet] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def sheet(self, label: str) -> Sheet | None:
-        """The sheet of a name; the first one for no name."""
+        """A sheet by name; without a name, the first one."""
         if not label:
             return self.sheets[0] if self.sheets else None
         return next((one for one in self.sheets if one.label == label), None)
@@ -56,10 +56,10 @@ class Library:
 
 @dataclass(slots=True)
 class Loader:
-    """Reads benchmarks and runs; what was read and has not changed is not read again.
+    """Reads benchmarks and runs, and rereads only what has changed.
 
-    `on` is the runs' benchmark where it has moved, `images` the folder with the pictures,
-    `references` the corpus that results files are judged by.
+    `on` is the runs' benchmark if it has moved, `images` the folder with the pictures, `references`
+    the corpus against which results files are judged.
     """
 
     sources: Sequence[Source]
@@ -74,7 +74,7 @@ class Loader:
     _captions: tuple[Any, Sheet] | None = None
 
     def load(self) -> Library:
-        """The library as it is now."""
+        """Load the library in its current state."""
         library = Library()
         found = self.find()
         benchmarks = [one for one in self.sources if isinstance(one, Benchmark)]
@@ -84,7 +84,7 @@ class Loader:
             try:
                 runs.append(self._run(folder))
             except TellapartError as error:
-                library.problems.append(_said(error))
+                library.problems.append(_problem_text(error))
             self.progress("reading", done, total)
         self.jobs = self._jobs()
         runs += self._under_way(runs)
@@ -94,7 +94,7 @@ class Loader:
             try:
                 one = self._benchmark(folder)
             except TellapartError as error:
-                library.problems.append(_said(error))
+                library.problems.append(_problem_text(error))
                 continue
             if one.sha256 not in known:
                 benchmarks.append(one)
@@ -105,11 +105,11 @@ class Loader:
         return library
 
     def _add_captions(self, library: Library, results: tuple[Path, ...]) -> None:
-        """A sheet of what captioners wrote, judged once as long as their files stay the same."""
+        """Add a sheet of captioners' results, judged again only if the files change."""
         if self.references is None:
             library.problems.append(
-                f"{results[0].name} holds captions ({len(results)} such files); "
-                "to do: name what people wrote of the images, a corpus, with --references"
+                f"{results[0].name} contains captions ({len(results)} such files); "
+                "to do: give a corpus of reference captions with --references"
             )
             return
         stamps = [(path, _stamp(path)) for path in results]
@@ -117,13 +117,13 @@ class Loader:
             try:
                 made = caption_sheet(results, self.references, self.images, self.progress)
             except TellapartError as error:
-                library.problems.append(_said(error))
+                library.problems.append(_problem_text(error))
                 return
             self._captions = (stamps, made)
         library.sheets.append(self._captions[1])
 
     def find(self) -> Found:
-        """The folders at the paths given, and below them."""
+        """The folders and files at the given paths and below them."""
         runs: list[Path] = []
         benchmarks: list[Path] = []
         results: list[Path] = []
@@ -132,11 +132,13 @@ class Loader:
                 continue
             path = Path(source)
             if not path.exists():
-                benchmarks.append(found_folder(path))  # a name, or an error that says what is known
+                benchmarks.append(
+                    found_folder(path)
+                )  # a benchmark's name, or an error with the known names
                 continue
             if path.is_file() and not holds_captions(path):
                 raise BadInput(
-                    f"{path} is a file, but none of captions",
+                    f"{path} is a file without captions",
                     allowed="folders of runs, benchmarks or studies' exports, folders of them, or "
                     'a captioner\'s results file: [{"image_id": 42, "caption": "A dog."}, ...]',
                 )
@@ -148,12 +150,12 @@ class Loader:
         return Found(*(tuple(dict.fromkeys(every)) for every in (runs, benchmarks, results)))
 
     def changed(self) -> bool:
-        """Whether a run is new, gone or other than it was, or has more answers than before."""
+        """Whether a run is new, gone or changed, or has more answers than before."""
         self.jobs = self._jobs()
         return bool(self._stamps(self.find()) != self._seen)
 
     def _stamps(self, found: Found) -> Any:
-        """What tells one state of the folders from another."""
+        """A fingerprint of the folders' state."""
         runs = [(folder, _stamp(folder / RUN)) for folder in found.runs]
         live = [
             (job.work, file.name, _stamp(file))
@@ -165,7 +167,7 @@ class Loader:
         return runs, found.benchmarks, results, live
 
     def _jobs(self) -> list[LiveJob]:
-        """What is under way in the folders given, and in those of the runs found there."""
+        """The running jobs in the given folders, and in those of the runs found there."""
         given = [Path(one) for one in self.sources if not isinstance(one, (Benchmark, Run))]
         homes = dict.fromkeys(
             folder for path in given for folder in (path, path.parent, path.parent.parent)
@@ -174,7 +176,7 @@ class Loader:
         return [job for folder in dict.fromkeys([*homes, *inside]) for job in live_jobs(folder)]
 
     def _under_way(self, ready: Sequence[Run]) -> list[Run]:
-        """The runs of jobs as far as they are, unless they are ready."""
+        """The unfinished runs of jobs, as far as they have got."""
         there = {(run.model, run.benchmark.sha256) for run in ready}
         found = []
         for job in self.jobs:
@@ -185,13 +187,13 @@ class Loader:
                     benchmark = self._benchmark(task.folder)
                     run = job.run(number, benchmark)
                 except (TellapartError, OSError, pl.exceptions.PolarsError):
-                    continue  # it ended, or moved on, while we looked
+                    continue  # it ended or changed while we were reading
                 if run is not None and benchmark.sha256 == task.benchmark_sha256:
                     found.append(run)
         return found
 
     def jobs_json(self) -> list[dict[str, Any]]:
-        """What is under way, for the page."""
+        """The running jobs, for the page."""
         return [
             {
                 "model": job.tasks[0].model if job.tasks else "",
@@ -211,7 +213,7 @@ class Loader:
             try:
                 self._benchmarks[where] = pictures_in(read, self.images)
             except BadInput:
-                self._benchmarks[where] = read  # the pictures of another benchmark
+                self._benchmarks[where] = read  # the folder has another benchmark's pictures
         return self._benchmarks[where]
 
     def _run(self, folder: Path) -> Run:
@@ -227,7 +229,7 @@ class Loader:
 
 
 def _stamp(file: Path) -> tuple[int, int]:
-    """When a file was last changed, and its size; zeros where it is gone."""
+    """A file's modification time and size; zeros if it does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -238,9 +240,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 def _walk(path: Path) -> Iterator[tuple[Path, str]]:
     """Folders of runs and benchmarks, and results files, sorted.
 
-    Nothing inside a run or a benchmark is looked at, nor what is hidden. Only names are read, and
-    the first letters of JSON files, so a folder of many large pictures takes no longer than its
-    names.
+    Folders inside runs and benchmarks are skipped, and so are hidden ones. Only names and the first
+    characters of JSON files are read, so that folders of large pictures are fast.
     """
     for root, folders, files in os.walk(path):
         here = Path(root)
@@ -253,13 +254,13 @@ def _walk(path: Path) -> Iterator[tuple[Path, str]]:
         folders[:] = sorted(one for one in folders if not one.startswith("."))
 
 
-def _said(error: TellapartError) -> str:
+def _problem_text(error: TellapartError) -> str:
     parts = [error.what, error.where, f"to do: {error.todo}" if error.todo else ""]
     return "; ".join(part for part in parts if part)
 
 
 def sheets_of(runs: Sequence[Run], benchmarks: Sequence[Benchmark]) -> list[Sheet]:
-    """Runs by benchmark, then benchmarks without any; two versions of one name are told apart."""
+    """Sheets of runs by benchmark, then of benchmarks without runs; versions get distinct names."""
     names = dict(zip(map(id, runs), labels(runs), strict=True))
     together: dict[str, list[Run]] = {}
     for run in runs:
@@ -293,7 +294,7 @@ def sheets_of(runs: Sequence[Run], benchmarks: Sequence[Benchmark]) -> list[Shee
 
 
 def in_version(benchmark: Benchmark, other: Benchmark) -> tuple[Ints, pl.Series]:
-    """Where items stand in another version (-1: not the same there), and what became of them."""
+    """Each item's row in another version (-1: not the same there), and how the item changed."""
     asked = ["id", "images", "captions", "true_cells"]
     theirs = other.items.frame.select(
         "id", pl.struct(asked).hash().alias("theirs"), pl.int_range(pl.len()).alias("place")

@@ -1,7 +1,8 @@
-"""Stars and notes on items, kept in a file of their own beside what they are about.
+"""Stars and notes on items, kept in a file beside the runs or benchmarks.
 
-The file is JSON: by benchmark, then by item, `{"star": true, "note": "..."}`. Items are named by
-their ids, so marks outlive another version of the benchmark. It is written whole after each change.
+The file is JSON: by benchmark, then by item, `{"star": true, "note": "..."}`. Items are identified
+by their ids, so marks survive a new version of the benchmark. The whole file is written after each
+change.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from tellapart.files import read_json, write_json
 NAME = "view-marks.json"
 SCHEMA = "tellapart-marks-1"
 LONGEST = 4_000
-"""Letters of a note."""
+"""Maximum length of a note in characters."""
 
 
 @dataclass(slots=True)
 class ItemMarks:
-    """The marks of all benchmarks of a view; `changes` counts up with every change."""
+    """The marks of all benchmarks of a view; `changes` counts the changes."""
 
     path: Path
     by_benchmark: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
@@ -31,13 +32,13 @@ class ItemMarks:
 
     @classmethod
     def read(cls, path: Path) -> ItemMarks:
-        """The marks in a file; none where there is no file yet."""
+        """Read the marks in a file; there are none if the file does not exist yet."""
         if not path.exists():
             return cls(path)
         data = read_json(path)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise BadInput(
-                f"{path.name} does not hold the marks of a view",
+                f"{path.name} is not a file of marks",
                 where=str(path),
                 allowed=f"schema {SCHEMA}",
                 todo="name another file with --marks",
@@ -57,7 +58,7 @@ class ItemMarks:
         return frozenset(item for item, mark in self.of(benchmark).items() if mark.get("note"))
 
     def set(self, benchmark: str, item: str, star: bool, note: str) -> dict[str, Any]:
-        """Mark an item, and keep that."""
+        """Mark an item, and save the marks."""
         mark: dict[str, Any] = {}
         if star:
             mark["star"] = True
@@ -73,9 +74,9 @@ class ItemMarks:
                 write_json(self.path, {"schema": SCHEMA, "marks": every})
             except OSError as error:
                 raise BadInput(
-                    f"marks cannot be kept: {error.strerror}",
+                    f"marks cannot be saved: {error.strerror}",
                     where=str(self.path),
-                    todo="name a file that can be written with --marks",
+                    todo="name a writable file with --marks",
                 ) from None
             self.by_benchmark = every
             self.changes += 1

@@ -1,7 +1,7 @@
-"""What a view begins with: every run by its benchmark's main measure, with lines through them.
+"""The first page of a view: every run by its benchmark's main measure, with reference lines.
 
-Lines need no picture: chance, what the text alone gives away (as the card says it, or as a guesser
-finds it, which takes a while and comes later).
+The lines need no pictures: chance, and what the text alone gives away (from the card, or computed
+by a guesser, which takes a while and is added later).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tellapart.views.captions import CaptionSheet
 from tellapart.views.sheet import Sheet
 
 MOST_GUESSED = 20_000
-"""Larger benchmarks are not guessed at unasked: their cards may say what the text gives away."""
+"""Larger benchmarks are not guessed automatically; their cards may have the result."""
 
 
 @dataclass(slots=True)
 class Overviews:
-    """The overviews of sheets, each worked out once; guesses come from a thread of their own."""
+    """The overviews of sheets, each computed once; guesses are computed in a background thread."""
 
     _known: dict[tuple[Any, ...], list[Estimate]] = field(default_factory=dict)
     _guesses: dict[str, list[ReferenceLine] | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, sheet: Sheet, *, wait: bool = False) -> dict[str, Any]:
-        """One sheet's overview; `pending` while guesses are made, unless they are waited for."""
+        """One sheet's overview; it is `pending` while guesses are being computed, unless `wait`."""
         if isinstance(sheet, CaptionSheet):
             return sheet.overview_json()
         measure = sheet.measures[0].name if sheet.measures else ""
@@ -78,24 +78,24 @@ class Overviews:
         return self._guesses[sha256]
 
     def _guess(self, sheet: Sheet) -> None:
-        """What text alone gives away: as the card says it, else as guessers find it."""
+        """Find what the text alone gives away: from the card, else by guessers."""
         lines: list[ReferenceLine] = []
         try:
             lines = _guesses(sheet)
         except TellapartError:
-            pass  # an item that no guesser can read: the line is left out
+            pass  # no guesser can read an item: omit the line
         finally:
             with self._lock:
                 self._guesses[sheet.benchmark.sha256] = lines
 
 
 def _guesses(sheet: Sheet) -> list[ReferenceLine]:
-    from tellapart.audits.guesses import guessable  # takes as long to import as all the rest
+    from tellapart.audits.guesses import guessable  # imports as slowly as everything else together
 
     main = sheet.measures[0].name
-    told = text_alone_line(sheet.benchmark, sheet.label, main)
-    if told is not None:
-        return [told]
+    line = text_alone_line(sheet.benchmark, sheet.label, main)
+    if line is not None:
+        return [line]
     if len(sheet) > MOST_GUESSED:
         return []
     best = guessable(sheet.benchmark, resamples=200).rows

@@ -1,8 +1,8 @@
-"""A query: which items of a sheet are shown, in which order; it stands in the page's address.
+"""A query: which items of a sheet to show, in which order; it is part of the page's address.
 
-The parameters are those of the address: `sheet`, `a` and `b` (runs), `ao` and `bo` (letters of
-outcomes, such as `w` or `rt`), `fact.NAME` (values, one or more), `q` with `in` (what is searched),
-`starred`, `noted` and `sort`.
+Its parameters are `sheet`, `a` and `b` (runs), `ao` and `bo` (letters of outcomes, such as `w` or
+`rt`), `fact.NAME` (one or more values), `q` with `in` (where to search), `starred`, `noted` and
+`sort`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RIGHT, _UNASKED = RANKS.index(State.RIGHT), RANKS.index(State.UNASKED)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a sheet; runs are named, and empty where none is chosen."""
+    """A query on a sheet; runs are given by name, or empty if none is chosen."""
 
     sheet: str = ""
     a: str = ""
@@ -41,7 +41,7 @@ class Query:
 
     @classmethod
     def of(cls, pairs: list[tuple[str, str]]) -> Query:
-        """A query from the pairs of an address; what it does not know is left alone."""
+        """A query from the parameters of an address; unknown ones are ignored."""
         given = dict(pairs)
         facts: dict[str, set[str]] = {}
         for key, value in pairs:
@@ -52,7 +52,7 @@ class Query:
                 raise BadInput(f"the outcomes {states!r}", allowed=", ".join(State))
         text = given.get("q", "")
         if len(text) > MOST_TEXT:
-            raise BadInput("the text to search for is too long", allowed=f"{MOST_TEXT} letters")
+            raise BadInput("the search text is too long", allowed=f"{MOST_TEXT} characters")
         return cls(
             sheet=given.get("sheet", ""), a=given.get("a", ""), b=given.get("b", ""),
             a_states=given.get("ao", ""), b_states=given.get("bo", ""),
@@ -63,7 +63,7 @@ class Query:
 
     @classmethod
     def at(cls, address: str) -> Query:
-        """A query from what stands behind the # of an address: `items?sheet=...&ao=w`."""
+        """A query from the part after the # of an address: `items?sheet=...&ao=w`."""
         return cls.of(parse_qsl(address.partition("?")[2], keep_blank_values=True))
 
 
@@ -71,7 +71,7 @@ def matching(
     query: Query, sheet: Sheet, starred: frozenset[str] = frozenset(),
     noted: frozenset[str] = frozenset(),
 ) -> Bools:  # fmt: skip
-    """Which items of the sheet a query is about."""
+    """Which items of the sheet match a query."""
     keep = np.ones(len(sheet), bool)
     for label, states in ((query.a, query.a_states), (query.b, query.b_states)):
         if states and label:
@@ -92,7 +92,7 @@ def matching(
 
 
 def _found(query: Query, sheet: Sheet) -> Bools:
-    """Items with all the words; what stands between quotation marks is one of them."""
+    """Items that contain all the words; a quoted phrase counts as one word."""
     column = sheet.searched(query.inside)
     keep = np.ones(len(sheet), bool)
     for k, part in enumerate(query.text.lower().split('"')):
@@ -104,7 +104,7 @@ def _found(query: Query, sheet: Sheet) -> Bools:
 
 
 def ordered(query: Query, sheet: Sheet, rows: Ints) -> Ints:
-    """Rows in the order that a query asks for; equal ones stay as in the benchmark."""
+    """Rows in the query's order; ties keep the benchmark's order."""
     if query.sort == "order" or not sheet.contestants:
         return rows
     if query.sort == "spread":
@@ -120,11 +120,11 @@ def ordered(query: Query, sheet: Sheet, rows: Ints) -> Ints:
     if query.sort == "gap":
         margin = margin - sheet.margins[rows, column(sheet, query.b)]
     key = {"margin-high": -margin, "close": np.abs(margin)}.get(query.sort, margin)
-    return rows[np.argsort(key, kind="stable")]  # NaN, without a margin, comes last
+    return rows[np.argsort(key, kind="stable")]  # items without a margin (NaN) come last
 
 
 def column(sheet: Sheet, label: str) -> int:
-    """The column of a run; the first one for no name."""
+    """The column of a run; without a name, the first one."""
     place = sheet.place_of(label) if label else (0 if sheet.contestants else None)
     if place is None:
         raise UnknownName(f"run on {sheet.label}", label, sheet.labels)
@@ -135,7 +135,7 @@ def selected(
     query: Query, sheet: Sheet, starred: frozenset[str] = frozenset(),
     noted: frozenset[str] = frozenset(),
 ) -> Ints:  # fmt: skip
-    """The rows that a query is about, in its order."""
+    """The rows that match a query, in its order."""
     if query.sort not in sheet.sorts:
         raise UnknownName("sort", query.sort, sheet.sorts)
     if query.inside not in sheet.places:

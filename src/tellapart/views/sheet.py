@@ -1,7 +1,7 @@
-"""A sheet: one benchmark with its runs, as columns with one row an item.
+"""A sheet: one benchmark with its runs, as columns with one row per item.
 
 States, worths and margins are arrays of shape (items, runs); facts are names with a code for each
-item. All that filters, charts and comparisons read is here, so that they take milliseconds.
+item. Filters, charts and comparisons read only these columns, so that they take milliseconds.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tellapart.score.run import Run
 from tellapart.types import Bools, Floats, Ints
 
 MOST_VALUES = 400
-"""A fact with more different values than this is no filter; it can still be searched for."""
+"""A fact with more distinct values than this is not offered as a filter, only in the search."""
 KEPT = 64
-"""Runs whose columns are kept, so that a sheet with one run more is not worked out anew."""
+"""Number of runs whose columns are cached, so that adding a run recomputes only its own."""
 SHOWN = frozenset({Ask.CAPTION, Ask.IMAGE})
 Margins = npt.NDArray[np.float32]
 Address = Callable[[int], str]
-"""The address of a picture, by its place among the benchmark's images."""
+"""The address of a picture, by its index among the benchmark's images."""
 SORTS = {
     "order": "as in the benchmark",
     "margin": "margin of A, lowest first",
@@ -59,10 +59,10 @@ WORD = r"[\p{L}\p{N}'’-]+"
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A run on a sheet; `live` is a run that is still under way.
+    """A run on a sheet; `live` means that it is still running.
 
-    A run of another version of the benchmark has `places`: where each item of this version stands
-    in the other, -1 where it is not the same there.
+    A run on another version of the benchmark has `places`: each item's row in the other version, -1
+    if it is not the same there.
     """
 
     label: str
@@ -71,7 +71,7 @@ class Contestant:
     places: Ints | None = None
 
     def column(self, values: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
-        """A column of the run's own benchmark in the order of the sheet's items."""
+        """A column of the run's own benchmark, reordered to the sheet's items."""
         if self.places is None:
             return values
         found = values[self.places]
@@ -82,9 +82,9 @@ class Contestant:
 class Sheet:
     """One benchmark and its runs.
 
-    `form` is what its cards show, `top` the most that a unit can be worth, `sorts` and `places`
-    are the orders and the places to search that it has, with what the page calls them, `makes`
-    what its items can become.
+    `form` says what its cards show, `top` is the largest value of a unit, `sorts` and `places` are
+    the available orders and places to search with their labels, `makes` is what can be created from
+    its items.
     """
 
     form: ClassVar[str] = "grids"
@@ -110,7 +110,7 @@ class Sheet:
 
     @property
     def labels(self) -> list[str]:
-        """What the runs are called."""
+        """The names of the runs."""
         return [one.label for one in self.contestants]
 
     def place_of(self, label: str) -> int | None:
@@ -119,7 +119,7 @@ class Sheet:
 
     @cached_property
     def judge(self) -> Measure | None:
-        """The measure that says whether an item is right; None where nothing is measured."""
+        """The measure that decides whether an item is right; None if there are no measures."""
         return verdict_measure(self.measures) if self.measures else None
 
     @cached_property
@@ -129,7 +129,7 @@ class Sheet:
 
     @cached_property
     def ranks(self) -> Ranks:
-        """How items came out, shape (items, runs), as places in `RANKS`."""
+        """The items' outcomes, shape (items, runs), as indices into `RANKS`."""
         unasked = RANKS.index(State.UNASKED)
         table = np.full((len(self), len(self.contestants)), unasked, np.uint8)
         for k, one in enumerate(self.contestants):
@@ -144,7 +144,7 @@ class Sheet:
 
     @cached_property
     def worth(self) -> tuple[Floats, Floats]:
-        """What the units of each item are worth in sum, and their number: (items, runs) each."""
+        """The sum of each item's unit values, and the number of units: (items, runs) each."""
         shape = (len(self), len(self.contestants))
         value, units = np.zeros(shape), np.zeros(shape)
         for k, one in enumerate(self.contestants):
@@ -155,7 +155,7 @@ class Sheet:
 
     @cached_property
     def margins(self) -> Margins:
-        """By how much right options score higher than wrong ones, at worst; NaN without scores."""
+        """The smallest margin of right options over wrong ones; NaN without scores."""
         table = np.full((len(self), len(self.contestants)), np.nan, np.float32)
         asks = self.judge.asks if self.judge is not None else SHOWN
         for k, one in enumerate(self.contestants):
@@ -170,7 +170,7 @@ class Sheet:
 
     @property
     def facts(self) -> dict[str, Breakdown]:
-        """What items can be filtered by, each with its values; found when first asked for."""
+        """The facts by which items can be filtered, with their values; computed on first use."""
         with self._lock:
             if self._facts is None:
                 self._facts = self._found_facts()
@@ -184,7 +184,9 @@ class Sheet:
             if column.dtype == pl.String and column.n_unique() > MOST_VALUES:
                 continue
             one = _breakdown(name, column)
-            alone = name == "group" and len(one.names) == len(self)  # tells nothing apart
+            alone = name == "group" and len(one.names) == len(
+                self
+            )  # every item is its own group: useless as a filter
             if len(one.names) > 1 and one.has_values and not alone:
                 found[name] = one
         if "family" in found and np.array_equal(
@@ -195,7 +197,7 @@ class Sheet:
 
     @cached_property
     def text(self) -> pl.Series:
-        """The captions of each item in small letters, a line each, with its id at the end."""
+        """The captions of each item in lower case, one per line, followed by its id."""
         frame = self.benchmark.items.frame
         joined = frame["captions"].list.join("\n")
         return pl.select(
@@ -204,7 +206,7 @@ class Sheet:
 
     @cached_property
     def changed(self) -> pl.Series:
-        """The words of each item that are not in all of its captions, in small letters."""
+        """The words of each item that are not in all of its captions, in lower case."""
         captions = self.benchmark.items.frame.select(
             item=pl.int_range(pl.len(), dtype=pl.Int64), captions="captions"
         )
@@ -226,11 +228,11 @@ class Sheet:
         return every.select(padded).to_series()
 
     def searched(self, place: str) -> pl.Series:
-        """The column that is searched, by its name among `places`."""
+        """The column to search, by its name in `places`."""
         return self.changed if place == "changed" else self.text
 
     def thumbnails(self, address: Address) -> Callable[[str], Thumbnail]:
-        """What a card shows of an image, by the image's id."""
+        """A function that gives an image's thumbnail by the image's id."""
 
         def thumbnail(image: str) -> Thumbnail:
             if image not in self.benchmark.images:
@@ -245,7 +247,7 @@ class Sheet:
 
     @property
     def short(self) -> str:
-        """The start of the benchmark's hash, which addresses of its pictures have."""
+        """The start of the benchmark's hash, part of its pictures' addresses."""
         return self.benchmark.sha256[:12]
 
     def item(self, place: int) -> Item:
@@ -253,7 +255,7 @@ class Sheet:
         return self.benchmark.items[place]
 
     def card_json(self) -> dict[str, Any]:
-        """What the page has to know of the benchmark."""
+        """What the page needs to know about the benchmark."""
         card = self.benchmark.card
         return {
             "label": self.label,
@@ -275,7 +277,7 @@ class Sheet:
         }
 
     def run_json(self, one: Contestant) -> dict[str, Any]:
-        """What the page has to know of a run."""
+        """What the page needs to know about a run."""
         return {
             "label": one.label,
             "kind": one.run.card.kind,
@@ -291,7 +293,7 @@ class Sheet:
         return [
             {
                 "name": name,
-                "about": COLUMNS.get(name, "noted by who made the items"),
+                "about": COLUMNS.get(name, "noted when the items were made"),
                 "values": one.names,
                 "counts": np.bincount(one.code, minlength=len(one.names)).tolist(),
             }
@@ -300,7 +302,7 @@ class Sheet:
 
 
 def _breakdown(name: str, column: pl.Series) -> Breakdown:
-    """Texts are coded by Polars, which is quicker than a look at each value."""
+    """A breakdown by a column; texts are coded by Polars, which is faster."""
     if column.dtype != pl.String or column.null_count():
         return Breakdown.of(name, column)
     names = column.unique().sort()
@@ -315,7 +317,7 @@ def _ranks(run: Run, judge: Measure) -> Ranks:
 
 @lru_cache(maxsize=KEPT)
 def _worth(run: Run, judge: Measure) -> tuple[Floats, Floats]:
-    """For each item of the run's benchmark: what its units are worth, and how many there are."""
+    """For each item of the run's benchmark, the sum of its unit values and their number."""
     size = len(run.benchmark.items)
     if not was_asked(run, judge.asks):
         return np.zeros(size), np.zeros(size)
@@ -326,7 +328,7 @@ def _worth(run: Run, judge: Measure) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=KEPT)
 def _margins(run: Run, asks: frozenset[Ask]) -> Margins:
-    """For each item the least margin over its questions, NaN where there is none."""
+    """For each item, the smallest margin over its questions; NaN if there is none."""
     found = np.full(len(run.benchmark.items), np.nan, np.float32)
     if asks & SHOWN:
         for pattern, scores in pattern_scores(run):

@@ -1,7 +1,8 @@
-"""What the items of a query come to: shares, by any fact, margins, agreement; and two runs paired.
+"""Statistics of the items of a query: shares, by any fact, margins, agreement, and paired runs.
 
-Intervals are worked out on sums by group (Student's t over groups, on the logit scale for shares),
-not drawn, so that they follow a filter at once; `measure` and `compare` resample.
+Intervals are computed from sums by group (Student's t over groups, on the logit scale for shares)
+instead of by resampling, so that they follow a filter immediately; `measure` and `compare`
+resample.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from tellapart.types import Bools, Floats, Ints
 from tellapart.views.sheet import Sheet
 
 BINS = 24
-"""Bars of a histogram of margins."""
+"""Number of bars in a histogram of margins."""
 TAILS = (0.005, 0.995)
-"""What lies beyond these quantiles goes into the outermost bars."""
+"""Values beyond these quantiles go into the outermost bars."""
 RIGHT, UNASKED = RANKS.index(State.RIGHT), RANKS.index(State.UNASKED)
 
 
 def summary(sheet: Sheet, rows: Ints, by: str) -> dict[str, Any]:
-    """Every run on some items, and broken down by a fact."""
+    """Every run's statistics on some items, overall and by a fact."""
     fact = sheet.facts.get(by)
     return {
         "n": len(rows),
@@ -47,7 +48,7 @@ def _states(ranks: Any) -> dict[str, int]:
 
 
 def _share(sheet: Sheet, rows: Ints, k: int) -> dict[str, Any]:
-    """The mean worth of the units of some items, as the measure has it, with its interval."""
+    """The mean value of the units of some items, as defined by the measure, with its interval."""
     value, units = sheet.worth[0][rows, k], sheet.worth[1][rows, k]
     there = units > 0
     size = float(units.sum())
@@ -96,7 +97,7 @@ def _histogram(margins: Any) -> dict[str, Any] | None:
     low, high = min(low, 0.0), max(high, 0.0)
     if low == high:
         low, high = low - 1, high + 1
-    # Zero is an edge between two bars: what is wrong must not stand in one bar with what is right.
+    # Zero is an edge between two bars, so that no bar mixes wrong and right items.
     step = (high - low) / BINS
     left, right = int(np.ceil(-low / step - 1e-9)), int(np.ceil(high / step - 1e-9))
     edges = np.arange(-left, right + 1) * step
@@ -106,7 +107,7 @@ def _histogram(margins: Any) -> dict[str, Any] | None:
 
 
 def _agreement(ranks: Any) -> list[list[dict[str, Any]]]:
-    """For every two runs: on how many items both are right, or both not, and Cohen's kappa."""
+    """For every two runs, the share of items on which both are right or both not, and kappa."""
     right, asked = ranks == RIGHT, ranks != UNASKED
     runs = ranks.shape[1]
     return [[_agree(right, asked, i, j) for j in range(runs)] for i in range(runs)]
@@ -127,7 +128,7 @@ def _agree(right: Bools, asked: Bools, i: int, j: int) -> dict[str, Any]:
 def paired(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, Any]:
     """Two runs on the items of a query that both were asked.
 
-    The difference is in what the measure's units are worth; the interval is Student's t over groups
+    The difference is in the values of the measure's units; the interval is Student's t over groups
     of items (Cochran 1977, section 2.11, for a ratio of totals).
     """
     rows = rows[sheet.asked[rows, a] & sheet.asked[rows, b]]
@@ -148,7 +149,7 @@ def paired(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, Any]:
 
 
 def _counted(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, int]:
-    """Items by what two runs made of them; without right and wrong: whose score is higher."""
+    """Counts of items by the outcomes of two runs; for captions, by whose score is higher."""
     if sheet.form == "captions":
         gap = sheet.margins[rows, a] - sheet.margins[rows, b]
         return {"higher": int((gap > 0).sum()), "lower": int((gap < 0).sum()),
@@ -163,7 +164,8 @@ def _counted(sheet: Sheet, rows: Ints, a: int, b: int) -> dict[str, int]:
 
 
 def difference_interval(sums: Floats, counts: Floats, difference: float) -> tuple[float, float]:
-    """The interval of a mean difference at 95%, from sums and counts by group."""
+    """The 95% interval of a mean difference, from sums and counts by group."""
+    # All groups alike (or only one) would give an interval of width zero, which is too certain.
     error = difference_error(sums, counts) if len(sums) > 1 else 0.0
     if error < 1e-12:
         return unchanging_interval(difference, float(len(sums)), 0.95)

@@ -1,4 +1,4 @@
-"""A viewer: what the routes work with. The library as it is now, marks, thumbnails, overviews."""
+"""A viewer: the objects behind the routes: library, marks, thumbnails, overviews."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from tellapart.views.sheet import Sheet
 from tellapart.web.thumbnails import Thumbnails
 
 LIST, LARGE = 480, 1600
-"""The longest sides of pictures in the list and of an item seen by itself, in pixels."""
+"""The longest side of pictures in pixels, in the list and for a single item."""
 KEPT = 64
-"""How many results of queries are kept, so that scrolling on asks for nothing again."""
+"""How many query results are cached, so that scrolling does not repeat queries."""
 REST = 10
-"""Looking for changes may take one part in this many of the time."""
+"""At most one part in this many of the time is spent on looking for changes."""
 
 
 def picture_name(sheet: Sheet, place: int, side: int) -> str:
-    """The name of a picture's address: its benchmark, its place among the images, its size."""
+    """The file name in a picture's address: benchmark, index among the images, size."""
     return f"{sheet.short}-{place}-{side}.webp"
 
 
 Doing = Callable[[Sheet, frozenset[str], Path], str]
-"""Makes something of some items at a path, and says what."""
+"""Creates something from some items at a path, and returns a description of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doings:
-    """What can be made of the items of a query: given by the verb, which may call other verbs.
+    """What can be created from the items of a query; given by the verb, which may call other verbs.
 
-    What is made goes below `out`.
+    Results are written below `out`.
     """
 
     make: dict[str, Doing]
@@ -49,7 +49,7 @@ class Doings:
 
 
 class Viewer:
-    """Everything behind the page; safe to use from several threads."""
+    """Everything behind the page; thread-safe."""
 
     def __init__(self, loader: Loader, marks: ItemMarks, doings: Doings | None = None) -> None:
         self.loader, self.marks = loader, marks
@@ -65,7 +65,7 @@ class Viewer:
         self._look_again = 0.0
 
     def sheet(self, label: str) -> Sheet:
-        """The sheet of a name, or an error that says which there are."""
+        """A sheet by name; the error for an unknown name lists the known ones."""
         sheet = self.library.sheet(label)
         if sheet is None:
             raise UnknownName("benchmark", label, [one.label for one in self.library.sheets])
@@ -93,7 +93,7 @@ class Viewer:
         return ids_of(self.sheet(query.sheet), self.rows(query)).to_list()
 
     def picture(self, short: str, place: int, side: int) -> bytes:
-        """A picture of a benchmark that was loaded, by its place among the images, as WebP."""
+        """A picture of a loaded benchmark as WebP, by its index among the images."""
         sheet = next((one for one in self.library.sheets if one.short == short), None)
         known = sheet is not None and 0 <= place < len(sheet.benchmark.images)
         if sheet is None or not known or side not in self.pictures:
@@ -102,19 +102,19 @@ class Viewer:
         return self.pictures[side].read(benchmark.picture(benchmark.images.ids[place]))
 
     def make(self, what: str, query: Query, name: str) -> str:
-        """Make something (a subset, a study) of the items of a query."""
+        """Create something (a subset, a study) from the items of a query."""
         sheet = self.sheet(query.sheet)
         known = [one for one in sheet.makes if one in self.doings.make]
         if what not in known:
             raise UnknownName("thing to make", what, known)
         rows = self.rows(query)
         if not len(rows):
-            raise BadInput("no item is like this", todo="choose another filter")
+            raise BadInput("no items match", todo="choose another filter")
         ids = frozenset(ids_of(sheet, rows))
         return self.doings.make[what](sheet, ids, self.doings.out / name)
 
     def look(self) -> int:
-        """Look for runs that are new, gone or under way; the number of the library's version."""
+        """Check for new, removed and running runs; returns the library's version number."""
         if time.monotonic() < self._look_again or not self._looking.acquire(blocking=False):
             return self.version
         try:
@@ -131,7 +131,7 @@ class Viewer:
         return self.version
 
     def warm(self) -> None:
-        """Work out, beside the server, what pages will ask for first."""
+        """Compute in the background what pages will request first."""
 
         def work() -> None:
             for sheet in self.library.sheets:
@@ -143,11 +143,11 @@ class Viewer:
         threading.Thread(target=work, daemon=True).start()
 
     def check(self) -> None:
-        """Raise where there is nothing to see."""
+        """Raise if there is nothing to show."""
         if not self.library.sheets:
             raise BadInput(
-                "there is nothing to see",
+                "there is nothing to show",
                 where="; ".join(self.library.problems[:3]),
                 allowed="benchmarks, runs, or folders of them",
-                todo="make a run with: tellapart evaluate MODEL --on BENCH --out RUNS",
+                todo="create a run with: tellapart evaluate MODEL --on BENCH --out RUNS",
             )

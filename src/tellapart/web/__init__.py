@@ -1,7 +1,7 @@
-"""What pages of all sorts share: the card, its style and script, security headers, a server.
+"""Shared code of all pages: the card, its style and script, security headers, a server.
 
-Reports put `static/palette.css`, `static/card.css` and `templates/cards.html` into their own file;
-the servers of studies and of views give out everything in `static/` below `/shared`.
+Reports embed `static/palette.css`, `static/card.css` and `templates/cards.html` in their own file;
+the servers of studies and views serve everything in `static/` under `/shared`.
 """
 
 from functools import cache
@@ -10,5 +10,5 @@ from importlib.resources import files
 
 @cache
 def shared_text(folder: str, name: str) -> str:
-    """A file of `static` or `templates`."""
+    """The text of a file in `static` or `templates`."""
     return files("tellapart.web").joinpath(folder, name).read_text("utf-8")

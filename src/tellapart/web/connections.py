@@ -1,12 +1,12 @@
-"""Connections: time for a request to arrive, and how many of them an address may have.
+"""Connection limits: time for a request to arrive, and connections per address.
 
-uvicorn closes connections that are idle after a response, but waits for ever for a request that
-comes byte by byte, or does not come at all. Here a request's head and its body have a time limit
-each, and so has whoever does not read what is sent to them.
+uvicorn closes connections that are idle after a response, but waits forever for a request that
+arrives byte by byte, or not at all. Here, a request's head and its body have a time limit each, and
+so do clients that do not read the response.
 
-Where an address, or the server, has as many connections as it may, the one that has kept the server
-waiting longest makes room for a new one. Those whose request is being answered are never closed,
-so people at work stay while slow ones push each other out.
+If an address or the server has reached its number of connections, the one that has kept the server
+waiting longest is closed for a new one. Connections whose request is being answered are never
+closed, so active people stay connected while slow clients push each other out.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD, BODY, ANSWER, IDLE = "head", "body", "answer", "idle"
 KEPT_FREE = 200
-"""Open files that are left for the database, pictures and the log."""
+"""Open files reserved for the database, pictures and the log."""
 AHEAD = 64 * 1024
-"""Bytes of requests that may be sent before others are answered; browsers send none."""
+"""Bytes of further requests accepted before a response; browsers send none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Seconds for a request's head, its body, the reading of a response and a pause after it.
+    """Seconds for a request's head, its body, reading the response, and idling after it.
 
-    `of_address` and `of_server` are the connections that one address and all together may have.
+    `of_address` and `of_server` limit the connections per address and in total.
     """
 
     head: float = 10.0
@@ -46,7 +46,7 @@ class ConnectionLimits:
         return {HEAD: self.head, BODY: self.body, ANSWER: self.reading, IDLE: self.idle}[phase]
 
     def on_this_machine(self) -> ConnectionLimits:
-        """The same, within the files that this process may have open."""
+        """The same limits, reduced to the number of files this process may open."""
         if sys.platform == "win32":
             return self
         import resource
@@ -68,7 +68,7 @@ class Connections:
     _total: int = 0
 
     def add(self, new: WatchedConnection) -> None:
-        """Take a connection in; where there are too many, one that waits goes."""
+        """Add a connection; if there are too many, close one that is waiting."""
         mine = self._open[new.address]
         mine.add(new)
         self._total += 1
@@ -78,7 +78,7 @@ class Connections:
             _close_one({one for some in self._open.values() for one in some})
 
     def remove(self, old: WatchedConnection) -> None:
-        """Forget a connection that has ended."""
+        """Remove a connection that has ended."""
         mine = self._open[old.address]
         if old in mine:
             mine.remove(old)
@@ -88,19 +88,19 @@ class Connections:
 
 
 def _close_one(among: set[WatchedConnection]) -> None:
-    """Close the one whose request has been on its way longest, else the one idle longest."""
+    """Close the connection whose request has been arriving longest, else the one idle longest."""
     waiting = [one for one in among if one.phase != ANSWER and not one.transport.is_closing()]
     if waiting:
         min(waiting, key=lambda one: (one.phase == IDLE, one.since)).transport.abort()
 
 
 class WatchedConnection(H11Protocol):
-    """One connection: which phase it is in, and since when."""
+    """One connection with its phase and the time since it started."""
 
     everyone: Connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start waiting for a request."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         self.phase, self.since = HEAD, self.loop.time()
@@ -109,13 +109,13 @@ class WatchedConnection(H11Protocol):
         self._timer = self.loop.call_later(self.everyone.limits.head, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Remove the connection."""
         self._timer.cancel()
         self.everyone.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass bytes on, and see how far they bring the request."""
+        """Pass bytes on, and update the phase."""
         super().data_received(data)
         if len(self.conn.trailing_data[0]) > AHEAD:
             self.transport.abort()
@@ -127,17 +127,17 @@ class WatchedConnection(H11Protocol):
         self._see()
 
     def pause_writing(self) -> None:
-        """Note since when what is sent is not read."""
+        """Record when the client stopped reading."""
         super().pause_writing()
         self.stuck = self.loop.time()
 
     def resume_writing(self) -> None:
-        """It is read again."""
+        """The client reads again."""
         super().resume_writing()
         self.stuck = None
 
     def _see(self) -> None:
-        """Which phase it is in now; the time of each begins anew."""
+        """Update the phase; each phase has its own time limit."""
         phase = {h11.IDLE: HEAD, h11.SEND_BODY: BODY}.get(self.conn.their_state, ANSWER)
         if phase == HEAD and self.cycle is not None and not self.conn.trailing_data[0]:
             phase = IDLE
@@ -145,11 +145,11 @@ class WatchedConnection(H11Protocol):
             self.phase, self.since = phase, self.loop.time()
 
     def _look(self) -> None:
-        """End the connection if its time is over, else look again when it may be."""
+        """Close the connection if its time is up, else check again later."""
         now, limits = self.loop.time(), self.everyone.limits
         if self.phase == ANSWER or self.transport.is_closing():
             since, most = self.stuck or now, limits.reading
-            if self.transport.is_closing():  # what it was sent last is still to be read
+            if self.transport.is_closing():  # the client still has to read the last response
                 since = self.stuck = self.stuck or now
         else:
             since, most = self.since, limits.seconds(self.phase)

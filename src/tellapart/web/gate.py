@@ -1,7 +1,6 @@
-"""What stands before every route of a server: the origin of requests, their size, headers.
+"""The gate in front of every route of a server: checks of origin and size, and headers.
 
-A server adds to it what it lets in (`admit`) and what it learns from how a request ended
-(`ended`).
+A server adds its own admission check (`admit`) and its reaction to responses (`ended`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ HEADERS = {
 def security_headers(url: str, frames: Sequence[str] = ()) -> dict[str, str]:
     """The headers of every response of a server at this address.
 
-    `frames` are the origins whose pages may show ours in a frame; without any nobody may.
+    `frames` are the origins whose pages may embed ours in a frame (default: none).
     """
     policy = POLICY.format(frames=" ".join(frames) or "'none'")
     headers = {"Content-Security-Policy": policy, **HEADERS}
@@ -45,7 +44,7 @@ def security_headers(url: str, frames: Sequence[str] = ()) -> dict[str, str]:
 
 
 class Refused(Exception):
-    """A request that goes no further: its status, why, and after how many seconds to come back."""
+    """A refused request: its status, the reason, and after how many seconds to retry."""
 
     def __init__(self, status: int, why: str, wait: float = 0.0) -> None:
         super().__init__(why)
@@ -53,7 +52,7 @@ class Refused(Exception):
 
 
 class Gate:
-    """Pure ASGI, because it runs for every request."""
+    """Checks every request; pure ASGI for speed."""
 
     def __init__(self, app: ASGIApp, url: str, frames: Sequence[str] = ()) -> None:
         self.app = app
@@ -62,10 +61,10 @@ class Gate:
         self._headers = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
 
     def admit(self, scope: Scope, headers: Headers) -> None:
-        """Raise `Refused` where a request may not come in."""
+        """Raise `Refused` if a request is not allowed."""
 
     def ended(self, scope: Scope, status: int) -> None:
-        """Learn from a route's answer; `Refused` raised here takes its place."""
+        """React to a route's response; a `Refused` raised here replaces it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
@@ -82,7 +81,7 @@ class Gate:
                 except Refused as refused:
                     refusal = refused
                 self._seal(message)
-            if not (body.too_large or refusal):  # else: whatever the route said
+            if not (body.too_large or refusal):  # otherwise the route's response is replaced
                 await send(message)
 
         try:
@@ -95,7 +94,7 @@ class Gate:
             await self._refuse(send, refusal)
 
     def _seal(self, message: Message) -> None:
-        """Add the headers that every response has."""
+        """Add the headers of every response."""
         message["headers"] = [*message.get("headers", ()), *self._headers]
         MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
 
@@ -120,7 +119,7 @@ class Gate:
             self._check_origin(headers)
 
     def _check_origin(self, headers: Headers) -> None:
-        """Requests that change something must come from our own pages (or from no page)."""
+        """Refuse requests that change something unless they come from our own pages or no page."""
         origin = headers.get("origin")
         ours = {self.origin.netloc, headers.get("host", "")}
         if origin is not None and urlsplit(origin).netloc not in ours:
@@ -132,7 +131,7 @@ class Gate:
 
 
 class _CountedBody:
-    """A body that does not say how long it is may not be longer either."""
+    """Enforces the size limit for bodies that do not declare their length."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self._seen = receive, 0
@@ -146,7 +145,7 @@ class _CountedBody:
         return message
 
     def check(self) -> None:
-        """Raise once too much has come."""
+        """Raise once the body is too large."""
         if self.too_large:
             raise _too_large()
 

@@ -1,4 +1,4 @@
-"""A server on this machine: where it listens, how it is run, what its answers are made of."""
+"""A server on this machine: its address, how it runs, and its responses."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from tellapart.errors import BadInput, TellapartError
 from tellapart.web.connections import ConnectionLimits, watched
 
 WAITING = 1024
-"""Connections that may wait to be taken."""
+"""Maximum number of connections waiting to be accepted."""
 AT_ONCE = 2000
-"""Requests at a time; beyond them the answer is to come back later."""
+"""Maximum number of concurrent requests; further ones are told to retry later."""
 PATIENCE = 30.0
-"""Seconds that a server may take to start."""
+"""Seconds to wait for a server to start."""
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,60}")
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where the server listens, and the address that people know it by.
+    """Where the server listens, and its public address.
 
-    `behind_proxy` is the header in which a proxy in front says where a request comes from.
+    `behind_proxy` is the header in which a proxy passes the client's address.
     """
 
     host: str = "127.0.0.1"
@@ -55,12 +55,12 @@ class ServerAddress:
 
     @property
     def open_to_others(self) -> bool:
-        """Whether links and answers travel over a network without encryption."""
+        """Whether links and answers travel over a network unencrypted."""
         return self.host not in LOCAL and not self.url.startswith("https:")
 
 
 def listen(where: ServerAddress) -> socket.socket:
-    """A socket that listens; port 0 stands for any that is free."""
+    """A listening socket; port 0 means any free port."""
     if urlsplit(where.url).scheme not in ("http", "https"):
         raise BadInput(f"--public-url {where.url}", allowed="http://... or https://...")
     if where.behind_proxy and not HEADER_NAME.fullmatch(where.behind_proxy):
@@ -76,11 +76,11 @@ def listen(where: ServerAddress) -> socket.socket:
         )
     except (OSError, OverflowError) as error:
         raise BadInput(
-            f"cannot listen at {where.host}, port {where.port}: {error}",
-            todo="stop what listens there, or choose another --port",
+            f"cannot listen on {where.host}, port {where.port}: {error}",
+            todo="stop the program that listens there, or choose another --port",
         ) from None
-    # Connections inherit it. asyncio leaves it off for a socket that it is given, and a response
-    # that goes out in two parts then waits 40 ms for the client to confirm the first.
+    # Connections inherit it. asyncio does not set it on a given socket, and a response that is sent
+    # in two parts would then wait 40 ms for the client to acknowledge the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -90,9 +90,9 @@ def server_config(
     limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
     **more: Any,
 ) -> uvicorn.Config:
-    """How a server runs: nobody is believed where they come from, and nobody takes for ever.
+    """The configuration of a server: no proxy headers are trusted, and everything has time limits.
 
-    Requests are not logged: their addresses belong to people.
+    Requests are not logged, to protect people's addresses.
     """
     limits = limits.on_this_machine()
     return uvicorn.Config(
@@ -108,13 +108,13 @@ def serve_app(
     ready: Callable[[], None] = lambda: None,
     limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
 ) -> None:
-    """Serve until told to stop; `ready` is called once the server can be reached."""
+    """Serve until stopped; `ready` is called once the server can be reached."""
     config = server_config(app, limits, log_level="warning")
     try:
         ready()
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
-        pass  # how a server is stopped
+        pass  # the normal way to stop a server
     finally:
         listening.close()
 
@@ -131,11 +131,11 @@ class BackgroundServer:
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > end:
                 self.stop()
-                raise TellapartError("the server did not start", todo="see what it said above")
+                raise TellapartError("the server did not start", todo="see its output above")
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self._server.should_exit = True
         self._thread.join(PATIENCE)
         self._listening.close()
@@ -143,7 +143,7 @@ class BackgroundServer:
 
 @contextmanager
 def served_app(make: Callable[[str], FastAPI]) -> Iterator[str]:
-    """Serve an application, made for its address, while the block lasts; gives the address."""
+    """Serve an application for the duration of the block; yields its address."""
     listening = listen(ServerAddress(port=0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     server = BackgroundServer(make(url), listening)
@@ -157,19 +157,19 @@ def served_app(make: Callable[[str], FastAPI]) -> Iterator[str]:
 
 
 class Body(BaseModel):
-    """Every body: nothing beside what is named, nothing converted."""
+    """Base of request bodies: no unknown fields, no type conversion."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def json_response(value: Any) -> Response:
-    """Plain values as JSON; FastAPI's own encoder would look at each of them first."""
+    """Plain values as JSON, faster than FastAPI's encoder, which inspects each of them."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     return Response(body, media_type="application/json")
 
 
 def add_shared(app: FastAPI, package: str) -> None:
-    """Give out the package's own static files and those that all pages share."""
+    """Serve the package's own static files and the shared ones."""
     app.mount("/static", StaticFiles(packages=[(package, "static")]))
     app.mount("/shared", StaticFiles(packages=[("tellapart.web", "static")]))
     app.add_exception_handler(RequestValidationError, _not_valid)
@@ -182,7 +182,7 @@ async def _not_found(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _not_valid(_request: Request, error: Exception) -> JSONResponse:
-    """Which field is wrong and why, without repeating what was sent."""
+    """Say which field is invalid and why, without echoing the input."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][:4])[:100]

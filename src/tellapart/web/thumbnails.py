@@ -1,7 +1,7 @@
-"""Small pictures: made when they are first asked for, and kept in the cache.
+"""Thumbnails: made on first request, and kept in the cache.
 
-They are written anew from their pixels, so that nothing that a file carries beside them (such as
-where a photograph was taken) goes along.
+They are encoded from the pixels only, so that a file's metadata (such as where a photograph was
+taken) is not passed on.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tellapart.seeds import digest
 from tellapart.store.cache import SIZE_GB, default_folder, make_room
 
 FORMAT = 1
-"""Raised whenever thumbnails are made otherwise, so that older ones are not shown."""
+"""Increased whenever the encoding changes, so that older thumbnails are not shown."""
 QUALITY = 80
 ROOM_EVERY = 2_000
-"""After this many new thumbnails the cache is looked at for its size."""
+"""The size of the cache is checked after this many new thumbnails."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Thumbnails:
     )
 
     def read(self, picture: Picture) -> bytes:
-        """A thumbnail as WebP, made where it is not there yet."""
+        """A thumbnail as WebP, made if it does not exist yet."""
         kept = self._place(picture)
         try:
             return kept.read_bytes()
@@ -46,7 +46,7 @@ class Thumbnails:
                 return self._make(picture, kept)
 
     def _place(self, picture: Picture) -> Path:
-        """The file of a thumbnail: another one if the picture's file has changed."""
+        """The file of a thumbnail; its name changes with the picture's file."""
         try:
             status = picture.path.stat()
         except (OSError, ValueError):
@@ -63,7 +63,7 @@ class Thumbnails:
             with whole_file(kept) as partial:
                 partial.write_bytes(data)
         except OSError:
-            return data  # a cache that cannot be written costs time, nothing else
+            return data  # an unwritable cache only costs time
         self.made += 1
         if self.made % ROOM_EVERY == 0:
             make_room(self.folder.parent, int(SIZE_GB * 1e9))
@@ -71,7 +71,7 @@ class Thumbnails:
 
 
 def shrunk(picture: Picture, side: int) -> bytes:
-    """A picture as a WebP file of at most `side` pixels a side."""
+    """A picture as a WebP file of at most `side` pixels per side."""
     from PIL import Image, ImageOps
 
     pixels = picture.open_reduced(side) if not crop_box(split_uri(picture.image.uri)[1]) else None

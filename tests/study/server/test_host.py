@@ -71,7 +71,7 @@ def test_people_are_listed_and_changed(folder):
 def test_a_port_that_is_taken_is_named(folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(TellapartError, match=f"cannot listen at 127.0.0.1, port {port}"):
+        with pytest.raises(TellapartError, match=f"cannot listen on 127.0.0.1, port {port}"):
             study("serve", folder, "--port", port)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.text import slow_scores as slow
 from tests.text.coco_scripts import coco_bleu, needs_scripts
@@ -39,7 +39,6 @@ def counts_of(candidate: str, references: list[str], n: int) -> tuple[list, list
     )
 
 
-@settings(deadline=None)
 @given(SETS, OPTIONS, st.integers(1, 5))
 def test_every_smoothing_against_a_slow_version(given, options, n):
     found = bleu(sets_of(given), n, **options)
@@ -55,7 +54,6 @@ def test_every_smoothing_against_a_slow_version(given, options, n):
 
 
 @needs_scripts
-@settings(deadline=None)
 @given(SETS)
 def test_coco_smoothing_is_that_of_the_coco_scripts(given):
     corpus, sentences = coco_bleu([c for c, _ in given], [r for _, r in given])
@@ -69,7 +67,6 @@ def test_coco_smoothing_is_that_of_the_coco_scripts(given):
     [("none", ("none", None)), ("floor", ("floor", 0.1)), ("epsilon", ("floor", 1e-9)),
      ("add-one", ("add-k", 1)), ("exp", ("exp", None))],
 )  # fmt: skip
-@settings(deadline=None)
 @given(SETS, st.booleans())
 def test_smoothings_are_those_of_sacrebleu(ours, theirs, given, effective):
     metric = pytest.importorskip("sacrebleu.metrics.bleu").BLEU
@@ -119,7 +116,6 @@ def test_no_candidates_at_all():
     assert found.sentences.shape == (2, 0)
 
 
-@settings(deadline=None)
 @given(SETS, st.randoms(use_true_random=False))
 def test_order_of_candidates_and_references_does_not_matter(given, random):
     shuffled = [(c, random.sample(r, len(r))) for c, r in given]

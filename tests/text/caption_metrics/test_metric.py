@@ -264,9 +264,9 @@ def test_without_java_the_fix_is_said(metric, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     problem = metric.lacking()
-    assert "there is no Java" in problem.what and "install" in problem.todo
+    assert "Java is not installed" in problem.what and "install" in problem.todo
     meteor_program(0).close()
-    with pytest.raises(TellapartError, match="there is no Java"):
+    with pytest.raises(TellapartError, match="Java is not installed"):
         metric.marks(Material(["a dog"], [["a dog"]]))
 
 
@@ -302,7 +302,7 @@ def test_spice_without_corenlp_names_the_files_the_folder_and_the_source(scripts
     with pytest.raises(TellapartError, match="CoreNLP"):
         SPICE.marks(Material(["a dog"], [["a dog"]]))
     (scripts / "spice" / "lib" / MODELS[0]).touch()
-    assert "1 of 2 files" in SPICE.lacking().what
+    assert "1 of its 2 files" in SPICE.lacking().what
 
 
 @needs_java

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tellapart.errors import BadInput
@@ -23,7 +23,6 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=6), OPTIONS, st.integers(1, 5))
 def test_pairs_score_as_bleu_scores_them(sentences, options, n):
     left, right = (part.ravel() for part in np.indices((len(sentences), len(sentences))))

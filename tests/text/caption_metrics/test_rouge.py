@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.text import slow_scores as slow
 from tests.text.coco_scripts import coco_rouge, needs_scripts
@@ -21,7 +21,6 @@ def sets_of(words: st.SearchStrategy[str]) -> st.SearchStrategy[list[tuple[str, 
     return st.lists(one, min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(sets_of(WORDS), st.sampled_from([0.5, 1.0, 1.2]))
 def test_against_a_slow_version(given, beta):
     found = rouge_l(ReferenceSets.of([c for c, _ in given], [r for _, r in given]), beta)
@@ -31,7 +30,6 @@ def test_against_a_slow_version(given, beta):
 
 
 @needs_scripts
-@settings(deadline=None)
 @given(sets_of(FULL))
 def test_as_the_coco_scripts_have_it(given):
     corpus, sentences = coco_rouge([c for c, _ in given], [r for _, r in given])

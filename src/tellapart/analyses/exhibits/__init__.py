@@ -1,1 +1,1 @@
-"""Papers as lists of exhibits: their figures and analyses, made again of what is there."""
+"""Papers as lists of exhibits: their figures and analyses, remade from our own results."""

@@ -1,4 +1,4 @@
-"""An exhibit: a figure or an analysis of a paper, with how ours is made and in what it departs."""
+"""An exhibit: a figure or analysis of a paper, how ours is made, and how ours differs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tellapart.types import Progress, silent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperSources:
-    """What a paper's exhibits are made of; those that lack theirs are named and left out."""
+    """The inputs of a paper's exhibits; an exhibit whose inputs are missing is left out by name."""
 
     runs: Annotated[
         tuple[str, ...], Help("Runs, or folders of runs; may be repeated.", repeat=True)
@@ -23,40 +23,40 @@ class PaperSources:
     benchmark: Annotated[
         tuple[str, ...], Help("The paper's benchmark, or its parts; may be repeated.", repeat=True)
     ] = ()
-    before: Annotated[str, Help("BiVLC: the benchmark that it was made of.")] = ""
+    before: Annotated[str, Help("BiVLC: the benchmark it was made from.")] = ""
     captions: Annotated[
         tuple[str, ...], Help("Captioners' results files; may be repeated.", repeat=True)
     ] = ()
-    references: Annotated[str, Help("What people wrote of the images: any corpus.")] = ""
+    references: Annotated[str, Help("Captions by people: any corpus.")] = ""
     retrieval: Annotated[
         tuple[str, ...], Help("Files of retrieve --json; may be repeated.", repeat=True)
     ] = ()
     queries: Annotated[str, Help("What retrieve --per-query wrote.")] = ""
-    judgements: Annotated[str, Help("Judgements of the study of its errors.")] = ""
+    judgements: Annotated[str, Help("Judgements from a study of the retrieval errors.")] = ""
     ratings: Annotated[
         tuple[str, ...], Help("Ratings of captions by people; may be repeated.", repeat=True)
     ] = ()
     study: Annotated[
         tuple[str, ...], Help("Folders that study export wrote; may be repeated.", repeat=True)
     ] = ()
-    vectors: Annotated[str, Help("Vectors of words, for a regression of foils.")] = ""
+    vectors: Annotated[str, Help("Word vectors, for the regression on foils.")] = ""
     scores: Annotated[
-        str, Help("A table of systems' further scores (recall, another benchmark), to rank by.")
+        str, Help("A table of further scores to rank systems by (recall, another benchmark).")
     ] = ""
     settings: Annotated[str, Help("MCIC: a table of runs' settings and further scores.")] = ""
 
     def has(self, name: str) -> bool:
-        """Whether something was given."""
+        """Whether this input was given."""
         return bool(getattr(self, name))
 
     def path(self, name: str) -> Path | None:
-        """A path, if it was given."""
+        """The input as a path, or None."""
         value = getattr(self, name)
         return Path(value) if value else None
 
 
 def resolved(given: PaperSources, here: Path) -> PaperSources:
-    """The same with paths that mean the same from everywhere; names of benchmarks stay."""
+    """The same inputs with absolute paths; names of benchmarks stay as they are."""
 
     def whole(path: str) -> str:
         return str(here / path) if path and (here / path).exists() else path
@@ -68,7 +68,7 @@ def resolved(given: PaperSources, here: Path) -> PaperSources:
 
 
 def joined(given: PaperSources, made: PaperSources) -> PaperSources:
-    """What was given, and what was made in the place of what was not."""
+    """The inputs given, with those made here in place of missing ones."""
     names = [one.name for one in fields(PaperSources)]
     return PaperSources(
         **{name: getattr(given if given.has(name) else made, name) for name in names}
@@ -79,8 +79,8 @@ def joined(given: PaperSources, made: PaperSources) -> PaperSources:
 class Exhibit:
     """One figure, table or analysis.
 
-    `published` says what the paper found, `departs` in what ours is another; `needs` are the
-    fields of `PaperSources` without which it cannot be made.
+    `published` is what the paper found, `departs` how ours differs; `needs` lists the fields of
+    `PaperSources` without which it cannot be made.
     """
 
     place: str
@@ -91,13 +91,13 @@ class Exhibit:
     make: Callable[[PaperSources, Progress], Analysis]
 
     def lacks(self, sources: PaperSources) -> list[str]:
-        """The flags that would have to be given."""
+        """The flags that are missing."""
         return [f"--{name.replace('_', '-')}" for name in self.needs if not sources.has(name)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownExhibit:
-    """An exhibit with ours, or why there is none."""
+    """An exhibit with our version, or the reason why there is none."""
 
     exhibit: Exhibit
     found: Analysis | None
@@ -109,11 +109,11 @@ class ShownExhibit:
         if self.found is None:
             return f"{head}\n  ours: not made: {self.why_not}"
         ours = "\n        ".join(self.found.sentences)
-        return f"{head}\n  ours: {ours}\n  departs: {one.departs}"
+        return f"{head}\n  ours: {ours}\n  differs: {one.departs}"
 
 
 def shown(exhibit: Exhibit, sources: PaperSources, progress: Progress = silent) -> ShownExhibit:
-    """Make an exhibit; what cannot be made says why."""
+    """Make an exhibit, or say why it cannot be made."""
     lacking = exhibit.lacks(sources)
     if lacking:
         return ShownExhibit(exhibit, None, f"give {', '.join(lacking)}")

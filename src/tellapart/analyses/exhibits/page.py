@@ -1,12 +1,14 @@
-"""A paper's page: its tables and exhibits, published and ours; one HTML file, nothing fetched."""
+"""A paper's page: its tables and exhibits, published and ours, in one self-contained HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
 from tellapart.analyses.analysis import Analysis, ResultTable
 from tellapart.analyses.exhibits.exhibit import ShownExhibit
+from tellapart.papers.pairs import PairsTable
+from tellapart.papers.table import OURS, PaperTable
 from tellapart.reports.drawing import page_svg
 from tellapart.web import shared_text
 
@@ -19,32 +21,38 @@ table { border-collapse: collapse; font-size: .875rem; display: block; overflow-
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--line); }
 th.left, td.left { text-align: left; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
-figcaption, .notes { font-size: .8125rem; color: var(--faint); }
-pre { overflow-x: auto; font-size: .8125rem; }
-@media print { body { max-width: none; } figure, tr, pre { break-inside: avoid; }
+figcaption, .notes { font-size: .8125rem; color: var(--faint); overflow-wrap: anywhere; }
+tr.ours td { background: color-mix(in srgb, var(--ink) 6%, transparent); }
+@media print { body { max-width: none; } figure, tr { break-inside: avoid; }
   h2, h3 { break-after: avoid; } }
 """
 MOST_ROWS = 20
 
 
 SMALL = (
-    "Ours are of drawings: the paper's systems in small, trained for minutes on the built-in "
-    "world, with colours as features, and someone who knows the scenes in the place of people. "
-    "They show that every table and figure can be made, and say nothing about photographs."
+    "Our figures come from drawings: small versions of the paper's systems, trained for minutes "
+    "on the built-in world with colours as features, and a simulated person who knows the scenes. "
+    "They show that every table and figure can be made; they say nothing about photographs."
 )
 
 
 def paper_page(
-    paper: str, tables: Sequence[str], exhibits: Sequence[ShownExhibit], *, small: bool = False
+    paper: str,
+    tables: Sequence[PaperTable | PairsTable],
+    exhibits: Sequence[ShownExhibit],
+    *,
+    no_tables: str = "",
+    small: bool = False,
 ) -> str:
-    """The page; `tables` are those of scores, as they are printed."""
+    """The page as HTML; `no_tables` says why there are no tables of scores."""
     made = sum(one.found is not None for one in exhibits)
     parts = [
         f"<h1>{escape(paper)}: published and ours</h1>",
-        f"<p>{made} of {len(exhibits)} figures and analyses are made of what was given; the others "
-        "say what they need.</p>",
+        f"<p>{made} of {len(exhibits)} figures and analyses could be made from the inputs given; "
+        "the others say what they need.</p>",
         f"<p><strong>{SMALL}</strong></p>" if small else "",
-        *(f'<section><pre tabindex="0">{escape(text)}</pre></section>' for text in tables),
+        f"<p>There are no tables of scores: {escape(no_tables)}.</p>" if no_tables else "",
+        *map(_scores, tables),
         *(_section(one) for one in exhibits),
     ]
     style = shared_text("static", "palette.css") + STYLE
@@ -66,7 +74,7 @@ def _section(one: ShownExhibit) -> str:
         return "".join(lines)
     sentences = "".join(f"<p>{escape(text)}</p>" for text in one.found.sentences)
     lines.append(f"<dt>Ours</dt><dd>{sentences}</dd>")
-    lines.append(f"<dt>What ours departs in</dt><dd>{escape(exhibit.departs)}</dd></dl>")
+    lines.append(f"<dt>How ours differs</dt><dd>{escape(exhibit.departs)}</dd></dl>")
     return "".join([*lines, *_parts(one.found), "</section>"])
 
 
@@ -79,16 +87,32 @@ def _parts(found: Analysis) -> Iterator[str]:
     yield "".join(f'<p class="notes">{escape(text)}</p>' for text in found.methods)
 
 
+def _scores(table: PaperTable | PairsTable) -> str:
+    """A paper's table of scores; our rows are shaded."""
+    heads, *rows = table.shown()
+    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
+    return (
+        f"<section><h2>{escape(table.name)}: {escape(table.title)}</h2>"
+        + _rows(heads, rows, table.text_columns())
+        + f'<ul class="notes">{notes}</ul></section>'
+    )
+
+
 def _table(table: ResultTable) -> str:
     heads, *rows = table.shown()
-    left = table.numeric()
+    more = len(rows) - MOST_ROWS
+    note = f'<p class="notes">... and {more:,} more rows</p>' if more > 0 else ""
+    body = _rows(heads, rows[:MOST_ROWS], table.text_columns())
+    return f"<h3>{escape(table.title)}</h3>{body}{note}"
 
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int]) -> str:
     def cells(row: Sequence[str], tag: str) -> str:
         marks = (' class="left"' if k in left else "" for k in range(len(row)))
         return "".join(f"<{tag}{m}>{escape(c)}</{tag}>" for m, c in zip(marks, row, strict=True))
 
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows[:MOST_ROWS])
-    more = len(rows) - MOST_ROWS
-    note = f'<p class="notes">... and {more:,} more rows</p>' if more > 0 else ""
-    title = escape(table.title)
-    return f"<h3>{title}</h3><table><tr>{cells(heads, 'th')}</tr>{body}</table>{note}"
+    def mark(row: Sequence[str]) -> str:
+        return ' class="ours"' if len(row) > 1 and row[1].startswith(OURS) else ""
+
+    body = "".join(f"<tr{mark(row)}>{cells(row, 'td')}</tr>" for row in rows)
+    return f'<table tabindex="0"><tr>{cells(heads, "th")}</tr>{body}</table>'

@@ -1,4 +1,4 @@
-"""The four papers and their exhibits; tables of scores are those of `tellapart table`."""
+"""The four papers and their exhibits; `tellapart table` makes the tables of scores."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from tellapart.measures.scores import read_runs
 from tellapart.score.run import Run
 from tellapart.types import Progress
 
-OTHER_DATA = "the benchmark and the systems are those given"
+OTHER_DATA = "uses the benchmark and the systems given"
 BISON_METRICS = ("BLEU-4", "CIDEr-D", "METEOR", "SPICE", "ROUGE-L")
-"""The paper's four, whose CIDEr is CIDEr-D, and one that needs no other program."""
-METRICS_HERE = "metrics whose programs are not installed are left out (METEOR and SPICE are Java)"
+"""The paper's four metrics (its CIDEr is CIDEr-D), and one that needs no other program."""
+METRICS_HERE = "metrics that need a missing program are left out (METEOR and SPICE need Java)"
 Make = Callable[[PaperSources, Progress], Analysis]
 
 
 def _of(function: Callable[..., Analysis], field: str, **fixed: Any) -> Make:
-    """An analysis of one field of the sources, with options made for them."""
+    """An analysis of one field of the sources; options may be a function of the sources."""
 
     def make(sources: PaperSources, progress: Progress) -> Analysis:
         options = {
@@ -59,14 +59,14 @@ def _references(sources: PaperSources) -> Path:
 
 
 def _rankings(sources: PaperSources, progress: Progress) -> Analysis:
-    """Orders of systems by runs and by a table; runs of models that are not in it stay out."""
+    """Rankings of systems by runs and by a table; runs of models not in the table stay out."""
     table = Path(sources.scores)
     runs = _listed(sources, table, "system")
     return analyse_rankings(runs, RankingOptions(scores=table), progress)
 
 
 def _listed(sources: PaperSources, table: Path, column: str) -> list[Run]:
-    """The runs of models that a table names; all of them where it names none."""
+    """The runs of models that a table names, or all runs if it names none of them."""
     named = read_table(table)
     require_columns(named, [column], table)
     wanted = set(named[column].to_list())
@@ -75,7 +75,7 @@ def _listed(sources: PaperSources, table: Path, column: str) -> list[Run]:
 
 
 def _of_one_captioner(sources: PaperSources, progress: Progress) -> Analysis:
-    """The scores of the first captions by the run of the system that wrote them."""
+    """The scores of the first captions file against the run of the system that wrote it."""
     captions = Path(sources.captions[0])
     runs = read_runs(list(sources.runs), None)
     own = [run for run in runs if Path(run.model).name == captions.stem] or runs
@@ -95,19 +95,19 @@ def _of_fewer_references(sources: PaperSources, progress: Progress) -> Analysis:
 BISON = (
     Exhibit(
         "Table 1", "What the benchmark consists of",
-        "54,253 examples, 38,680 images, 45,218 captions", "none, if it is the whole of it",
+        "54,253 examples, 38,680 images, 45,218 captions", "no difference, if it is the whole set",
         ("benchmark",), _of(analyse_composition, "benchmark"),
     ),
     Exhibit(
         "Figure 4", "Captioning scores by the number of references",
         "UpDown: BLEU-4 34.58 with five references, 10.69 with one; SPICE falls with more",
-        f"the captioner is the first one given; {METRICS_HERE}",
+        f"uses the first captioner given; {METRICS_HERE}",
         ("captions", "references"), _of_fewer_references,
     ),
     Exhibit(
         "Figures 3 and 5", "Correctness and detailedness by captioning score",
         "means 3.266 and 2.203; captioning scores predict correctness little",
-        f"the ratings are those given; {METRICS_HERE}",
+        f"uses the ratings given; {METRICS_HERE}",
         ("ratings", "references"),
         _of(analyse_ratings, "ratings", options=lambda s: RatingOptions(
             references=_references(s), metrics=metrics_that_run(BISON_METRICS))),
@@ -123,18 +123,18 @@ BISON = (
         _of_one_captioner,
     ),
     Exhibit(
-        "Figure 9", "Recall by the size of the collection", "a figure; recall falls with the size",
-        "the system and the collection are those given", ("queries",),
+        "Figure 9", "Recall by size of the collection", "a figure; recall falls with size",
+        "uses the system and the collection given", ("queries",),
         _of(analyse_collection_size, "queries"),
     ),
     Exhibit(
         "section 6.2", "Do BISON and recall rank systems alike?",
         "identically (conference), similarly (journal); Table 3 itself: tau 0.80 and 1.00",
-        "the systems are those given", ("runs", "scores"), _rankings,
+        "uses the systems given", ("runs", "scores"), _rankings,
     ),
     Exhibit(
-        "short paper, Table 1", "Errors of recall@1 that are none", "211 of 376 (56.1%)",
-        "the system, the collection and the people are those given", ("queries", "judgements"),
+        "short paper, Table 1", "recall@1 errors that people call right", "211 of 376 (56.1%)",
+        "uses the system, the collection and the judgements given", ("queries", "judgements"),
         _of(analyse_recall_errors, "queries",
             options=lambda s: RecallErrorOptions(judgements=Path(s.judgements))),
     ),
@@ -143,7 +143,7 @@ BISON = (
 FOIL = (
     Exhibit(
         "Table 1", "What the benchmark consists of",
-        "197,788 and 99,480 pairs of captions; 256 and 216 pairs of target and foil",
+        "197,788 and 99,480 pairs of captions; 256 and 216 target-foil pairs",
         OTHER_DATA, ("benchmark",),
         _of(analyse_composition, "benchmark", options=CompositionOptions(by="supercategory")),
     ),
@@ -166,17 +166,17 @@ FOIL = (
     ),
     Exhibit(
         "section 4", "Agreement of people", "92.89 right by majority, 76.32 unanimous",
-        "the people are those given", ("study",), _of(analyse_raters, "study"),
+        "uses the study given", ("study",), _of(analyse_raters, "study"),
     ),
     Exhibit(
-        "section 5", "The place of the foil", "no correlation", OTHER_DATA, ("runs",),
+        "section 5", "The position of the foil", "no correlation", OTHER_DATA, ("runs",),
         _of(analyse_position, "runs"),
     ),
 )  # fmt: skip
 
 
 def _by_weight(sources: PaperSources, progress: Progress) -> Analysis:
-    """The runs that the table has a weight of; others stay out."""
+    """The runs that have a weight in the table; others stay out."""
     table = Path(sources.settings)
     runs = _listed(sources, table, "model")
     options = LearningOptions(setting="lambda_gen", settings=table)
@@ -189,8 +189,9 @@ MCIC = (
         "50.7 at 0, 61.3 at 2, 59.6 at 16", OTHER_DATA, ("runs", "settings"), _by_weight,
     ),
     Exhibit(
-        "section 3.4", "Agreement of people", "three raters an item; 67.3% of items right by all",
-        "the people are those given", ("study",), _of(analyse_raters, "study"),
+        "section 3.4", "Agreement of people",
+        "three raters per item; all three right on 67.3% of items",
+        "uses the study given", ("study",), _of(analyse_raters, "study"),
     ),
     Exhibit(
         "section 3", "What the benchmark consists of", "574,315 instances of 114,800 images",
@@ -206,7 +207,7 @@ def _dropped(sources: PaperSources, progress: Progress) -> Analysis:
 BIVLC = (
     Exhibit(
         "section 3.1", "What people dropped", "61% of SugarCrepe's items",
-        "none, if these are the two",
+        "no difference, if these are the two",
         ("before", "benchmark"), _dropped,
     ),
     Exhibit(
@@ -217,12 +218,12 @@ BIVLC = (
     ),
     Exhibit(
         "finding 3", "Do SugarCrepe and BiVLC rank systems alike?",
-        "no correlation; its own Table 3: tau 0.33 (p = 0.47)", "the systems are those given",
+        "no correlation; its own Table 3: tau 0.33 (p = 0.47)", "uses the systems given",
         ("runs", "scores"), _rankings,
     ),
     Exhibit(
         "Table 7", "Agreement of annotators", "Cohen's kappa 0.38 to 0.66, mean 0.49",
-        "the people are those given", ("study",), _of(analyse_raters, "study"),
+        "uses the study given", ("study",), _of(analyse_raters, "study"),
     ),
 )  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Published benchmarks, read from the files that their authors release: one importer a file."""
+"""Published benchmarks, read from their authors' files: one importer per file."""

@@ -1,7 +1,7 @@
-"""COCO-BISON: a caption and two similar images, of which it describes one.
+"""COCO-BISON: a caption and two similar images, one of which it describes.
 
-Hu, Misra and van der Maaten 2019. The released captions carry white space at their ends (a
-carriage return, mostly); it is collapsed, there and inside, so that equal captions are equal.
+Hu, Misra and van der Maaten 2019. The released captions have white space at their ends (mostly a
+carriage return); all white space is collapsed, so that equal captions compare as equal.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
 
 
 def _add_columns(collector: ItemCollector, file: Path, data: Any) -> bool:
-    """All rows at once where each is as the authors write them; else nothing, and False."""
+    """Add all rows as columns if each has the authors' format; else add nothing, return False."""
     rows = plain_columns(data, ROW)
     pairs = rows["image_candidates"] if rows else []
     if not rows or {len(pair) for pair in pairs} != {2} or collector.options.alike:
@@ -100,7 +100,7 @@ def _add_columns(collector: ItemCollector, file: Path, data: Any) -> bool:
     if added:
         collector.facts[COLLAPSED] += sum(map(str.__ne__, captions, rows["caption"]))
         names: dict[int, str] = {}
-        for side in (second, first):  # of several names of an image the first one counts
+        for side in (second, first):  # if an image has several names, the first one counts
             names |= zip(reversed(side["image_id"]), reversed(side["image_filename"]), strict=True)
         for image, name in names.items():
             collector.image(file, name, str(image))
@@ -122,6 +122,6 @@ IMPORTER = Importer(
     licence="CC BY-NC 4.0",
     citation="Hexiang Hu, Ishan Misra, Laurens van der Maaten: Evaluating Text-to-Image Matching "
     "using Binary Image Selection (BISON). ICCV Workshops 2019",
-    verified="by people: one chose a caption that is true of one image only, and two others, who "
+    verified="by people: one chose a caption that is true of only one image, and two others, who "
     "did not know which, both picked that image",
 )

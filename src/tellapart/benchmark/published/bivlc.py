@@ -1,8 +1,8 @@
-"""BiVLC: two images and two captions that differ by a detail, asked both ways.
+"""BiVLC: two images and two captions that differ in one detail, asked in both directions.
 
 Miranda, Salaberria, Agirre and Azkune 2024. The first pair is COCO's (through SugarCrepe), the
-second is SugarCrepe's negative caption with an image that was generated for it. The tables of
-outcomes that the authors publish hold the items too, with pictures only as Python prints them.
+second is SugarCrepe's negative caption with an image generated for it. The authors' tables of
+outcomes contain the items, too, but their pictures only as printed Python objects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUBTYPES = {
     "obj": "object", "att": "attribute", "rel": "relation",
     "objects": "object", "attributes": "attribute", "relations": "relation",
 }  # fmt: skip
-"""What is changed, as SugarCrepe and BiVLC call it, in the toolkit's spelling."""
+"""What is changed: the names of SugarCrepe and BiVLC, and the toolkit's."""
 
 
 def read(collector: ItemCollector) -> None:
@@ -37,7 +37,7 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
     captions = (row.text("caption"), row.text("negative_caption"))
     kind = row_kind(row)
     source_id = f"{name_of(row.file)}/{row.number}"
-    # Where the picture is only printed, its caption is all that says which of COCO's it is.
+    # If the picture is only printed, nothing but the caption identifies COCO's image.
     images = (
         collector.cell_image(row, "image", coco=True, unnamed=seeds.digest(captions[0])[:16]),
         collector.cell_image(row, "negative_image", unnamed=source_id),
@@ -56,7 +56,7 @@ def kind_name(edit: Any, subtype: Any) -> str:
 
 
 def row_kind(row: SourceRow) -> str:
-    """The kind that a row's `type` and `subtype` say."""
+    """The kind of near miss, from a row's `type` and `subtype`."""
     kind = kind_name(row.text("type"), row.text("subtype"))
     if kind not in KINDS:
         error = UnknownName("kind of near miss", kind, KINDS)

@@ -1,6 +1,6 @@
-"""The files of a source: those that are given, in folders, or fetched once from where they are.
+"""The files of a source: given directly, found in folders, or downloaded once.
 
-A file from an address is resumed, checked by its hash, and there whole or not at all.
+Downloads can be resumed, are checked by their hash, and appear completely or not at all.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ HUB = "hf:"
 
 
 class DownloadFailed(TellapartError):
-    """A file that could not be fetched, or is not the one that was published."""
+    """A file that could not be downloaded, or is not the published one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """A file that its authors publish at an address, and the hash of what was there."""
+    """The address of a file published by its authors, and its hash."""
 
     url: str
     sha256: str
@@ -49,7 +49,7 @@ class PublishedFile:
 def fetch(source: PublishedFile, progress: Progress = silent) -> Path:
     """The file, from the cache or from its address.
 
-    What has come in so far stays beside it as `NAME.part`, from where the next call goes on.
+    An unfinished download is kept beside it as `NAME.part`, which the next call resumes.
     """
     downloads = default_folder() / "downloads"
     path = downloads / source.sha256[:16] / source.name
@@ -67,18 +67,19 @@ def fetch(source: PublishedFile, progress: Progress = silent) -> Path:
             f"{source.name} is not the file that was published before",
             where=source.url,
             allowed=f"sha256 {source.sha256}, this one has {seen}",
-            todo="try again; if it stays so, the authors changed it: download it by hand, look "
-            "what is new, and give it with --from",
+            todo="try again; if the error persists, the authors have changed the file: "
+            "download it by "
+            "hand, check what is new, and give it with --from",
         )
     os.replace(partial, path)
     mark_used(path.parent)
-    # All downloads stay here: the importer may need several of them at once.
+    # Never evict downloads here: the importer may need several of them together.
     make_room(downloads.parent, int(SIZE_GB * 1e9), spare=(downloads,))
     return path
 
 
 def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
-    """Add to the partial file what is missing of it."""
+    """Download the missing rest of a partial file."""
     begin = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(source.url, headers={"User-Agent": "tellapart"})
     if begin:
@@ -98,13 +99,13 @@ def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-            partial.unlink()  # it was longer than the file: begin anew
+            partial.unlink()  # it was longer than the file: start over
             return _receive(source, partial, progress)
         gone = error.code in (http.client.NOT_FOUND, http.client.GONE)
         raise DownloadFailed(
             f"{source.name} is no longer at its address"
             if gone
-            else f"the server does not give out {source.name}",
+            else f"the server refuses to send {source.name}",
             where=f"{source.url} answers {error.code} {error.reason}",
             todo="download the file by hand and give it with --from",
         ) from None
@@ -113,14 +114,15 @@ def _receive(source: PublishedFile, partial: Path, progress: Progress) -> None:
         raise DownloadFailed(
             f"{source.name} cannot be downloaded: {reason}",
             where=source.url,
-            todo="check the network and run the same again, or download the file by hand and give "
+            todo="check the network and run the command again, or download the file by hand "
+            "and give "
             "it with --from",
         ) from None
     if done < total:
         raise DownloadFailed(
-            f"the download of {source.name} broke off after {done:,} of {total:,} bytes",
+            f"the download of {source.name} stopped after {done:,} of {total:,} bytes",
             where=source.url,
-            todo="run the same again: it goes on from there",
+            todo="run the command again to resume the download",
         )
     return None
 
@@ -134,9 +136,9 @@ def file_sha256(path: Path) -> str:
 def hub_files(name: str, endings: Sequence[str] = ("parquet",)) -> list[Path]:
     """The Parquet files of a dataset, such as `hf:imirandam/BiVLC`; kept in `HF_HOME`.
 
-    `hf:NAME@COMMIT` are those of a commit, which cannot change.
-    Of a source that has none, the files with the endings that it has (SugarCrepe++: JSON).
-    What must be agreed to on the hub (Winoground) must have been, and `HF_HUB_OFFLINE` is obeyed.
+    `hf:NAME@COMMIT` gives those of a fixed commit. If a source has no Parquet files, its files with
+    the importer's first ending are used (SugarCrepe++: JSON). Terms of use (Winoground) must have
+    been accepted on the hub; `HF_HUB_OFFLINE` is respected.
     """
     repository, _, revision = name.removeprefix(HUB).partition("@")
     ending = "parquet" if "parquet" in endings else endings[0]
@@ -145,14 +147,14 @@ def hub_files(name: str, endings: Sequence[str] = ("parquet",)) -> list[Path]:
         hub = import_module("huggingface_hub")
     except ImportError:
         raise TellapartError(
-            f"{name} is on the Hugging Face hub, for which a package is needed: huggingface_hub",
+            f"{name} is on the Hugging Face hub, which needs the package huggingface_hub",
             where=_page(repository),
             todo=f"pip install huggingface_hub; or {by_hand}",
         ) from None
     try:
         wanted = {"allow_patterns": f"*.{ending}", **({"revision": revision} if revision else {})}
         folder = Path(hub.snapshot_download(repository, repo_type="dataset", **wanted))
-    except Exception as error:  # the hub's own errors are many, and change
+    except Exception as error:  # the hub has many error types, and they change
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise TellapartError(
             f"{name} cannot be fetched: {reason}", where=_page(repository), todo=by_hand
@@ -169,7 +171,7 @@ def _page(repository: str) -> str:
 
 
 def _fitting_below(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The files in all folders inside that can be read, hidden ones apart."""
+    """The readable files in all subfolders, except hidden ones."""
     return sorted(
         path
         for path in folder.rglob("*")
@@ -182,15 +184,15 @@ def _fitting_below(folder: Path, endings: tuple[str, ...]) -> list[Path]:
 def source_files(
     importer: Importer, given: Sequence[Path | str], progress: Progress = silent
 ) -> list[Path]:
-    """The files to read: those given, those in folders or on the hub, or what can be fetched."""
+    """The files to read: given directly, in folders, on the hub, or downloaded."""
     if not given and importer.sources:
         return [fetch(source, progress) for source in importer.sources]
     endings = ", ".join(f".{ending}" for ending in importer.endings)
     if not given:
         raise BadInput(
-            f"which files is {importer.name} to be read from?",
+            f"no files were given for {importer.name}",
             allowed=f"{endings}, each also with .gz",
-            todo="name them with --from" + (f"; they are at {importer.page}" * bool(importer.page)),
+            todo="give them with --from" + (f"; they are at {importer.page}" * bool(importer.page)),
         )
     files: list[Path] = []
     for one in given:
@@ -203,18 +205,19 @@ def source_files(
             fitting = fitting or _fitting_below(Path(one), importer.endings)
             if not fitting:
                 raise BadInput(
-                    f"{Path(one).name} holds no file of {importer.name}",
+                    f"{Path(one).name} contains no files of {importer.name}",
                     where=str(one),
                     allowed=endings,
-                    todo="write it with the dataset's to_parquet(FILE): its .arrow files are the "
-                    "inner form of `datasets`" * any(Path(one).rglob("*.arrow")),
+                    todo="write it with the dataset's to_parquet(FILE): .arrow files are "
+                    "the internal "
+                    "format of `datasets`" * any(Path(one).rglob("*.arrow")),
                 )
             files += fitting
         elif not Path(one).exists():
             raise BadInput(
                 f"there is no file or folder {one}",
                 allowed=f"{endings}, each also with .gz, or a folder of them",
-                todo="check the path behind --from",
+                todo="check the path after --from",
             )
         else:
             files.append(Path(one))

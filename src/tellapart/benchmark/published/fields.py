@@ -1,4 +1,4 @@
-"""Rows of a source file and their fields, checked, with errors that name row and key.
+"""Rows of a source file and their checked fields; errors name the row and key.
 
 Rows come from lists and objects in JSON (`list_rows`, `entry_rows`) and from tables (`table_rows`).
 """
@@ -26,16 +26,16 @@ from tellapart.files import (
 from tellapart.parquet import on_disk, read_slices, rows_of, schema_of, try_parquet, whole_parquet
 
 SLICE = 256
-"""How many rows of a Parquet file are in memory at a time; they may hold pictures."""
+"""How many rows of a Parquet file are in memory at a time; they may contain pictures."""
 
 
-@dataclass(slots=True)  # not frozen: that makes a row three times as slow, and there are many
+@dataclass(slots=True)  # not frozen: that would make rows three times as slow, and there are many
 class SourceRow:
     """One row of a source.
 
-    `number` counts the rows of its file from 0. `key` is its name where the file is an object of
-    rows, `inside` that of the list in the file which it is a row of; `parent` is the row that has
-    it as the value called `key`. `unit` is what a row is called.
+    `number` counts the rows of its file from 0. `key` is its name if the file is an object of
+    rows; `inside` is the name of the list in the file that it belongs to; `parent` is the row that
+    contains it under `key`. `unit` is the word for a row in errors.
     """
 
     values: Mapping[str, Any]
@@ -48,7 +48,7 @@ class SourceRow:
 
     @property
     def title(self) -> str:
-        """What errors call the row."""
+        """The row's name in errors."""
         if self.parent is not None:
             return f"{self.key} of {self.parent.title}"
         if self.key:
@@ -58,7 +58,7 @@ class SourceRow:
 
     @property
     def where(self) -> str:
-        """Its full place."""
+        """Its full location for errors."""
         if self.parent is not None:
             return self.parent.where
         if self.key:
@@ -78,7 +78,7 @@ class SourceRow:
         return self.values.get(key) is not None
 
     def get(self, key: str) -> Any:
-        """A value, which is required."""
+        """A required value."""
         value = self.values.get(key)
         if value is None:
             known = ", ".join(map(str, self.values)) or "none"
@@ -93,7 +93,7 @@ class SourceRow:
         if not value.strip():
             raise self.wrong(key, "empty", "text")
         if not value.isascii() and not can_be_written(value):
-            raise self.wrong(key, f"no Unicode text: {value!a:.60}", "text that UTF-8 can hold")
+            raise self.wrong(key, f"not Unicode text: {value!a:.60}", "text that UTF-8 can encode")
         return value
 
     def name(self, key: str) -> str:
@@ -106,7 +106,7 @@ class SourceRow:
         return self.text(key)
 
     def whole(self, key: str) -> int:
-        """A whole number of 0 or more, as such or as text."""
+        """A whole number of 0 or more, as a number or as text."""
         value = self.get(key)
         if isinstance(value, str) and re.fullmatch(r"\d{1,18}", value):
             return int(value)
@@ -138,7 +138,7 @@ class SourceRow:
         return row
 
     def notes(self, *keys: str) -> dict[str, str]:
-        """Values for an item's notes; those that are missing or empty are left out."""
+        """Values for an item's notes; missing and empty ones are omitted."""
         found: dict[str, str] = {}
         for key in keys:
             value = self.values.get(key)
@@ -149,12 +149,12 @@ class SourceRow:
         return found
 
     def wrong(self, key: str, seen: str, allowed: str) -> BadInput:
-        """The error for a value that is not as it must be."""
+        """The error for an invalid value."""
         return BadInput(f'"{key}" of {self.title} is {seen}', allowed=allowed)
 
 
 def kind_of(value: object) -> str:
-    """A value as errors speak of it."""
+    """A description of a value for errors."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -164,19 +164,19 @@ def kind_of(value: object) -> str:
 
 
 def json_object(file: Path, form: str) -> dict[str, Any]:
-    """A JSON file that holds an object; `form` says how it should look."""
+    """Read a JSON file that contains an object; `form` describes the expected format."""
     data = read_json(file)
     if not isinstance(data, dict):
-        raise BadInput(f"{file.name} holds {kind_of(data)}", where=str(file), allowed=form)
+        raise BadInput(f"{file.name} contains {kind_of(data)}", where=str(file), allowed=form)
     return data
 
 
 def plain_columns(rows: object, types: Mapping[str, type]) -> dict[str, list[Any]] | None:
-    """The values under some keys, a list each, if all rows have all of them in just these types.
+    """The values under some keys, one list each, if every row has all of them in these types.
 
-    Texts are not blank, and numbers are of 0 or more and fit into 64 bits. None where any row needs
-    a closer look: going through `SourceRow`s takes several times as long, and says what is wrong
-    with which one.
+    Texts must not be blank; numbers must be 0 or more and fit into 64 bits. None if any row needs
+    a closer look: going through `SourceRow`s is several times slower, but names what is wrong in
+    which row.
     """
     if not isinstance(rows, list) or set(map(type, rows)) != {dict}:
         return None
@@ -193,7 +193,7 @@ def plain_columns(rows: object, types: Mapping[str, type]) -> dict[str, list[Any
 
 
 def list_rows(file: Path, form: str, data: object, name: str = "") -> Iterator[SourceRow]:
-    """The rows of a list that a JSON file holds, or holds under `name`."""
+    """The rows of the list in a JSON file, or of its list under `name`."""
     if not isinstance(data, list):
         inside = f'"{name}" in {file.name}' if name else file.name
         raise BadInput(f"{inside} is {kind_of(data)}", where=str(file), allowed=form)
@@ -202,7 +202,7 @@ def list_rows(file: Path, form: str, data: object, name: str = "") -> Iterator[S
 
 
 def entry_rows(file: Path, data: Mapping[str, Any]) -> Iterator[SourceRow]:
-    """The rows of an object of objects that a JSON file holds."""
+    """The rows of the object of objects in a JSON file."""
     for number, (name, value) in enumerate(data.items()):
         yield SourceRow(value, file, number, presentable(name))
 

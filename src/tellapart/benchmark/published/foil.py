@@ -2,8 +2,8 @@
 
 Shekhar et al. 2017, sections 3 and 4. Read from the authors' files or from VALSE's selection of
 1,000 test pairs with votes. T2 chooses among the nouns and content words that spaCy finds in the
-foil caption (the paper does not say how it found them), T3 among all target words of the files. An
-item's kind is the supercategory of its target, as in the paper's Table 3.
+foil caption (the paper does not say how they were found), T3 among all target words in the files.
+An item's kind is the supercategory of its target, as in the paper's Table 3.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FORM = (
     '"classes", "classes_foil", "mturk"}, ...}'
 )
 KIND = "replace-object"
-"""Where the target is none of COCO's words, or there is no foil."""
+"""The kind if the target is not one of COCO's words, or there is no foil."""
 MEASURES = (
     "T1", "T1-correct", "T1-foil", "T1-AUC", "T2-nouns", "T2-content", "T3", "accuracy",
 )  # fmt: skip
 WordPlace = tuple[int, int, bool]
-"""Start, end, and whether the word stands there in the plural."""
+"""Start, end, and whether the word is in the plural there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class FoilPair:
 
 
 def read(collector: ItemCollector) -> None:
-    """The pairs of all files; a caption without its partner is an item on its own."""
+    """Add the pairs of all files; a caption without its partner is an item of its own."""
     pairs: list[FoilPair] = []
     for file in collector.files:
         data = json_object(file, FORM)
@@ -89,13 +89,13 @@ ContentWords = Mapping[str, tuple[Word, ...]]
 
 
 def _content_words(foils: Sequence[FoilPair], nouns: set[str]) -> tuple[ContentWords, str]:
-    """By spaCy, and who says so; where it is not installed, only words of the pairs are nouns."""
+    """The content words and their source: spaCy, or if it is missing, the words of the pairs."""
     texts = list(dict.fromkeys(pair.foil for pair in foils))
     try:
         pipeline = find_pipeline()
     except TellapartError as problem:
         tagger = LexiconTagger.of("target and foil words", nouns)
-        why = f"{tagger.name} alone, so that T2-nouns is asked of few: {problem.what}"
+        why = f"only {tagger.name}, so that T2-nouns is asked for few items: {problem.what}"
         return {text: tagger.content_words(text) for text in texts}, why
     parses = parse(texts, cache=default_folder())
     words = (content_words(parsed) for parsed in parses)
@@ -103,12 +103,12 @@ def _content_words(foils: Sequence[FoilPair], nouns: set[str]) -> tuple[ContentW
 
 
 def _slot(pair: FoilPair, targets: tuple[str, ...], words: ContentWords) -> Slot | None:
-    """The slot of the foil word; None without a foil, or where its word was not found."""
+    """The slot of the foil word; None without a foil, or if its word was not found."""
     place = find_slot(pair.foil, pair.original, pair.foil_word) if pair.foil else None
     if place is None:
         return None
     start, end, in_plural = place
-    # The foil is one of the nouns, whatever the tagger takes it for.
+    # The foil word counts as a noun, whatever the tagger says.
     others = [word for word in words[pair.foil] if word.end <= start or word.start >= end]
     every = sorted([*others, Word(start, end, True)], key=lambda word: word.start)
     foil = pair.foil[start:end]
@@ -194,10 +194,9 @@ def _foil_number(row: SourceRow) -> str:
 
 
 def find_slot(foil: str, original: str, word: str) -> WordPlace | None:
-    """The place of the foil word in the foil caption; None where it cannot be told.
+    """The place of the foil word in the foil caption; None if it is unclear.
 
-    Where the word occurs more than once, the one that the original caption does not have is
-    meant.
+    If the word occurs more than once, the occurrence that is not in the original caption counts.
 
     >>> find_slot("a train station with a bus", "a bus station with a bus", "train")
     (2, 7, False)
@@ -224,7 +223,7 @@ def _places(caption: str, word: str) -> Iterator[WordPlace]:
 
 
 def _changed(text: str, other: str) -> tuple[int, int]:
-    """The part of a text that another one does not have at its place, taken to whole words."""
+    """The part of a text that differs from another text, extended to whole words."""
     begin = _shared(text, other)
     end = len(text) - _shared(text[begin:][::-1], other[begin:][::-1])
     while begin > 0 and text[begin - 1].isalnum():
@@ -235,7 +234,7 @@ def _changed(text: str, other: str) -> tuple[int, int]:
 
 
 def _shared(text: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """The length of the common prefix of two texts."""
     pairs = enumerate(zip(text, other, strict=False))
     return next((k for k, (one, two) in pairs if one != two), min(len(text), len(other)))
 

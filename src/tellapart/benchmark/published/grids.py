@@ -1,7 +1,7 @@
-"""Rows of any file become grids, as a layout says; the right measures follow from the grids.
+"""Turns the rows of any file into grids by a layout; the measures follow from the grids.
 
 Rows come from tables (CSV, TSV, JSONL, Parquet) and from JSON: lists of objects or of lists,
-objects of either, or rows further down. An item may have any number of images and captions.
+objects of either, or nested rows. An item may have any number of images and captions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SIDES = ("Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 
 
 def layout_rows(file: Path, layout: Layout) -> Iterator[SourceRow]:
-    """The rows of a file, each with its values by name (or by number, where it is a list)."""
+    """The rows of a file, with their values by name (or by number, if a row is a list)."""
     rows = _single_rows(file, layout)
     if layout.together == 1:
         yield from rows
@@ -54,9 +54,9 @@ def layout_rows(file: Path, layout: Layout) -> Iterator[SourceRow]:
             group = []
     if group:
         raise BadInput(
-            f"{file.name} ends with {len(group)} rows that make no item",
+            f"{file.name} ends with {len(group)} rows, too few for an item",
             where=str(file),
-            allowed=f"{layout.together} rows an item",
+            allowed=f"{layout.together} rows per item",
         )
 
 
@@ -79,7 +79,7 @@ def _json_rows(file: Path, layout: Layout) -> Iterator[SourceRow]:
         data = data[layout.rows]
     if not isinstance(data, dict | list):
         raise BadInput(
-            f"{file.name} holds {kind_of(data)}",
+            f"{file.name} contains {kind_of(data)}",
             where=str(file),
             allowed="rows in a list or by key",
         )
@@ -94,7 +94,7 @@ def _entries(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _deep(data: Any, path: str, layout: Layout) -> Iterator[tuple[str, Any]]:
-    """Rows wherever they lie: objects that have the first column of images."""
+    """Nested rows: objects at any depth that have the first image column."""
     first = layout.images[0].partition(".")[0]
     if isinstance(data, dict) and first not in data:
         for key, value in data.items():
@@ -115,7 +115,7 @@ def _by_name(value: Any) -> Any:
 
 @dataclass(slots=True)
 class GridReader:
-    """Adds the items of some files to a collector, and notes what shapes they have."""
+    """Adds the items of files to a collector, and records their shapes."""
 
     collector: ItemCollector
     layout: Layout
@@ -123,7 +123,7 @@ class GridReader:
     shapes: set[tuple[int, int, bool, int]]
 
     def read(self) -> None:
-        """All files."""
+        """Read all files."""
         for file in self.collector.files:
             self.collector.each(layout_rows(file, self.layout), self._add)
         facts: dict[str, Any] = {"layout": self.layout.source or "given by hand"}
@@ -134,7 +134,7 @@ class GridReader:
             if self.counts[name]:
                 self.collector.facts[name] = self.counts[name]
         if self.layout.votes:
-            self._tell_votes()
+            self._record_votes()
         self.collector.measures = self.layout.measures or measures_of(self.shapes)
 
     def _add(self, collector: ItemCollector, row: SourceRow) -> None:
@@ -216,7 +216,7 @@ class GridReader:
         self.counts[notes["confirmed"]] += 1
         return notes
 
-    def _tell_votes(self) -> None:
+    def _record_votes(self) -> None:
         yes, no = self.counts["yes"], self.counts["no"]
         left_out = 0 if self.collector.options.keep_all else no
         self.collector.facts |= {
@@ -226,7 +226,7 @@ class GridReader:
 
 
 def _box(row: SourceRow, layout: Layout) -> str:
-    """The part of the picture that is meant: left, top, width, height; empty for all of it."""
+    """The part of the picture to use: left, top, width, height; empty for all of it."""
     sides = [_pixels(row, one) for one in layout.box]
     if sides and not (sides[2] and sides[3]):
         size = f"{sides[2]} x {sides[3]}"
@@ -235,7 +235,7 @@ def _box(row: SourceRow, layout: Layout) -> str:
 
 
 def _pixels(row: SourceRow, name: str) -> int:
-    """A number of pixels; tables of text may write it as 12.0."""
+    """A number of pixels; text tables may write it as 12.0."""
     value = needed(row, name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -249,7 +249,7 @@ def _note(row: SourceRow, name: str) -> dict[str, str]:
 
 
 def _kind(row: SourceRow, layout: Layout) -> str:
-    """The kind of an item: that of the first flag that is set, else by the layout's text."""
+    """The kind of an item: from the first flag that is set, else from the layout's text."""
     for flag, kind in layout.kind_flags.items():
         if _yes(row, flag):
             return slug(kind)
@@ -267,7 +267,7 @@ def _true_cells(row: SourceRow, layout: Layout, images: int, captions: list[str]
         if images != len(captions):
             raise BadInput(
                 f"{row.title} has {images} images and {len(captions)} captions",
-                allowed="as many of each, where each caption is true of the image at its place",
+                allowed="equally many of both; each caption is true of the image with its number",
             )
         return {(k, k) for k in range(images)}
     if rule == "first":
@@ -286,9 +286,9 @@ def _true_cells(row: SourceRow, layout: Layout, images: int, captions: list[str]
         return _placed(row, columns[0][0], layout.counts_from, images, captions)
     if len(columns) != images or any(len(one) != len(captions) for one in columns):
         raise BadInput(
-            f"{row.title} has {images} images and {len(captions)} captions, --true has "
+            f"{row.title} has {images} images and {len(captions)} captions, but --true has "
             f"{' and '.join(str(len(one)) for one in columns)} columns",
-            allowed="a column for each caption, and such a list for each image, separated by ;",
+            allowed="one column per caption, and one such list per image, separated by ;",
         )
     return {
         (i, j) for i, names in enumerate(columns) for j, name in enumerate(names) if _yes(row, name)
@@ -298,14 +298,14 @@ def _true_cells(row: SourceRow, layout: Layout, images: int, captions: list[str]
 def _placed(
     row: SourceRow, column: str, counts_from: int, images: int, captions: list[str]
 ) -> set[Cell]:
-    """The cell that a column names by its place, a letter or the caption's text."""
+    """The cell that a column names by number, letter or the caption's text."""
     value = needed(row, column)
     text = str(value).strip()
     options = len(captions) if images == 1 else images
     if images > 1 and len(captions) > 1:
         raise BadInput(
-            f'"{column}" is to say what is true of {images} images and {len(captions)} captions',
-            allowed="one image with captions, or one caption with images; else a column a cell",
+            f'"{column}" cannot say what is true of {images} images and {len(captions)} captions',
+            allowed="one image with captions, or one caption with images; else one column per cell",
         )
     trimmed = [caption.strip() for caption in captions]
     if images == 1 and text in trimmed:
@@ -335,10 +335,10 @@ def _yes(row: SourceRow, name: str) -> bool:
 
 
 def measures_of(shapes: set[tuple[int, int, bool, int]]) -> tuple[str, ...]:
-    """What items of these shapes are measured by, the main measure first.
+    """The measures for items of these shapes, the main one first.
 
-    A shape is the number of images and captions, whether it has an original pair among two, and the
-    most captions that are true of one image while others are not.
+    A shape is the number of images and captions, whether one of two pairs is the original, and the
+    largest number of captions that are true of one image while others are not.
     """
     names: list[str] = []
     for images, captions, has_original, most in sorted(shapes):
@@ -357,7 +357,7 @@ def measures_of(shapes: set[tuple[int, int, bool, int]]) -> tuple[str, ...]:
 
 
 def importer_of(layout: Layout) -> Importer:
-    """An importer that reads files as a layout says."""
+    """An importer that reads files by a layout."""
 
     def read(collector: ItemCollector) -> None:
         GridReader(collector, layout, Counter(), set()).read()
@@ -376,7 +376,7 @@ def importer_of(layout: Layout) -> Importer:
 
 
 def read_table_of(collector: ItemCollector) -> None:
-    """The items of a table whose layout the user gives, in a file or by its columns."""
+    """Read a table whose layout the user gives in a file or by naming its columns."""
     options = collector.options
     layout = read_layout(options.layout) if options.layout else Layout()
     by_hand: dict[str, Any] = {

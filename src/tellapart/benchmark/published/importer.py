@@ -1,9 +1,9 @@
-"""Importers: a source's files become the items of a benchmark like any other.
+"""Importers: turn a source's files into a benchmark.
 
-An `Importer` says how one source is read and what is to be said of it. Its `read` goes through the
-rows of the files with an `ItemCollector`, which finds pictures, shuffles options, and notes what is
-wrong with which row. A plugin adds a source with one `Importer`, named under `tellapart.importers`
-among its package's entry points.
+An `Importer` says how to read one source, with facts about it. Its `read` goes through the rows of
+the files with an `ItemCollector`, which finds pictures, shuffles options, and records problems row
+by row. A plugin adds a source with one `Importer`, listed under `tellapart.importers` in its
+package's entry points.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from tellapart.items import Cell, Grid, Item, Origin, Slot, check_item, no_garba
 from tellapart.text.english import alike
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
-"""What a picture's name may end in where the source leaves its ending off."""
+"""File endings to try if the source omits a picture's ending."""
 
 
 PRINTED = "<PIL."
-"""How a picture begins that was written into a table of text as Python prints it."""
+"""Start of a picture's printed Python representation in a text table."""
 
 DATA = frozenset({"csv", "gz", "json", "jsonl", "md", "parquet", "tsv", "txt"})
-"""Endings of files that are certainly no pictures: beside them none need be looked for."""
+"""Endings of files that are certainly not pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """How one source is read, and what is to be said of it.
+    """How to read one source, and facts about it.
 
-    `read` adds the items of all files to a collector. `endings` are those of the files that are
-    taken from a folder; `page` is where a person finds them, `sources` are the ones that can be
-    fetched. `verified` says who checked the items before they were published.
+    `read` adds the items of all files to a collector. `endings` are the endings of the files to
+    take from a folder; `page` is where people find them, `sources` are those that can be
+    downloaded. `verified` says who checked the items before they were published.
     """
 
     name: str
@@ -69,11 +69,10 @@ class Importer:
 
 
 class ItemCollector:
-    """Collects the items and images of one import; what is wrong is noted with its row.
+    """Collects the items and images of one import, and its problems row by row.
 
-    `root` is the folder that the images' paths are relative to. An importer may put `facts` into
-    the card, and say in `verified` and `measures` more than its own lines do; what a user's own
-    layout says of its source stands in `described`.
+    Paths of images are relative to `root`. An importer may add `facts` to the card and override its
+    own `verified` and `measures`; `described` has the facts about the source from a user's layout.
     """
 
     def __init__(self, name: str, files: Sequence[Path], options: GetOptions) -> None:
@@ -95,7 +94,7 @@ class ItemCollector:
     def each(
         self, rows: Iterable[SourceRow], add: Callable[[ItemCollector, SourceRow], object]
     ) -> None:
-        """Call `add` with every row; one in which something is wrong is left out, and noted."""
+        """Call `add` with every row; rows with problems are left out and recorded."""
         for row in rows:
             try:
                 row.check()
@@ -104,16 +103,16 @@ class ItemCollector:
                 self.note(row, problem)
 
     def note(self, row: SourceRow, problem: BadInput) -> None:
-        """Note what is wrong with a row."""
+        """Record a problem with a row."""
         problem.where = row.where
         self.problems.add(problem)
 
     # Images
 
     def image(self, source: Path, file_name: str, image_id: str = "", crop: str = "") -> str:
-        """The id of an image that a source file names; its picture is looked for, once.
+        """The id of an image named in a source file; its picture is searched for once.
 
-        `crop` is the part of it that is meant, as `left,top,width,height` in pixels.
+        `crop` is the part to use, as `left,top,width,height` in pixels.
         """
         part = f"#crop={crop}" if crop else ""
         image_id = (image_id or file_name) + part
@@ -126,16 +125,16 @@ class ItemCollector:
         return image_id
 
     def coco(self, row: SourceRow, file_name: str) -> str:
-        """The id of an image that may be COCO's, and then has the id that it has everywhere."""
+        """The id of an image that may be one of COCO's, which then gets its usual COCO id."""
         return self.image(row.file, file_name, coco_id(file_name) or file_name)
 
     def cell_image(
         self, row: SourceRow, column: str, *, coco: bool = False, unnamed: str = ""
     ) -> str:
-        """The id of the image in a cell: a path, bytes, or how Hugging Face datasets hold either.
+        """The id of the image in a cell: a path, bytes, or a Hugging Face dataset's form of either.
 
-        `coco` says that a file under one of COCO's usual names is COCO's picture; `unnamed` is what
-        to call a picture of which the cell only has what Python prints for it.
+        `coco` treats a file with one of COCO's usual names as COCO's picture; `unnamed` is the id
+        of a picture that the cell has only as a printed Python object.
         """
         return self.image_in(row, row.get(column), column, coco=coco, unnamed=unnamed)
 
@@ -150,12 +149,12 @@ class ItemCollector:
         crop: str = "",
         place: int = 0,
     ) -> str:
-        """The id of the image that a row has as a value; `place` is its place in a list."""
+        """The id of an image given as a value of a row; `place` is its index in a list."""
         if isinstance(value, dict):
             value = value.get("bytes") or value.get("path")
         if isinstance(value, bytes):
             if crop:
-                raise row.wrong(column, "bytes, of which no box is cut", "the path of a picture")
+                raise row.wrong(column, "bytes, which cannot be cropped", "the path of a picture")
             return self._stored_image(value, row, column, place)
         if not isinstance(value, str) or not value.strip():
             raise BadInput(
@@ -163,16 +162,18 @@ class ItemCollector:
                 allowed="the path of a picture as text; in Parquet also its bytes",
             )
         if not can_be_written(value):
-            raise row.wrong(column, f"no Unicode text: {value!a:.60}", "a path that UTF-8 can hold")
+            raise row.wrong(
+                column, f"not Unicode text: {value!a:.60}", "a path that UTF-8 can encode"
+            )
         if value.startswith(PRINTED):
             return self._printed_image(row, column, unnamed)
         return self.image(row.file, value, (coco_id(value) or "") if coco else "", crop)
 
     def _printed_image(self, row: SourceRow, column: str, unnamed: str) -> str:
-        """A picture that was lost when the table was written."""
+        """A picture that was lost when the table was written: only its printed form is left."""
         if not unnamed:
             raise row.wrong(
-                column, "what Python prints for a picture", "the path of a picture, or its bytes"
+                column, "a picture's printed Python object", "the path of a picture, or its bytes"
             )
         self.facts["images_only_printed"] = self.facts.get("images_only_printed", 0) + 1
         return self.image(row.file, f"{unnamed}.jpg", unnamed)
@@ -190,16 +191,16 @@ class ItemCollector:
 
     @property
     def images(self) -> ImageTable:
-        """The images that were named so far."""
+        """The images named so far."""
         hashes = list(map(self._sha256.get, self._uris))
         return ImageTable.of_columns(list(self._uris), list(self._uris.values()), hashes)
 
     def _folder(self, file: Path) -> Path:
-        """The folder of the pictures that a file names."""
+        """The folder of the pictures named in a file."""
         return picture_folder(file, ReadOptions(images=self.options.images))
 
     def _listing(self, file: Path) -> tuple[Path, dict[str, str]]:
-        """The folder of the pictures that a file names, and where they lie in it."""
+        """The folder of the pictures named in a file, and their paths in it."""
         if file not in self._listings:
             folder = self._folder(file)
             known = (one for one in self._listings.values() if one[0] == folder)
@@ -207,7 +208,7 @@ class ItemCollector:
         return self._listings[file]
 
     def _path(self, file_name: str, image_id: str, file: Path) -> str | None:
-        """Where a picture lies, relative to `root`; None where it was not found."""
+        """The path of a picture relative to `root`; None if it was not found."""
         folder, listed = self._listing(file)
         if "://" in file_name:  # downloaded under the last part of its address, if at all
             last = listed.get(file_name.rpartition("/")[2])
@@ -216,7 +217,7 @@ class ItemCollector:
         if path is None and "." not in file_name.rpartition("/")[2]:
             names = (file_name + ending for ending in ENDINGS)
             path = next((listed[name] for name in names if name in listed), None)
-        # os.path, unlike Path, says no to a name that no disk could hold.
+        # os.path, unlike Path, returns False for names that no file system allows.
         if path is None and "/" in file_name and os.path.isfile(folder / file_name):  # noqa: PTH113
             path = file_name
         return path if path is None or folder == self.root else self._relative(folder / path)
@@ -229,21 +230,21 @@ class ItemCollector:
     def add(
         self, row: SourceRow, source_id: str, grid: Grid, *, kind: str, notes: Mapping[str, str]
     ) -> None:
-        """One item as it is; raises where it cannot be asked."""
+        """Add one item as it is; raises if it is invalid."""
         item_id = f"{self.name}:{source_id}"
         for options, noun in ((grid.images, "images"), (grid.captions, "captions")):
             counts = Counter(option.strip() for option in options)
             if len(counts) < len(options):
                 raise BadInput(
                     f"two {noun} of {item_id} are the same: {counts.most_common(1)[0][0]!r}",
-                    allowed=f"{noun} that differ, as there is nothing to tell apart otherwise",
+                    allowed=f"{noun} that differ",
                 )
         if item_id in self._ids:
             raise BadInput(f"the id {item_id!r} occurs twice", allowed="every id once")
         slot = grid.slot
-        if slot is not None:  # what else can be wrong is found on columns, for all items at once
+        if slot is not None:  # all other checks are done later, on columns
             check_item(Item.imported(self.name, source_id, grid, kind=kind, origin=Origin("")))
-        elif self.options.alike:  # in one with a slot, places would move
+        elif self.options.alike:  # not with a slot, whose offsets would shift
             grid = replace(grid, captions=tuple(alike(caption) for caption in grid.captions))
         shuffled = NOTE in notes and not self.options.keep_order
         self._ids.add(item_id)
@@ -254,7 +255,7 @@ class ItemCollector:
         )  # fmt: skip
 
     def extend(self, source: Path, kind: str, rows: pl.DataFrame) -> bool:
-        """Many items at once, none of which needs a closer look; False where an id recurs.
+        """Add many items that need no closer look; returns False if an id recurs.
 
         `rows` has the columns `source_id`, `images`, `captions`, `true_cells` and `notes`.
         """
@@ -279,7 +280,7 @@ class ItemCollector:
         notes: Mapping[str, str] | None = None,
         slot: Slot | None = None,
     ) -> None:
-        """An image and captions of which one is true (`right` is its place in the source)."""
+        """Add an image with captions, one of which is true (`right` is its index in the source)."""
         order = self._order(source_id, "captions", len(captions))
         grid = Grid.caption_choice(image, captions, order, right=right, slot=slot)
         self.add(row, source_id, grid, kind=kind, notes={**(notes or {}), **order_note(order)})
@@ -295,9 +296,9 @@ class ItemCollector:
         notes: Mapping[str, str] | None = None,
         original: bool,
     ) -> None:
-        """Two images and two captions, each caption true of the image at its place.
+        """Add two images and two captions, each caption true of the image with its index.
 
-        `original` says that the first pair existed before the other was made from it.
+        `original` means that the first pair existed before the other was derived from it.
         """
         across = self._order(source_id, "images", 2)
         down = self._order(source_id, "captions", 2)
@@ -317,7 +318,7 @@ class ItemCollector:
         notes: Mapping[str, str],
         original: bool,
     ) -> None:
-        """Any grid; `true` are cells in the source's order, the first of them the `original`."""
+        """Add any grid; `true` has cells in the source's order, the first being the `original`."""
         across = self._order(source_id, "images", len(images))
         down = self._order(source_id, "captions", len(captions))
         cells = [(across.index(i), down.index(j)) for i, j in sorted(true)]
@@ -331,7 +332,7 @@ class ItemCollector:
         self.add(row, source_id, grid, kind=kind, notes={**notes, **order})
 
     def _order(self, source_id: str, what: str, number: int) -> list[int]:
-        """The source's places in the order in which an item has them: shuffled by the seed."""
+        """The source's indices in the item's order, shuffled by the seed."""
         if self.options.keep_order:
             return list(range(number))
         seed = self.options.seed
@@ -340,7 +341,7 @@ class ItemCollector:
         )
 
     def kept(self) -> tuple[ItemTable, dict[str, Any]]:
-        """The items to keep, duplicates flagged, and what the card says of the others."""
+        """The items to keep, with duplicates flagged, and the card's counts about the others."""
         items, duplicates = self._flagged()
         if self.options.drop_duplicates:
             items = items.where(~pl.col("id").is_in(list(duplicates)))
@@ -365,13 +366,12 @@ class ItemCollector:
                 f"none of the {len(items):,} items has all of its images",
                 where=str(self.root),
                 allowed=f"picture files such as {example}",
-                todo="name the folder that holds them with --images, or leave out "
-                "--only-with-images",
+                todo="give their folder with --images, or omit --only-with-images",
             )
         return whole, {**counts, "left_out_without_images": len(items) - len(whole)}
 
     def _gather(self) -> None:
-        """The items that were added one by one as columns."""
+        """Turn the items that were added one by one into columns."""
         names = ("id", "kind", "images", "captions", "true_cells", "original", "slot",
                  "source", "source_id", "seed", "notes")  # fmt: skip
         if self._rows:
@@ -389,7 +389,7 @@ class ItemCollector:
         return ItemTable(pl.concat(frames or [frame_of(())], rechunk=True))
 
     def _flagged(self) -> tuple[ItemTable, dict[str, str]]:
-        """The items, with a note on each that asks what an earlier one asks; id by id of that."""
+        """The items with a note on each duplicate, and each duplicate's id with its original's."""
         table = self._table()
         frame = table.frame.with_columns(table.contents())
         first = frame.select(pl.col("id").first().over("content")).to_series()
@@ -410,9 +410,11 @@ def import_benchmark(
     files: Sequence[Path],
     options: GetOptions = GetOptions(),  # noqa: B008
 ) -> Benchmark:
-    """The benchmark that a source's files hold; it is not saved."""
+    """Read a source's files as a benchmark, without saving it."""
     collector = ItemCollector(importer.name, files, options)
-    with no_garbage_collection():  # rows have no cycles, and looking for some takes a third longer
+    with (
+        no_garbage_collection()
+    ):  # rows have no reference cycles, and searching for them takes a third longer
         importer.read(collector)
         items, counts = collector.kept()
     source = collector.described or importer
@@ -437,7 +439,7 @@ def import_benchmark(
 
 
 def _pictures(folder: Path) -> dict[str, str]:
-    """Where each file that may be a picture lies in a folder."""
+    """The path of each file in a folder that may be a picture."""
     inside = listing(folder).items()
     return {name: path for name, path in inside if suffix(Path(name)) not in DATA}
 

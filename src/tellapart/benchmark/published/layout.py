@@ -1,10 +1,10 @@
-"""Layouts: how the rows of somebody's files become items, said in a few lines of YAML.
+"""Layouts: how the rows of any file become items, described in a few lines of YAML.
 
-A layout names the columns of images and captions and says which pairs are true; with it any table
-is a benchmark, without code. A column is named by its path (`mturk.caption`, `1.POS.0`; numbers are
-places in lists), `a|b` is the first of two that is there, `a?` one that may be missing. Text with
-braces is filled in: `{type}/{id}.jpg`; `{@file}`, `{@folder}`, `{@number}` and `{@key}` say where
-the row stands.
+A layout names the columns of images and captions and says which pairs are true; it turns any table
+into a benchmark without code. A column is named by its path (`mturk.caption`, `1.POS.0`; numbers
+are indices in lists); `a|b` is the first of two that exists, `a?` one that may be missing. Braces
+in text are filled in: `{type}/{id}.jpg`; `{@file}`, `{@folder}`, `{@number}` and `{@key}` give the
+location of the row.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ RULES = ("first", "diagonal")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How files are read, and what is to be said of them.
+    """How to read files, and facts about them.
 
-    `rows` is the key under which a JSON file has its rows, `deep` says that they lie further down;
-    `together` rows are one item, `by_place` columns are called by their numbers. `true` is a rule
-    (`first` caption or image, `diagonal`), cells (`0:0, 0:1`, image and caption), or columns: one
-    that holds the place, letter or text of the true option, or one a cell that says yes or no, a
-    row of them for each image (`a,b;c,d`). `each` are layouts that differ in some points, one item
-    of a row for each of which it has the column `has`. `where` keeps the rows with these values.
+    `rows` is the key under which a JSON file has its rows; `deep` means that they are nested
+    deeper; `together` rows make one item; with `by_place`, columns are named by their numbers.
+    `true` is a rule (`first` caption or image, `diagonal`), cells (`0:0, 0:1`, image and caption),
+    or columns: one with the number, letter or text of the true option, or one per cell that says
+    yes or no, with a row of them per image (`a,b;c,d`). `each` lists variants of the layout; a row
+    yields one item for each variant whose column `has` it contains. `where` keeps only the rows
+    with these values.
     """
 
     name: str = "table"
@@ -72,12 +73,12 @@ class Layout:
     votes: Votes | None = None
 
     def check(self, where: str) -> None:
-        """Raise where the layout cannot be meant."""
+        """Raise if the layout is invalid."""
         for part in self.each or (self,):
             for name in ("images", "captions"):
                 if not getattr(part, name):
                     raise BadInput(
-                        f"which columns hold the {name}?",
+                        f"no columns are given for the {name}",
                         where=where,
                         allowed=f"--{name}-columns A,B, or `{name}: [A, B]` in a layout",
                     )
@@ -89,7 +90,7 @@ class Layout:
             raise BadInput(f"together: {self.together}", where=where, allowed="1 or more")
 
     def columns(self) -> list[str]:
-        """The columns of a table that are read, those that must be there and those that may."""
+        """The columns of a table to read, both required and optional ones."""
         found: dict[str, None] = {}
         for part in (self, *self.each):
             truth = [] if part.true in RULES or CELLS.fullmatch(part.true) else part.truth_columns()
@@ -107,19 +108,19 @@ class Layout:
         return [name for name in found if name and not name.startswith("@")]
 
     def truth_columns(self) -> list[list[str]]:
-        """The columns that say what is true, a list for each image."""
+        """The columns that say what is true, one list per image."""
         rows = [row.split(",") for row in self.true.split(";")]
         return [[name.strip() for name in row if name.strip()] for row in rows]
 
 
 def layout_of(data: Any, where: str, base: Layout | None = None) -> Layout:
-    """The layout that a YAML file holds; what is wrong with it is named."""
+    """The layout in parsed YAML; errors name what is wrong with it."""
     if not isinstance(data, dict):
         raise BadInput(f"a layout is {kind_of(data)}", where=where, allowed="keys and values")
     known = {one.name for one in fields(Layout)}
     values: dict[str, Any] = {}
     for given, value in data.items():
-        key = "true" if given is True else given  # YAML takes the word for a truth value
+        key = "true" if given is True else given  # YAML reads the key `true` as a boolean
         if key not in known:
             error = UnknownName("key of a layout", str(key), known)
             error.where = where
@@ -161,11 +162,11 @@ SORTS: tuple[tuple[tuple[str, ...], Callable[[Any], Any], str], ...] = (
     (("each",), lambda value: value if isinstance(value, list) else None, "a list of layouts"),
     (("votes",), _votes, "column, caption, foil, other, enough"),
 )  # fmt: skip
-"""The keys of a layout that are no plain text, how they are read, and what they may be."""
+"""Keys of a layout that are not plain text: how to read them, and what is allowed."""
 
 
 def _value(key: str, value: Any, where: str) -> Any:
-    """A value of a layout in the type that it must have."""
+    """A value of a layout, converted to its type."""
     sort = next((one for one in SORTS if key in one[0]), ((), _text, "text"))
     found = sort[1](value)
     if found is None:
@@ -191,7 +192,7 @@ def read_layout(path: Path) -> Layout:
 
 
 def found(row: SourceRow, path: str) -> Any:
-    """What a row has under a path; None where that is not there."""
+    """A row's value under a path; None if there is none."""
     for name in path.split("|"):
         value = _at(row, name.removesuffix("?"))
         if value is not None and value != "":
@@ -218,7 +219,7 @@ def _at(row: SourceRow, path: str) -> Any:
 
 
 def needed(row: SourceRow, path: str) -> Any:
-    """What a row must have under a path."""
+    """A row's required value under a path."""
     value = found(row, path)
     if value is None:
         if _at(row, path) == "":
@@ -229,7 +230,7 @@ def needed(row: SourceRow, path: str) -> Any:
 
 
 def filled(row: SourceRow, text: str) -> str:
-    """A text with what the row has put into its braces."""
+    """A text with its braces filled from the row."""
 
     def part(match: re.Match[str]) -> str:
         name = match.group(1)
@@ -245,7 +246,7 @@ def filled(row: SourceRow, text: str) -> str:
 
 
 def listed(row: SourceRow, expression: str, *, first: bool) -> list[Any]:
-    """What an expression stands for in a row: a value, or all of a list (or its first)."""
+    """The values of an expression in a row: one value, or a whole list (or its first)."""
     if BRACES.search(expression):
         return [filled(row, expression)]
     value = found(row, expression) if expression.endswith("?") else needed(row, expression)
@@ -259,7 +260,7 @@ def listed(row: SourceRow, expression: str, *, first: bool) -> list[Any]:
 
 
 def _python_list(text: str) -> Any:
-    """A list that was written into a table of text as Python prints it."""
+    """A list in Python notation from a text table; the text itself if it is not a list."""
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -1,7 +1,7 @@
-"""MCIC-COCO: an image and five captions, of which one is its own.
+"""MCIC-COCO: an image and five captions, one of which is its own.
 
-Ding, Goodman, Sha and Soricut 2016. In the release the five stand in alphabetical order in every
-row, which makes some places likelier than others: they are shuffled.
+Ding, Goodman, Sha and Soricut 2016. In the release, the five are in alphabetical order in every
+row, which makes some positions likelier to be true than others, so they are shuffled.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def add(collector: ItemCollector, row: SourceRow) -> None:
     parts = [part.partition("=") for part in row.values["line"].split("\t")]
     for key, mark, _ in parts:
         if not mark:
-            raise BadInput(f"{row.title} has a part without a =: {key[:40]!r}", allowed=FORM)
+            raise BadInput(f"{row.title} has a part without =: {key[:40]!r}", allowed=FORM)
     row = replace(row, values={key: value for key, _, value in parts})
     number = sum(bool(re.fullmatch(r"answer_\d+", key)) for key in row.values)
     captions = [row.text(f"answer_{k}") for k in range(max(number, 2))]
     reference = row.whole("reference")
     if reference >= len(captions):
         raise BadInput(
-            f'"reference" of {row.title} is {reference}, there is no such answer',
+            f'"reference" of {row.title} is {reference}, but there is no such answer',
             allowed=f"0 to {len(captions) - 1}",
         )
     image = collector.coco(row, row.text("image"))

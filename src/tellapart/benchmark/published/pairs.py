@@ -1,4 +1,4 @@
-"""Anyone's table of pairs: an image, its caption, a negative caption, perhaps a negative image."""
+"""A user's table of pairs: image, caption, negative caption, and optionally negative image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tellapart.files import TABLE_KINDS
 
 
 def read(collector: ItemCollector) -> None:
-    """One item a row: 2 x 2 where it has a negative image, else 1 x 2."""
+    """One item per row: 2 x 2 if it has a negative image, else 1 x 2."""
     columns = collector.options.columns
     needed = (columns.image, columns.caption, columns.negative_caption)
     for file in collector.files:

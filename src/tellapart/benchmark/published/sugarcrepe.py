@@ -1,7 +1,7 @@
 """SugarCrepe: an image, its caption, and a fluent caption that is wrong in one detail.
 
-Hsieh, Zhang, Ma, Kembhavi and Krishna 2023. The file's name says the kind of near miss. A table
-that holds all kinds, as BiVLC's authors publish it with their outcomes, has `type` and `subtype`.
+Hsieh, Zhang, Ma, Kembhavi and Krishna 2023. The file's name gives the kind of near miss. Tables
+with all kinds, such as those that BiVLC's authors publish, have columns `type` and `subtype`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILES = {
     "swap_att": "7a7ce04e5c4c80412b48c6f0c1347fb1a2f5d54c0be6aa429b64d390e442f8d0",
     "swap_obj": "073cdb8e253d053614e80710834d9773b09dbc1dd0a412f6f9492262caa1dcad",
 }
-"""The sha256 of each file, by the name that it is published under."""
+"""The sha256 of each file, by its published name."""
 
 
 def read(collector: ItemCollector) -> None:
@@ -39,10 +39,10 @@ def read(collector: ItemCollector) -> None:
             continue
         if _part(file) not in FILES:
             raise BadInput(
-                f"the name of {file.name} does not say which kind of near miss it holds",
+                f"the name of {file.name} does not say which kind of near miss it contains",
                 where=str(file),
                 allowed=", ".join(f"{part}.json" for part in FILES),
-                todo="give the file the name that it is published under",
+                todo="give the file its published name",
             )
         collector.each(entry_rows(file, json_object(file, FORM)), add)
 

@@ -1,4 +1,4 @@
-"""Votes of people on a pair of captions, as VALSE publishes them, and what they confirm."""
+"""People's votes on pairs of captions, as published by VALSE, and what they confirm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tellapart.benchmark.published.fields import SourceRow
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Where a row has its votes, and how many for the caption alone are enough."""
+    """Where a row has its votes, and how many for the caption alone suffice."""
 
     column: str = "mturk"
     caption: str = "caption"
@@ -18,7 +18,7 @@ class Votes:
     enough: int = 2
 
     def notes(self, row: SourceRow) -> dict[str, str]:
-        """What people said of a pair (the caption alone fits, or the foil too), as notes."""
+        """The votes on a pair (only the caption fits, or the foil too), as notes."""
         votes = row.inner(self.column)
         caption, foil = votes.whole(self.caption), votes.whole(self.foil)
         other = votes.whole(self.other) if votes.has(self.other) else 0
@@ -27,12 +27,12 @@ class Votes:
 
 
 VALSE = Votes()
-"""At least two of three must have chosen the caption and not the foil (Parcalabescu et al. 2022,
+"""At least two of three people must choose the caption and not the foil (Parcalabescu et al. 2022,
 section 4.4)."""
 
 
 def confirmed_words(confirmed: int, total: int) -> str:
-    """How the card says who verified."""
+    """The card's statement about who verified the pairs."""
     return (
         f"by people: three voted on each pair, and for {confirmed:,} of the {total:,} in the files "
         "two or more chose the caption and not the foil"

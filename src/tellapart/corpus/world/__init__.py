@@ -1,1 +1,1 @@
-"""A drawn storybook world: typed scenes, one renderer, one grammar, edits, and a known truth."""
+"""A drawn storybook world: typed scenes, a renderer, a grammar, edits, and known truth."""

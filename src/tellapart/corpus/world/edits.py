@@ -1,9 +1,9 @@
 """Edits that change scene, caption and picture together: one for each kind of near miss.
 
-An edit is kept only if each caption, read back, is true of its own scene and false of the other.
-Adding to a caption makes it stronger, so the shorter one would stay true; therefore the captions
-of the two `add` kinds say that there is nothing else ("just a dog and a cat", "only the cat is
-red"), on both sides alike.
+An edit is kept only if each caption, parsed back, is true of its own scene and false of the other.
+Adding to a caption makes it more specific, and the shorter one would stay true of both scenes;
+therefore both captions of the two `add` kinds say that there is nothing else ("just a dog and a
+cat", "only the cat is red").
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tellapart.corpus.world.world import arrange, part_of, true_relations
 ATTEMPTS = 60
 T = TypeVar("T")
 Edited = tuple[Statement, Statement, Scene]
-"""What is true of the scene, what is true of the edited scene instead, and the edited scene."""
+"""A statement about the scene, one about the edited scene, and the edited scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A caption of a scene, the scene with one detail changed, and that one's caption."""
+    """A caption of a scene, the scene with one detail changed, and its caption."""
 
     kind: str
     caption: str
@@ -50,7 +50,7 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class EditContext:
-    """What an edit works with: a scene, chance, and the means to draw another scene."""
+    """The inputs of an edit: a scene, a random generator, and the means to draw another scene."""
 
     scene: Scene
     rng: np.random.Generator
@@ -59,20 +59,20 @@ class EditContext:
 
     @property
     def coloured(self) -> bool:
-        """Whether things have a colour that captions can tell."""
+        """Whether things have colours that captions can name."""
         return len(self.painter.colours) > 1
 
     def choice(self, options: Sequence[T]) -> T:
-        """One of some options at random."""
+        """A random option."""
         return options[int(self.rng.integers(len(options)))]
 
     def others(self, options: Sequence[str], *taken: str) -> str | None:
-        """One of some options that is not taken."""
+        """A random option that is not taken, or None."""
         left = [option for option in options if option not in taken]
         return self.choice(left) if left else None
 
     def new_category(self, old: str | None = None) -> str | None:
-        """A category that the scene lacks, mostly of the old one's supercategory."""
+        """A category not in the scene, usually of the old one's supercategory."""
         here = {thing.category for thing in self.scene.things}
         free = [name for name in self.categories if name not in here]
         known = self.painter.categories
@@ -82,7 +82,7 @@ class EditContext:
         return self.choice(pool) if pool else None
 
     def statement(self, *, colours: bool = False, sizes: bool = False) -> Statement:
-        """Something true of one or two things; with their colours or sizes where these matter."""
+        """A true statement about one or two things, with colours or sizes if requested."""
         order = [int(k) for k in self.rng.permutation(len(self.scene.things))][:2]
         tell_colours = colours or self.rng.random() < 0.6
         mentions = tuple(self._mention(k, tell_colours, sizes) for k in order)
@@ -99,7 +99,7 @@ class EditContext:
         return Mention(thing.category, thing.count, named, thing.size if tell_size else None)
 
     def index_of(self, mention: Mention) -> int:
-        """Which thing of the scene a mention is about (categories are distinct there)."""
+        """The index of the mentioned thing (categories in a scene are distinct)."""
         return [thing.category for thing in self.scene.things].index(mention.category or "")
 
     def with_things(self, changed: dict[int, Thing], *added: Thing) -> Scene:
@@ -108,7 +108,7 @@ class EditContext:
         return replace(self.scene, things=(*things, *added))
 
     def in_place_of(self, thing: Thing, old: Thing) -> Thing:
-        """A thing with the feet where the other one's were."""
+        """A thing placed so that it stands where the old one stood."""
         width, height = group_size(thing.size, thing.count, self.painter.extent(thing.category))
         centre = (old.box[0] + old.box[2]) / 2
         left = min(max(centre - width / 2, EDGE), max(EDGE, 1 - EDGE - width))
@@ -122,7 +122,7 @@ def _with_mention(statement: Statement, index: int, mention: Mention) -> Stateme
 
 
 def replace_object(context: EditContext) -> Edited | None:
-    """Another sort of thing in the place of one."""
+    """Replace a thing by one of another category."""
     before = context.statement()
     index = int(context.rng.integers(len(before.mentions)))
     mention = before.mentions[index]
@@ -137,7 +137,7 @@ def replace_object(context: EditContext) -> Edited | None:
 
 
 def replace_attribute(context: EditContext) -> Edited | None:
-    """Another colour or size."""
+    """Change a colour or size."""
     by_size = bool(context.rng.random() < 0.3) or not context.coloured
     before = context.statement(colours=not by_size, sizes=by_size)
     index = int(context.rng.integers(len(before.mentions)))
@@ -146,7 +146,7 @@ def replace_attribute(context: EditContext) -> Edited | None:
     old = context.scene.things[k]
     if by_size:
         size = {"small": "big", "big": "small"}.get(old.size)
-        if size is None:  # medium against big is no clear difference
+        if size is None:  # medium and big are not clearly different
             return None
         new = context.in_place_of(replace(old, size=size), old)
         after = _with_mention(before, index, replace(mention, size=size))
@@ -157,7 +157,7 @@ def replace_attribute(context: EditContext) -> Edited | None:
 
 
 def replace_relation(context: EditContext) -> Edited | None:
-    """The same things, arranged in another way."""
+    """Arrange the same things in another way."""
     before = context.statement()
     if not before.relations:
         return None
@@ -180,7 +180,7 @@ def replace_relation(context: EditContext) -> Edited | None:
 
 
 def swap_object(context: EditContext) -> Edited | None:
-    """Two things change places."""
+    """Let two things swap places."""
     before = context.statement()
     if not before.relations or before.relations[0][1] in SYMMETRIC:
         return None
@@ -192,7 +192,7 @@ def swap_object(context: EditContext) -> Edited | None:
 
 
 def swap_attribute(context: EditContext) -> Edited | None:
-    """Two things exchange their colours, or their sizes."""
+    """Let two things swap their colours or sizes."""
     by_size = bool(context.rng.random() < 0.25) or not context.coloured
     before = context.statement(colours=not by_size, sizes=by_size)
     if len(before.mentions) < 2:
@@ -217,7 +217,7 @@ def swap_attribute(context: EditContext) -> Edited | None:
 
 
 def add_object(context: EditContext) -> Edited | None:
-    """One thing more, where the caption said that there is nothing else."""
+    """Add a thing where the caption said that there is nothing else."""
     if len(context.scene.things) > 2:
         return None
     before = replace(context.statement(), exhaustive=True)
@@ -235,7 +235,7 @@ def add_object(context: EditContext) -> Edited | None:
 
 
 def add_attribute(context: EditContext) -> Edited | None:
-    """A colour (or size) that only one thing had is now another's too."""
+    """Give a second thing the colour (or size) that only one thing had."""
     before = context.statement()
     if len(before.mentions) < 2:
         return None
@@ -258,7 +258,7 @@ def add_attribute(context: EditContext) -> Edited | None:
 
 
 def take_object(context: EditContext) -> Edited | None:
-    """One thing less: `add_object` the other way round."""
+    """Remove a thing: the reverse of `add_object`."""
     alone = [k for k, thing in enumerate(context.scene.things) if thing.count == 1]
     if len(context.scene.things) < 2 or not alone:
         return None
@@ -273,7 +273,7 @@ def take_object(context: EditContext) -> Edited | None:
 
 
 def take_attribute(context: EditContext) -> Edited | None:
-    """A colour that two things share is only one's: `add_attribute` the other way round."""
+    """Leave a colour that two things share to only one: the reverse of `add_attribute`."""
     before = context.statement()
     if len(before.mentions) < 2 or not context.coloured:
         return None
@@ -301,13 +301,13 @@ EDITS: dict[str, Callable[[EditContext], Edited | None]] = {
     "add-attribute": add_attribute,
 }
 BACKWARDS = {**EDITS, "add-object": take_object, "add-attribute": take_attribute}
-"""The same kinds the other way round, so that neither more nor less gives an edit away."""
+"""The same kinds in reverse, so that the number of things does not give an edit away."""
 
 
 def near_miss(kind: str, context: EditContext, *, backwards: bool = False) -> NearMiss | None:
-    """A near miss of one kind, or None where the scene does not allow any.
+    """A near miss of one kind, or None if the scene does not allow any.
 
-    `backwards` takes away what the `add` kinds add.
+    With `backwards`, the `add` kinds remove instead of adding.
     """
     edit = (BACKWARDS if backwards else EDITS)[kind]
     for _ in range(ATTEMPTS):
@@ -323,7 +323,7 @@ def near_miss(kind: str, context: EditContext, *, backwards: bool = False) -> Ne
 
 
 def _tells_apart(texts: tuple[str, str], scenes: tuple[Scene, Scene]) -> bool:
-    """Each caption, as a reader takes it, is true of its own scene alone."""
+    """Whether each caption, parsed back, is true of its own scene only."""
     read = [understand(text) for text in texts]
     return all(
         statement is not None and is_true(statement, scene) == (i == j)

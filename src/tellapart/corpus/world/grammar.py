@@ -1,7 +1,7 @@
-"""The grammar: a statement becomes a sentence in a style, and a sentence is read back.
+"""The grammar: writes statements as sentences in a style, and parses sentences back.
 
-The reader is tolerant: a word that was left out leaves its place open, so that captions with a
-word taken away (FOIL's T2) or put in (T3) can be judged like any other.
+The parser is tolerant: a missing word leaves its role open, so that captions with a word removed
+(FOIL's T2) or inserted (T3) can be judged like any other.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from tellapart.text.tokens import tokens
 FORMS = ("plain", "there", "verb", "seen", "picture", "place-first")
 PICTURES = ("picture", "drawing", "view")
 SILENT = frozenset("and with is are there can be seen of in at to the on".split())
-"""Words of the grammar that say nothing about a scene by themselves."""
+"""Words of the grammar that carry no content by themselves."""
 MAX_PHRASE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Every choice of words that carries no content.
+    """All choices of wording that carry no content.
 
-    A caption and its near miss are written in one style, so that they differ in content alone.
+    A caption and its near miss share one style, so that they differ only in content.
     """
 
     form: str = "plain"
@@ -47,7 +47,7 @@ class Style:
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Style:
-        """A style at random."""
+        """A random style."""
         return cls(
             form=str(rng.choice(FORMS, p=(0.3, 0.14, 0.18, 0.1, 0.1, 0.18))),
             words=int(rng.integers(1_000)),
@@ -56,7 +56,7 @@ class Style:
         )
 
     def pick(self, options: tuple[str, ...], what: int) -> str:
-        """One of some wordings; `what` makes the choices for different things independent."""
+        """One of several wordings; `what` makes choices for different things independent."""
         first_is_usual = (self.words // (what + 1)) % 3 < 2
         return options[0] if first_is_usual else options[(self.words // 7 + what) % len(options)]
 
@@ -82,7 +82,7 @@ def sentence(statement: Statement, style: Style) -> str:
 
 
 def _several(statement: Statement, style: Style) -> bool:
-    """Whether the verb is "are": for "there is a dog and a cat" the first noun decides."""
+    """Whether the verb is "are"; in "there is a dog and a cat", the first noun decides."""
     first_is_one = (statement.mentions[0].count or 1) == 1
     listed = len(statement.mentions) > 1 and not statement.relations
     return not first_is_one or (listed and style.form not in ("there", "place-first"))
@@ -101,7 +101,7 @@ def noun_phrase(mention: Mention, style: Style) -> str:
 
 
 def _related(statement: Statement, phrases: list[str], style: Style) -> tuple[str, str]:
-    """The relation with its second phrase, and what is mentioned beside."""
+    """The relation with its second phrase, and the other mentions."""
     if not statement.relations:
         return "", _list(phrases[1:])
     _, relation, _ = statement.relations[0]
@@ -120,7 +120,7 @@ def _list(phrases: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The parts of a sentence, and the ways to put them together."""
+    """The parts of a sentence, and the ways to combine them."""
 
     subject: str
     related: str
@@ -143,7 +143,7 @@ class _Frame:
         return f"{word} {self.body}{self.behind}"
 
     def filled(self, style: Style) -> str:
-        """The sentence in a style's form; a form that lacks its part falls back to the plain."""
+        """The sentence in a style's form, or the plain form if the other lacks a part."""
         verb = "are" if self.several else "is"
         match style.form:
             case "place-first" if self.place and self.related:
@@ -175,7 +175,7 @@ def _only_clause(only: OnlyClause, mentions: tuple[Mention, ...], style: Style) 
 
 
 def understand(caption: str) -> Statement | None:
-    """The statement that a caption makes, or None where it speaks of nothing.
+    """The statement that a caption makes, or None if it has no content.
 
     >>> understand("Two red dogs are next to a cat.").relations
     ((0, 'next', 1),)
@@ -188,7 +188,7 @@ def understand(caption: str) -> Statement | None:
 
 @dataclass
 class _Reader:
-    """Puts phrases together from left to right."""
+    """Builds a statement from phrases, left to right."""
 
     mentions: list[Mention] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
@@ -202,7 +202,7 @@ class _Reader:
     _only_name: str = ""
 
     def take(self, kind: str, value: object) -> None:
-        """One part of the sentence."""
+        """Process one part of the sentence."""
         if kind == "only":
             self._close()
             self.exhaustive = True
@@ -221,7 +221,7 @@ class _Reader:
             self._close()
             self.background = str(value)
         elif kind == "word" and self._open and (self._unknown or self._open.category is None):
-            # Unknown words are the name of a category that the scene may or may not have.
+            # Unknown words name a category that may or may not be in the scene.
             name = f"{self._open.category} {value}" if self._unknown else str(value)
             self._open, self._unknown = replace(self._open, category=name), True
         else:
@@ -267,7 +267,7 @@ class _Reader:
 
 
 def _parts(words: list[str]) -> list[tuple[str, object]]:
-    """The caption cut into known phrases, the longest first."""
+    """The caption split into known phrases, preferring longer ones."""
     phrases = _phrases()
     parts: list[tuple[str, object]] = []
     at = 0

@@ -1,4 +1,4 @@
-"""The words of the world: what there is, in which colours and sizes, where, and how it relates."""
+"""The words of the world: categories, colours, sizes, backgrounds and relations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tellapart.text.english import plural
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A sort of thing; `supports` says that other things can stand on top of it."""
+    """A category of things; with `supports`, other things can stand on top of it."""
 
     name: str
     supercategory: str
@@ -62,10 +62,10 @@ COLOURS: dict[str, tuple[str, str, str]] = {
     "grey": ("#8d9096", "#60636a", "#bcbec3"),
     "white": ("#f8f8f5", "#cdcdc6", "#ffffff"),
 }
-"""Name -> (main, shade, tint), which take the place of a drawing's three sentinel colours."""
+"""Name -> (main, shade, tint), which replace a drawing's three sentinel colours."""
 
 SIZES: dict[str, float] = {"small": 0.15, "medium": 0.24, "big": 0.37}
-"""Name -> side of the square that one copy is drawn in, as a share of the picture's side."""
+"""Name -> side of the square around one copy, as a share of the picture's side."""
 SIZE_WORDS = {
     "small": ("small", "little", "tiny"),
     "medium": ("medium-sized",),
@@ -109,7 +109,7 @@ SYMMETRIC = frozenset({"next", "far"})
 
 
 def noun(category: str, count: int, variant: int = 0) -> str:
-    """The noun for some things of a category; `variant` picks a synonym where there is one.
+    """The noun for a number of things of a category; `variant` picks a synonym if there is one.
 
     >>> noun("bus", 2), noun("couch", 1, 1)
     ('buses', 'sofa')

@@ -1,4 +1,4 @@
-"""Painters: a scene becomes a picture, by vector drawings (SVG) or by a folder of cut-outs."""
+"""Painters: draw scenes with vector drawings (SVG) or with a folder of cut-outs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
 
 SIDE = 224
-"""Pixels of a picture's side."""
+"""Side of a picture in pixels."""
 SENTINELS = ("#ff00ff", "#b000b0", "#ff80ff")
-"""The colours in the drawings that stand for a thing's own: main, shade, tint."""
+"""Placeholders in the drawings for a thing's own colours: main, shade, tint."""
 SCENE_KEY = "tellapart-scene"
-"""Under this name a PNG file carries its scene."""
+"""The name of the PNG text chunk that contains the scene."""
 DESCRIBING = frozenset(COLOURS) | {word for words in SIZE_WORDS.values() for word in words}
 NAME = re.compile(r"[a-z]{3,}")
 
 
 class Painter(Protocol):
-    """Draws things; `extent` says which part of its unit square a category fills."""
+    """Draws scenes; `extent` is the part of the unit square that a category fills."""
 
     @property
     def categories(self) -> Mapping[str, Category]:
@@ -38,7 +38,7 @@ class Painter(Protocol):
 
     @property
     def colours(self) -> Sequence[str]:
-        """The colours that things come in; "" where they have their own."""
+        """The available colours; "" if things have fixed colours of their own."""
         ...
 
     def extent(self, category: str) -> Box:
@@ -64,7 +64,7 @@ class StorybookPainter:
         return tuple(COLOURS)
 
     def extent(self, category: str) -> Box:
-        """The drawing's bounding box, read off its pixels."""
+        """The drawing's bounding box, measured in its pixels."""
         return _extent(category)
 
     def paint(self, scene: Scene) -> PILImage:
@@ -105,7 +105,7 @@ def rasterise(inner: str, side: int, view: int | None = None) -> PILImage:
 
 
 def png_bytes(picture: PILImage, scene: Scene) -> bytes:
-    """A PNG file of a picture that carries its scene as text."""
+    """A picture as a PNG file with its scene in a text chunk."""
     from PIL.PngImagePlugin import PngInfo
 
     info = PngInfo()
@@ -124,7 +124,7 @@ def drawn_categories() -> list[str]:
 
 @cache
 def _inner(name: str) -> str:
-    """What stands between a drawing's <svg> tags."""
+    """The content of a drawing's <svg> element."""
     path = files("tellapart.corpus.world") / "drawings" / f"{name}.svg"
     match = re.search(r"<svg[^>]*>(.*)</svg>", path.read_text(encoding="utf-8"), re.S)
     assert match is not None, name
@@ -158,22 +158,22 @@ class SpritePainter:
         self.folder = folder
         if not folder.is_dir():
             raise BadInput(
-                f"there is no folder {folder}", todo="name a folder of cut-out PNG files"
+                f"there is no folder {folder}", todo="give a folder of cut-out PNG files"
             )
         if len(self.categories) < 2:
             raise BadInput(
-                f"{folder} holds {len(self.categories)} cut-outs that can be named",
+                f"{folder} has {len(self.categories)} cut-outs with a usable name",
                 allowed="at least two files NAME.png with transparency, named by NAME or NAME.txt",
             )
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """Cut-outs have no colour that could be chosen."""
+        """None to choose from: cut-outs have fixed colours."""
         return ("",)
 
     @cached_property
     def categories(self) -> dict[str, Category]:
-        """What there is, by name."""
+        """The categories of the cut-outs, by name."""
         return {name: Category(name, group) for name, (group, _) in self._files.items()}
 
     @cached_property
@@ -187,7 +187,7 @@ class SpritePainter:
         return found
 
     def extent(self, category: str) -> Box:
-        """The cut-out's place in its square: centred, standing on the lower edge."""
+        """The cut-out's box in its square: centred, standing on the lower edge."""
         width, height = self._sprite(category).size
         longer = max(width, height)
         margin = (1 - width / longer) / 2
@@ -210,10 +210,10 @@ class SpritePainter:
 
 
 def sprite_name(path: Path) -> str:
-    """What a cut-out shows, as one plain word; empty where that cannot be told.
+    """What a cut-out shows, as one plain word; empty if it is unclear.
 
-    Words of colour and size are left out ("A red kangaroo." is a kangaroo), since the world says
-    these itself.
+    Words for colour and size are dropped ("A red kangaroo." becomes kangaroo), because captions of
+    the world add these themselves.
     """
     beside = path.with_suffix(".txt")
     if beside.exists():
@@ -224,7 +224,7 @@ def sprite_name(path: Path) -> str:
     else:
         text = re.sub(r"[_\-\d]+", " ", path.stem)
     words = text.lower().strip(" .!").split()
-    if not words or words[-1] in DESCRIBING:  # "a sliced orange" is no sliced
+    if not words or words[-1] in DESCRIBING:  # "a sliced orange": orange is a colour here
         return ""
     name = " ".join(word for word in words if word not in DESCRIBING)
     return name if NAME.fullmatch(name) and not is_known_word(name) else ""
@@ -232,7 +232,7 @@ def sprite_name(path: Path) -> str:
 
 @lru_cache(maxsize=512)
 def _cut_out(path: Path) -> PILImage:
-    """A cut-out without its empty margin, at most as large as it can be drawn."""
+    """A cut-out without its empty margin, at most as large as it is ever drawn."""
     from PIL import Image
 
     try:

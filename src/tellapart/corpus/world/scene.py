@@ -1,7 +1,7 @@
-"""Scenes: what a picture shows, how things in it relate, and which statements are true of it.
+"""Scenes: what a picture shows, how its things relate, and which statements are true of it.
 
-A relation is a fact about the picture, not a label: `holds` reads it off the boxes, with wide
-margins, so that a person would agree. Standing on a thing also counts as being above it.
+A relation is a fact about the picture, not a label: `holds` derives it from the boxes, with wide
+margins, so that people would agree. Standing on a thing also counts as being above it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Box = tuple[float, float, float, float]
 TOUCH, NEAR, FAR = 0.02, 0.08, 0.34
 EDGE = 0.03
 GROUND = (0.80, 0.95)
-"""Where things on the ground have their feet."""
+"""The range of the lower edges of things on the ground."""
 Size = tuple[float, float]
 Relation = tuple[int, str, int]
 """(index of a mention, name of the relation, index of a mention)."""
@@ -30,7 +30,7 @@ Relation = tuple[int, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Some equal things side by side: "two small red dogs". `box` is what they cover."""
+    """Equal things side by side, such as "two small red dogs"; `box` is the area they cover."""
 
     category: str
     colour: str
@@ -39,20 +39,20 @@ class Thing:
     box: Box = (0.0, 0.0, 0.0, 0.0)
 
     def at(self, box: Box) -> Thing:
-        """The same things in another place."""
+        """The same things at another place."""
         left, top, right, bottom = (round(edge, 4) for edge in box)
         return replace(self, box=(left, top, right, bottom))
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A background and things, drawn in this order: later ones in front."""
+    """A background and things in drawing order: later ones are in front."""
 
     background: str
     things: tuple[Thing, ...]
 
     def to_json(self) -> str:
-        """One line of JSON, which the picture file carries."""
+        """One line of JSON, which is stored in the picture file."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
@@ -63,7 +63,7 @@ class Scene:
         return cls(data["background"], tuple(things))
 
     def what(self) -> tuple[Any, ...]:
-        """The scene without places: what train and test scenes must not share."""
+        """The scene's content without positions, which train and test scenes must not share."""
         return (
             self.background,
             *sorted((t.category, t.colour, t.size, t.count) for t in self.things),
@@ -71,7 +71,7 @@ class Scene:
 
 
 def group_size(size: str, count: int, extent: Box) -> tuple[float, float]:
-    """Width and height that `count` copies cover: a row, or two rows of two for four."""
+    """Width and height of `count` copies: in one row, or four in two rows of two."""
     side = SIZES[size]
     width, height = side * (extent[2] - extent[0]), side * (extent[3] - extent[1])
     columns, rows = columns_and_rows(count)
@@ -79,7 +79,7 @@ def group_size(size: str, count: int, extent: Box) -> tuple[float, float]:
 
 
 def columns_and_rows(count: int) -> tuple[int, int]:
-    """How copies are arranged."""
+    """Columns and rows in which copies are arranged."""
     return (2, 2) if count == 4 else (count, 1)
 
 
@@ -120,13 +120,13 @@ def holds(relation: str, a: Box, b: Box, a_in_front: bool) -> bool:
 
 
 def _share(a0: float, a1: float, b0: float, b1: float) -> float:
-    """How much of the shorter interval lies within the other."""
+    """The share of the shorter interval that lies within the other."""
     shorter = min(a1 - a0, b1 - b0)
     return (min(a1, b1) - max(a0, b0)) / shorter if shorter > 0 else 0.0
 
 
 def place_pair(relation: str, a: Size, b: Size, rng: np.random.Generator) -> tuple[Box, Box] | None:
-    """Boxes of two things so that a stands in the relation to b; None where they do not fit."""
+    """Boxes of two things such that `a` has the relation to `b`; None if they do not fit."""
     if relation in ("right", "below", "under", "behind"):
         mirrored = {"right": "left", "below": "above", "under": "on", "behind": "front"}[relation]
         placed = place_pair(mirrored, b, a, rng)
@@ -173,7 +173,7 @@ def _stacked(relation: str, a: Size, b: Size, rng: np.random.Generator) -> tuple
 
 
 def _overlapping(front: Size, back: Size, rng: np.random.Generator) -> tuple[Box, Box] | None:
-    """One in front of the other: it hides about a third of it and stands lower."""
+    """Boxes of one thing in front of another: it hides about a third of it and stands lower."""
     foot = rng.uniform(0.78, 0.86)
     hidden = rng.uniform(0.36, 0.44) * min(front[0], back[0])
     width = front[0] + back[0] - hidden
@@ -188,13 +188,13 @@ def _overlapping(front: Size, back: Size, rng: np.random.Generator) -> tuple[Box
 
 
 def place_single(size: Size, rng: np.random.Generator) -> Box:
-    """A box for a thing on its own."""
+    """A box for a single thing."""
     room = max(0.0, 1 - 2 * EDGE - size[0])
     return _on_ground(EDGE + rng.uniform(0, room), rng.uniform(*GROUND), size)
 
 
 def place_beside_all(size: Size, taken: Sequence[Box], rng: np.random.Generator) -> Box | None:
-    """A free place for one more thing, on the ground or in the air; None where there is none."""
+    """A free box for one more thing, on the ground or in the air; None if there is none."""
     for _ in range(60):
         left = rng.uniform(EDGE, max(EDGE, 1 - EDGE - size[0]))
         foot = rng.uniform(size[1] + EDGE, 0.96)
@@ -225,7 +225,7 @@ def _inside(box: Box) -> Box:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A noun phrase; None for what it leaves open. Counts are exact: "a dog" is one dog."""
+    """A noun phrase; None means unspecified. Counts are exact: "a dog" is one dog."""
 
     category: str | None = None
     count: int | None = None
@@ -245,7 +245,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class OnlyClause:
-    """Such as "only the cat is red": of all there is, just these mentions have the attribute."""
+    """Such as "only the cat is red": of all things, only these mentions have the attribute."""
 
     attribute: str
     value: str
@@ -254,7 +254,7 @@ class OnlyClause:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The content of a caption. `exhaustive`: there is nothing beside what is mentioned."""
+    """The content of a caption. `exhaustive` means that there is nothing else."""
 
     mentions: tuple[Mention, ...]
     relations: tuple[Relation, ...] = ()
@@ -264,7 +264,7 @@ class Statement:
 
 
 def is_true(statement: Statement, scene: Scene) -> bool:
-    """Whether some reading makes the statement true: each mention is another thing."""
+    """Whether any assignment of mentions to different things makes the statement true."""
     if statement.background not in (None, scene.background):
         return False
     if statement.exhaustive and len(statement.mentions) != len(scene.things):

@@ -1,4 +1,4 @@
-"""The world at random: scenes, true statements about them, and the pictures that carry them."""
+"""Random worlds: scenes, true statements about them, and their pictures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def part_of(scene: Scene) -> str:
 def random_scene(
     rng: np.random.Generator, painter: Painter, categories: Sequence[str], part: str | None = None
 ) -> Scene:
-    """A scene with one to three things, of the given part where one is given."""
+    """A scene with one to three things, from the given part if any."""
     while True:
         scene = _try_scene(rng, painter, categories)
         if scene is not None and part in (None, part_of(scene)):
@@ -64,7 +64,7 @@ def _try_scene(
 
 
 def random_thing(rng: np.random.Generator, painter: Painter, category: str) -> Thing:
-    """A thing of a category, its colour, size and number drawn."""
+    """A thing of a category with random colour, size and count."""
     colour = str(rng.choice(painter.colours))
     size = str(rng.choice(list(SIZE_SHARES), p=list(SIZE_SHARES.values())))
     count = int(rng.choice(list(COUNT_SHARES), p=list(COUNT_SHARES.values())))
@@ -78,9 +78,9 @@ def arrange(
     rng: np.random.Generator,
     painter: Painter,
 ) -> Scene | None:
-    """Put things in their places: the first stands in the relation to the second.
+    """Place things such that the first has the relation to the second.
 
-    None where they do not fit, or where the relation needs a thing that can carry another.
+    None if they do not fit, or if the relation needs a thing that can support another.
     """
     sizes = [group_size(t.size, t.count, painter.extent(t.category)) for t in things]
     if len(things) == 1:
@@ -99,7 +99,7 @@ def arrange(
         if box is None:
             return None
         placed.append(thing.at(box))
-    if relation == "front":  # what is drawn later is in front
+    if relation == "front":  # things drawn later are in front
         placed[0], placed[1] = placed[1], placed[0]
     return Scene(background, tuple(placed))
 
@@ -107,7 +107,7 @@ def arrange(
 def describe(
     scene: Scene, rng: np.random.Generator, things: Sequence[int], detail: float
 ) -> Statement:
-    """A true statement about some things of a scene; `detail` in [0, 1] says how much it tells."""
+    """A true statement about some things of a scene; `detail` in [0, 1] is how much it says."""
     mentions = tuple(_mention(scene.things[k], rng, detail) for k in things)
     relations: tuple[tuple[int, str, int], ...] = ()
     if len(things) > 1 and rng.random() < 0.35 + 0.65 * detail:
@@ -126,7 +126,7 @@ def _mention(thing: Thing, rng: np.random.Generator, detail: float) -> Mention:
 
 
 def true_relations(scene: Scene, a: int, b: int) -> list[str]:
-    """The relations in which one thing stands to another; the plainest of those that coincide."""
+    """The relations of one thing to another, without those that a more specific one implies."""
     boxes = scene.things[a].box, scene.things[b].box
     true = [name for name in RELATIONS if holds(name, *boxes, a_in_front=a > b)]
     implied = {"above": "on", "below": "under"}
@@ -151,7 +151,7 @@ def captions(scene: Scene, rng: np.random.Generator, number: int = 5) -> list[st
 
 
 def painter_of(about: Mapping[str, Any]) -> Painter:
-    """The painter that a world's card speaks of: our drawings, or a folder of cut-outs."""
+    """The painter named in a world's card: our drawings, or a folder of cut-outs."""
     return SpritePainter(Path(about["sprites"])) if about.get("sprites") else StorybookPainter()
 
 
@@ -176,6 +176,6 @@ def drawn(scenes: Iterable[Scene], painter: Painter) -> Iterator[bytes]:
 
 
 def scene_of(picture: Picture) -> Scene | None:
-    """The scene that a picture of the world carries; None for any other picture."""
+    """The scene stored in a picture of the world; None for other pictures."""
     text = picture.metadata().get(SCENE_KEY)
     return Scene.from_json(text) if isinstance(text, str) else None

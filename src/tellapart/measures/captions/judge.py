@@ -1,4 +1,4 @@
-"""Captions judged: every system by every metric, with intervals, tests and fewer references."""
+"""Judging captions: every system by every metric, with intervals, tests and fewer references."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from tellapart.types import Floats, Progress, silent
 ALL = "all"
 Results = Path | str | SystemCaptions
 MarksTable = tuple[tuple[Marks, ...], ...]
-"""What each metric (outer) makes of each system (inner)."""
+"""The marks of each system (inner) by each metric (outer)."""
 MOST_NAMED = 5
 SAME = 1e-12
-"""Scores of a caption nearer than this are level."""
+"""Two scores of a caption that are closer than this count as level."""
 
 
 def choose_metrics(names: tuple[str, ...]) -> tuple[list[CaptionMetric], list[str]]:
-    """Metrics by their names, and why some of `all` are left out; one that is named must run."""
+    """Metrics by name, and why `all` leaves some out; a metric that is named must run."""
     if not names:
         raise BadInput("no metric was named", allowed=", ".join((*caption_metrics.names(), ALL)))
     able: dict[str, CaptionMetric] = {}
@@ -66,7 +66,7 @@ def choose_metrics(names: tuple[str, ...]) -> tuple[list[CaptionMetric], list[st
 
 
 def metrics_that_run(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of some metrics for which nothing is missing on this machine."""
+    """The metrics whose requirements are installed."""
     return tuple(name for name in names if metric_of(name).lacking() is None)
 
 
@@ -79,8 +79,8 @@ def judge_captions(
     """Judge one system's captions, or several systems side by side.
 
     `results` are COCO results files or tables with an image and a caption in each row;
-    `references` any corpus that can be read. Systems are judged on the images that all of them
-    answered and that have references; what is left out is among the remarks.
+    `references` is any corpus that can be read. Systems are judged on the images that have
+    references and that all systems captioned; the remarks say what is left out.
     """
     options.check()
     metrics, left_out = choose_metrics(options.metrics)
@@ -138,7 +138,7 @@ def _with_judgements(
     options: CaptionOptions,
     progress: Progress,
 ) -> CaptionScores:
-    """With how the metrics correlate with what people gave."""
+    """The scores with the metrics' correlations with ratings by people."""
     assert options.judgements is not None
     given = read_judgements(
         options.judgements, references, image=options.image_column,
@@ -154,7 +154,7 @@ def _with_judgements(
     metrics, _ = choose_metrics(options.metrics)
     rows = correlate(given, material, metrics, options.rng("judgements"), progress)
     method = (
-        "correlations: each rating is a row; tau-c by the smaller number of distinct values; "
+        "correlations: each rating is a row; tau-c uses the smaller number of distinct values; "
         "interval: jackknife over images"
     )
     return replace(
@@ -168,7 +168,7 @@ def _with_judgements(
 def _prepared(
     systems: list[SystemCaptions], references: Corpus, options: CaptionOptions
 ) -> tuple[list[SystemCaptions], Corpus]:
-    """What systems and people wrote, prepared alike."""
+    """The systems' captions and the references, prepared alike."""
     counted = references
     if options.words_from:
         counted = read_corpus(options.words_from, options.reading)
@@ -185,7 +185,7 @@ def _systems(results: Results | Sequence[Results], options: CaptionOptions) -> l
     every = [results] if isinstance(results, Results) else list(results)
     if not every and options.judgements is None:
         raise BadInput(
-            "no results were given", allowed="one file or more, or what people gave: --judgements"
+            "no results were given", allowed="one file or more, or ratings with --judgements"
         )
     return [
         one
@@ -200,7 +200,7 @@ def _systems(results: Results | Sequence[Results], options: CaptionOptions) -> l
 def _frequencies(
     options: CaptionOptions, references: Corpus, texts: Texts
 ) -> DocumentFrequencies | None:
-    """Where CIDEr's weights come from; None for the references of the images that are judged."""
+    """The source of CIDEr's weights; None for the references of the judged images."""
     if options.frequencies == JUDGED:
         return None
     corpus = references
@@ -212,7 +212,7 @@ def _frequencies(
 def _per_image(
     judged: JudgedImages, metrics: Sequence[CaptionMetric], table: MarksTable
 ) -> pl.DataFrame:
-    """One row an image and system: what was written, and its score by each metric."""
+    """One row per image and system: the caption and its score by each metric."""
     return pl.concat(
         pl.DataFrame(
             {"system": system, "image": judged.images, "caption": judged.captions[s]}
@@ -224,68 +224,69 @@ def _per_image(
 def _failures(
     judged: JudgedImages, metrics: Sequence[CaptionMetric], table: MarksTable
 ) -> Iterator[str]:
-    """What could not be judged, with the images; it counts as 0 and never drops out."""
+    """Captions that could not be judged, with their images; they count as 0, never drop out."""
     for metric, row in zip(metrics, table, strict=True):
         for system, marks in zip(judged.systems, row, strict=True):
             if marks.failed:
                 named = ", ".join(judged.images[k] for k in marks.failed[:MOST_NAMED])
                 more = "" if len(marks.failed) <= MOST_NAMED else ", ..."
                 yield (
-                    f"{metric.name} could not judge {len(marks.failed):,} of the captions of "
-                    f"{system}, which count as 0: {named}{more}"
+                    f"{metric.name} could not judge {len(marks.failed):,} captions of {system}, "
+                    f"which count as 0: {named}{more}"
                 )
 
 
 def _methods(judged: JudgedImages, options: CaptionOptions) -> list[str]:
-    """How the numbers were got, in words."""
+    """How the numbers were computed, in words."""
     images = len(judged.images)
     methods = [f"scores are times 100; {images:,} image{'' if images == 1 else 's'}"]
     if options.prepare:
         where = options.words_from or "the references"
         methods.append(
-            f"captions and references are prepared as {options.prepare} did: letters only, in "
-            f"lower case, the first 30 words, words seen fewer than five times in {where} as one"
+            f"captions and references are prepared as in {options.prepare}: letters only, lower "
+            "case, the first 30 words, one token for all words seen fewer than five times in "
+            f"{where}"
         )
     if images > 1:
         methods.append(
-            f"interval: bootstrap over images, {options.resamples:,} resamples; of BLEU and METEOR "
-            "the counts are resampled, CIDEr keeps its document frequencies"
+            f"interval: bootstrap over images, {options.resamples:,} resamples; BLEU and METEOR "
+            "are computed from resampled counts, CIDEr keeps its document frequencies"
         )
     if len(judged.systems) > 1 and images > 1:
         methods.append(
-            "test: the systems' captions swapped on random images (approximate randomization), "
+            "test: approximate randomization, swapping the systems' captions on random images "
             f"{options.permutations:,} times; interval of A - B: paired bootstrap"
         )
     if options.references_used:
         methods.append(
-            f"fewer references: random ones, {options.repeats} draws, mean ± standard "
-            "deviation; below it the share of the score with all"
+            f"fewer references: random, {options.repeats} draws, mean ± standard deviation; "
+            "below, the share of the score with all references"
         )
     return methods
 
 
 def _naming(metrics: Sequence[CaptionMetric], options: CaptionOptions) -> list[str]:
-    """Which CIDEr is which, and where its weights come from."""
+    """Which CIDEr is meant, and where its weights come from."""
     names = [metric.name.partition("?")[0] for metric in metrics]
     lines = []
     if "CIDEr-D" in names:
         lines.append("CIDEr-D is what papers and the COCO scripts call CIDEr")
     if "CIDEr" in names:
         lines.append(
-            "CIDEr is the paper's first form (no clipping, no penalty of length, no factor 10), "
-            "which hardly anyone reports: do not put it beside published figures"
+            "CIDEr is the paper's first form (no clipping, no length penalty, no factor 10), "
+            "which hardly anyone reports: do not compare it with published figures"
         )
     if lines:
         source = {JUDGED: "the references of these images", GIVEN: "all references given"}
         where = source.get(options.frequencies, options.frequencies)
-        lines.append(f"CIDEr's document frequencies: of {where}")
+        lines.append(f"CIDEr's document frequencies come from {where}")
     return lines
 
 
 def judge(
     materials: Sequence[Material], metrics: Sequence[CaptionMetric], progress: Progress
 ) -> MarksTable:
-    """All marks; one material a system."""
+    """All marks; there is one material per system."""
     table = []
     for metric in metrics:
         row = []
@@ -298,7 +299,7 @@ def judge(
 
 @dataclass(frozen=True, slots=True)
 class ResampledMarks:
-    """All marks, and their features summed over resampled images: the same images for all."""
+    """All marks, and their features summed over resampled images, the same images for all."""
 
     table: MarksTable
     totals: Floats
@@ -314,7 +315,7 @@ class ResampledMarks:
         return cls(table, resampled_totals(every, options.rng("images"), options.resamples), begins)
 
     def scores(self, m: int, s: int) -> Floats:
-        """A system's score by a metric, one a resample."""
+        """A system's score by a metric, one value per resample."""
         marks, begin = self.table[m][s], self.begins[m][s]
         return marks.statistic(self.totals[:, begin : begin + marks.features.shape[1]])
 
@@ -322,7 +323,7 @@ class ResampledMarks:
 def scores_of(
     judged: JudgedImages, metrics: Sequence[CaptionMetric], drawn: ResampledMarks
 ) -> Iterator[CaptionScore]:
-    """One score a metric and system."""
+    """One score per metric and system."""
     images = len(judged.images)
     for m, metric in enumerate(metrics):
         for s, system in enumerate(judged.systems):
@@ -338,7 +339,7 @@ def pairs_of(
     drawn: ResampledMarks,
     options: CaptionOptions,
 ) -> Iterator[CaptionPair]:
-    """Every two systems by every metric, with Holm's correction over the pairs of a metric."""
+    """Each pair of systems by each metric, with Holm's correction over the pairs of a metric."""
     couples = list(combinations(range(len(judged.systems)), 2))
     if not couples or len(judged.images) < 2:
         return
@@ -364,7 +365,8 @@ def _pair(
     low, high = interval_of(resampled, len(judged.images))
     rng = options.rng("swaps", metric.name, *names)
     swapped = Swapped.of(first.features - second.features, rng, options.permutations)
-    # what stays with the first system is its own gap over the second; the second gets the rest
+    # With only sums at hand: after a swap, the first system's totals are the second's plus the gaps
+    # that stay with the first; the second's totals are the first's minus the same gaps.
     after = first.statistic(second.features.sum(axis=0) + swapped.gaps)
     after = after - first.statistic(first.features.sum(axis=0) - swapped.gaps)
     difference, each = first.overall - second.overall, first.each - second.each
@@ -386,8 +388,7 @@ def with_fewer(
     """Scores with random references left out; the same ones for every system.
 
     BISON's figure 4 (Hu et al. 2019, section 3): how scores depend on the number of references.
-    Document frequencies, unless they are given, are those of the references that are used, as if
-    no others had been collected.
+    Unless given, document frequencies come from the references used, as if no others existed.
     """
     references = materials[0].references
     most = max(map(len, references))
@@ -417,7 +418,7 @@ def with_fewer(
 def drawn_references(
     references: Sequence[Sequence[str]], used: int, seed: int, repeat: int
 ) -> list[list[str]]:
-    """Random references of each image, `used` of them or all; in order, none twice."""
+    """`used` random references of each image, or all if it has fewer; in order, none twice."""
     rng = seeds.rng(seed, "references", used, repeat)
     return [
         [own[k] for k in np.sort(rng.permutation(len(own))[:used]).tolist()] for own in references

@@ -1,9 +1,9 @@
-"""Metrics held against people: how well a caption metric orders captions as raters did.
+"""Metrics compared with people: how well a caption metric orders captions as raters did.
 
-A judged caption is an image, a caption that was shown with it, and what people gave it. Each rating
-is a row of its own, as in the published figures for Flickr8k-Expert (Anderson et al. 2016, SPICE;
-Hessel et al. 2021, CLIPScore: Kendall's tau-c of three ratings a pair as three rows). A caption
-that is one of its own image's references is left out: a metric would find it there.
+A judged caption is an image, a caption shown with it, and people's ratings. Each rating is its own
+row, as in the published figures for Flickr8k-Expert (Anderson et al. 2016, SPICE; Hessel et al.
+2021, CLIPScore: Kendall's tau-c with three ratings per pair as three rows). A caption that is one
+of its image's references is left out, because a metric would find it there.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ RATING = "rating"
 CAPTION_ID = "caption_id"
 FLICKR = re.compile(r"[^\t]+\t[^\t]+#\d+(\t-?\d+(\.\d+)?)+")
 FORM = (
-    "a table with the columns image, caption (or caption_id, of the references) and rating, "
-    "rating_1, rating_2, ...; or lines of image, caption id and ratings with tabs between"
+    "a table with the columns image, caption (or caption_id, for references) and rating, "
+    "rating_1, rating_2, ...; or lines of image, caption id and ratings separated by tabs"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCaption:
-    """A caption of an image with its ratings; `own` where it is one of the image's references."""
+    """A caption of an image with its ratings; `own` if it is one of the image's references."""
 
     image: str
     caption: str
@@ -58,7 +58,7 @@ class MetricJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """The captions that are correlated, and what was left out."""
+    """The captions to correlate, and what was left out."""
 
     captions: tuple[JudgedCaption, ...]
     remarks: tuple[str, ...]
@@ -67,7 +67,7 @@ class Judgements:
 def read_judgements(
     path: Path, corpus: Corpus, *, image: str = "", caption: str = "caption", skip_bad: bool = False
 ) -> Judgements:
-    """Read what people gave to captions of the images of a corpus."""
+    """Read people's ratings of captions for the images of a corpus."""
     rows = _lines(path) if suffix(path) == "txt" else _rows(path, image, caption)
     given = list(rows)
     ids = known_images((row[0] for row in given), corpus)
@@ -75,8 +75,8 @@ def read_judgements(
     problems, judged = Problems(skip=skip_bad), list[JudgedCaption]()
     for number, (name, shown, by_id, ratings) in enumerate(given, 1):
         try:
-            own_id = _known(ids, name, "image", "has no references")
-            text = _known(texts, shown, "caption", "is not in the references") if by_id else shown
+            own_id = _lookup(ids, name, "image", "has no references")
+            text = _lookup(texts, shown, "caption", "is not in the references") if by_id else shown
             own = text in corpus.texts_by_image[own_id]
             judged.append(JudgedCaption(own_id, text, _numbers(ratings), own))
         except BadInput as problem:
@@ -89,13 +89,13 @@ def read_judgements(
     remarks = [f"left out: {problem.what}" for problem in list(problems)[:5]]
     left_out = sum(one.own for one in judged)
     if left_out:
-        remarks.append(f"{left_out:,} captions are among their own image's references and left out")
+        remarks.append(f"left out: {left_out:,} captions that are references of their own image")
     return Judgements(used, tuple(remarks))
 
 
-def _known(known: dict[str, str], name: str, kind: str, lacks: str) -> str:
+def _lookup(known: dict[str, str], name: str, kind: str, lacks: str) -> str:
     if name not in known:
-        raise BadInput(f"the {kind} {name!r:.80} {lacks}", todo="give its references too")
+        raise BadInput(f"the {kind} {name!r:.80} {lacks}", todo="add its references")
     return known[name]
 
 
@@ -104,13 +104,13 @@ GivenRow = tuple[str, str, bool, Sequence[Any]]
 
 
 def _lines(path: Path) -> Iterator[GivenRow]:
-    """Flickr8k's form: no head, captions by their ids."""
+    """Flickr8k's format: no header, captions by id."""
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip():
             continue
         if not FLICKR.fullmatch(line.strip()):
             raise BadInput(
-                f"line {number} is not an image, a caption id and ratings with tabs between",
+                f"line {number} is not an image, a caption id and ratings separated by tabs",
                 where=f"{path}, line {number}",
                 allowed=FORM,
             )
@@ -133,11 +133,11 @@ def _rows(path: Path, image: str, caption: str) -> Iterator[GivenRow]:
 
 
 def _numbers(ratings: Iterable[Any]) -> tuple[float, ...]:
-    """Ratings as numbers; an empty cell is nobody's rating."""
+    """Ratings as numbers; empty cells are skipped."""
     try:
         numbers = tuple(float(one) for one in ratings if one not in (None, ""))
     except (TypeError, ValueError):
-        raise BadInput(f"a rating is no number: {list(ratings)!r:.80}") from None
+        raise BadInput(f"a rating is not a number: {list(ratings)!r:.80}") from None
     if not np.isfinite(numbers).all():
         raise BadInput(f"a rating is not finite: {list(ratings)!r:.80}")
     return numbers
@@ -150,7 +150,7 @@ def correlate(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Iterator[MetricJudgement]:
-    """Each metric's scores of the captions against the ratings; `material` has both in order."""
+    """Correlate each metric's scores with the ratings; `material` has the captions in order."""
     times = [len(one.ratings) for one in judged.captions]
     ratings = np.array([rating for one in judged.captions for rating in one.ratings])
     names = np.unique([one.image for one in judged.captions], return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""Scores of captions that print themselves: text, LaTeX, JSON, and a table with a row an image."""
+"""Scores of captions as text, LaTeX, JSON, and as a table with one row per image."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tellapart.text.table_text import aligned, escape
 
 @dataclass(frozen=True, slots=True)
 class CaptionScore:
-    """A system's score with its interval at 95% over images; None where one image is all.
+    """A system's score with its 95% interval over images; the interval is None for one image.
 
-    Values are as the metric defines them; tables show them times `scale`, as papers do.
+    Values are as the metric defines them; tables multiply them by `scale`, as papers do.
     """
 
     system: str
@@ -35,7 +35,7 @@ class CaptionScore:
 class CaptionPair:
     """Two systems on the same images. `won` and `lost` count images by their own scores.
 
-    `p` is of approximate randomization over images (`exact`: of all swaps), `p_holm` of the same
+    `p` comes from approximate randomization over images (`exact`: from all swaps); `p_holm` is
     corrected for all pairs of systems.
     """
 
@@ -57,15 +57,15 @@ class CaptionPair:
 
     @property
     def mark(self) -> str:
-        """Stars, or the sign for noise."""
+        """Stars for significance, or the sign for noise."""
         return next((mark for level, mark in MARKS if self.p_holm < level), NOISE)
 
 
 @dataclass(frozen=True, slots=True)
 class FewerReferences:
-    """A score with `used` random references an image: mean and standard deviation over draws.
+    """A score with `used` random references per image: mean and standard deviation over draws.
 
-    `short` images have fewer references than that, and keep all they have.
+    `short` counts images with fewer references, which keep all they have.
     """
 
     system: str
@@ -80,9 +80,9 @@ class FewerReferences:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaptionScores:
-    """All that `captions` found; `per_image` has one row an image and system.
+    """The results of `captions`; `per_image` has one row per image and system.
 
-    `judgements` say how metrics correlate with ratings by people, where these were given.
+    `judgements` has the metrics' correlations with ratings by people, if these were given.
     """
 
     scores: tuple[CaptionScore, ...]
@@ -99,7 +99,7 @@ class CaptionScores:
         return row.value
 
     def to_json(self) -> dict[str, Any]:
-        """All but the table of images."""
+        """Everything but the table of images."""
         return {
             "scores": [asdict(row) for row in self.scores],
             "pairs": [{**asdict(pair), "mark": pair.mark} for pair in self.pairs],
@@ -110,9 +110,9 @@ class CaptionScores:
         }
 
     def to_latex(self) -> str:
-        """A booktabs table: a row a system, a column a metric, intervals in small brackets.
+        """A booktabs table: one row per system, one column per metric, intervals in brackets.
 
-        Where there are only judgements, a row a metric and a column a correlation.
+        With judgements only: one row per metric, one column per correlation.
         """
         if not self.scores:
             return judgement_latex(self.judgements)
@@ -131,7 +131,7 @@ class CaptionScores:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def _names(self) -> tuple[list[str], list[str]]:
-        """Systems and metrics in their order."""
+        """Systems and metrics in order."""
         every = [(row.system, row.metric) for row in self.scores]
         systems, metrics = (list(dict.fromkeys(names)) for names in zip(*every, strict=True))
         return systems, metrics
@@ -151,7 +151,7 @@ class CaptionScores:
         lines = [heads]
         for metric in metrics:
             found = [rows[system, metric] for system in systems]
-            lines.append([metric, *(c for r in found for c in (_shown(r.value, r), _ends(r)))])
+            lines.append([metric, *(c for r in found for c in (_score_text(r.value, r), _ends(r)))])
         return aligned(lines, {0})
 
     def _pair_table(self) -> str:
@@ -174,19 +174,19 @@ class CaptionScores:
                 )
             )
         stars = ", ".join(f"{mark} p < {level}" for level, mark in reversed(MARKS))
-        legend = f"{stars} (with Holm's correction); {NOISE} not to be told from noise at 5%"
+        legend = f"{stars} (with Holm's correction); {NOISE} not distinguishable from noise at 5%"
         return aligned(lines, {0, 1, 2, 5}) + f"\n{legend}"
 
     def _fewer_table(self) -> str:
-        """A line a system and metric, a column a number of references; relative to all below."""
+        """One line per system and metric, one column per number of references; shares below."""
         counts = list(dict.fromkeys(row.used for row in self.fewer))
         whole = {(row.system, row.metric): row.value for row in self.scores}
         rows = {(row.system, row.metric, row.used): row for row in self.fewer}
         lines = [("references used", "", *map(str, counts), "all")]
         for (system, metric), value in whole.items():
             found = [rows[system, metric, used] for used in counts]
-            cells = [f"{_shown(r.value, r)} ± {r.scale * r.spread:.2f}" for r in found]
-            lines.append((system, metric, *cells, _shown(value, found[0])))
+            cells = [f"{_score_text(r.value, r)} ± {r.scale * r.spread:.2f}" for r in found]
+            lines.append((system, metric, *cells, _score_text(value, found[0])))
             parts = [f"{100 * r.value / value:.0f}%" if value else "-" for r in found]
             lines.append(("", "", *parts, "100%" if value else "-"))
         return aligned(lines, {0, 1})
@@ -202,7 +202,7 @@ def _correlations(row: MetricJudgement) -> Iterator[tuple[str, str]]:
 
 
 def judgement_table(rows: Sequence[MetricJudgement]) -> str:
-    """A line a metric: its correlations with ratings by people."""
+    """One line per metric: its correlations with ratings by people."""
     kinds = ("Kendall tau-b", "Kendall tau-c", "Spearman")
     lines = [("metric", *(head for kind in kinds for head in (kind, "95% interval")))]
     lines += [(r.metric, *(cell for pair in _correlations(r) for cell in pair)) for r in rows]
@@ -234,7 +234,7 @@ def judgement_latex(rows: Sequence[MetricJudgement]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: float, row: CaptionScore | FewerReferences) -> str:
+def _score_text(value: float, row: CaptionScore | FewerReferences) -> str:
     return f"{row.scale * value:.2f}"
 
 
@@ -245,12 +245,12 @@ def _ends(row: CaptionScore) -> str:
 
 
 def _latex_cell(row: CaptionScore) -> str:
-    value = _shown(row.value, row)
+    value = _score_text(row.value, row)
     if row.low is None or row.high is None:
         return value
     return rf"{value} {{\scriptsize [{row.scale * row.low:.2f}, {row.scale * row.high:.2f}]}}"
 
 
 def write_per_image(scores: CaptionScores, path: Path) -> None:
-    """The table of images as a file, in the form that its name ends in."""
+    """Write the table of images in the format that the file name ends with."""
     write_table(path, scores.per_image)

@@ -1,8 +1,8 @@
-"""Captioning systems: what each wrote, and the images on which they can be judged together.
+"""Captioning systems: their captions, and the images on which they can be judged together.
 
 A results file is a JSON list of {"image_id": ..., "caption": ...}; a table has a column of images
-and one of captions. Each image has one caption. An empty caption is an answer, if a poor one; one
-that is missing, NaN or a number is a mistake in the file. Nothing is left out without a remark.
+and one of captions. Each image has one caption. An empty caption is a valid (poor) answer; a
+missing caption, NaN or a number is an error in the file. Nothing is left out without a remark.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORM = '[{"image_id": 42, "caption": "A dog."}, ...]'
 
 @dataclass(frozen=True, slots=True)
 class SystemCaptions:
-    """A system's captions by image id; `skipped` tells what `skip_bad` left out."""
+    """A system's captions by image id; `skipped` says what `skip_bad` left out."""
 
     name: str
     captions: Mapping[str, str]
@@ -40,9 +40,9 @@ def read_system(
     *,
     skip_bad: bool = False,
 ) -> SystemCaptions:
-    """Read what a system wrote, plain or gzipped.
+    """Read a system's captions, plain or gzipped.
 
-    The columns are those of a table; without `image_column` it is image_id or image.
+    The columns apply to tables; `image_column` defaults to image_id or image.
     """
     path = Path(path)
     if suffix(path) == "json":
@@ -57,7 +57,7 @@ def read_system(
                 raise BadInput(
                     f"image {image} has two captions: {captions[image]!r:.80} and {caption!r:.80}",
                     allowed="one caption for each image",
-                    todo="take all but one out of the file",
+                    todo="remove all but one from the file",
                 )
             captions[image] = caption
         except BadInput as problem:
@@ -65,7 +65,7 @@ def read_system(
             problems.add(problem)
     problems.settle()
     if not captions:
-        raise BadInput(f"{path.name} holds no captions", where=str(path), allowed=FORM)
+        raise BadInput(f"{path.name} has no captions", where=str(path), allowed=FORM)
     return SystemCaptions(name_of(path), captions, tuple(p.what for p in problems))
 
 
@@ -77,7 +77,7 @@ def _json_rows(path: Path) -> Iterable[Any]:
             f"{path.name} is {what}, not a list of captions",
             where=str(path),
             allowed=f"{FORM}, or a table (.csv .tsv .jsonl .parquet)",
-            todo="give a file of results here, and captions by people with --references",
+            todo="give a results file here, and captions by people with --references",
         )
     return rows
 
@@ -87,7 +87,7 @@ def _table_rows(path: Path, image: str, caption: str) -> Iterable[Any]:
     usual = [name for name in IMAGE_COLUMNS if name in table.columns]
     image = image or (usual[0] if usual else IMAGE_COLUMNS[-1])
     require_columns(table, [image, caption], path)
-    # In these an empty cell is how an empty text is written.
+    # In these formats an empty cell stands for an empty text.
     blank = "" if suffix(path) in TEXT_TABLES else None
     for row in table.select(image, caption).iter_rows():
         yield {"image_id": row[0], "caption": blank if row[1] is None else row[1]}
@@ -114,15 +114,15 @@ def _caption(row: Mapping[str, Any]) -> str:
         kind = "missing" if caption is None else "NaN"
     raise BadInput(
         f"the caption of image {row['image_id']} is {kind}, not text",
-        allowed="text; an empty caption is written as an empty text and scores 0",
+        allowed="text; an empty caption is an empty text and scores 0",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedImages:
-    """The images that every system answered, in the corpus's order, with what was written of each.
+    """The images that every system captioned, in the corpus's order, with their captions.
 
-    `captions[s][k]` is what system s wrote of image k, `references[k]` what people wrote of it.
+    `captions[s][k]` is system s's caption of image k; `references[k]` are people's captions of it.
     """
 
     systems: tuple[str, ...]
@@ -139,11 +139,11 @@ def bring_together(
     skip_bad: bool = False,
     every: bool = False,
 ) -> JudgedImages:
-    """The images with references that all systems answered.
+    """The images with references that all systems captioned.
 
-    With `every`, all images that have references: one without a caption counts as an empty one.
+    With `every`, all images that have references; a missing caption counts as an empty one.
     """
-    systems = [_known(system, corpus, skip_bad) for system in systems]
+    systems = [_by_corpus_id(system, corpus, skip_bad) for system in systems]
     references = corpus.texts_by_image
     remarks = [f"{s.name}: left out: {what}" for s in systems for what in s.skipped[:5]]
     more = {s.name: len(s.skipped) - 5 for s in systems if len(s.skipped) > 5}
@@ -151,7 +151,7 @@ def bring_together(
     if every:
         images = list(references)
         remarks += [
-            f"{s.name} has no caption for {missing:,} images; they count as empty captions"
+            f"{s.name} has no caption for {missing:,} images, which count as empty captions"
             for s in systems
             if (missing := sum(image not in s.captions for image in images))
         ]
@@ -160,13 +160,13 @@ def bring_together(
         remarks += _coverage(systems, len(references), len(images))
     if not images:
         raise BadInput(
-            "there is no image that all systems answered",
+            "no image has a caption from every system",
             where=", ".join(s.name for s in systems),
-            todo="give the systems one by one",
+            todo="judge the systems one by one",
         )
     written = tuple(tuple(s.captions.get(image, "") for image in images) for s in systems)
     remarks += [
-        f"{s.name}: {empty:,} captions are empty, and score 0"
+        f"{s.name}: {empty:,} captions are empty and score 0"
         for s, own in zip(systems, written, strict=True)
         if (empty := sum(not text.strip() for text in own)) and not every
     ]
@@ -175,25 +175,25 @@ def bring_together(
 
 
 def _coverage(systems: Sequence[SystemCaptions], known: int, judged: int) -> list[str]:
-    """Which images are judged, and which answers stay out because another system has none."""
+    """Which images are judged, and which captions stay out because another system has none."""
     whole = [] if judged == known else [f"judged on {judged:,} of {known:,} images with references"]
     return whole + [
-        f"{s.name}: {extra:,} of its captions are of images that another system has none for"
+        f"{s.name}: {extra:,} of its captions are for images that another system did not caption"
         for s in systems
         if (extra := len(s.captions) - judged)
     ]
 
 
 def _names(systems: Sequence[SystemCaptions]) -> tuple[str, ...]:
-    """The systems' names; the second of one name gets a number."""
+    """The systems' names; repeated names get a number."""
     names: list[str] = []
     for place, system in enumerate(systems, 1):
         names.append(system.name if system.name not in names else f"{system.name} #{place}")
     return tuple(names)
 
 
-def _known(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCaptions:
-    """A system's captions by the corpus's own ids; ones without references are an error."""
+def _by_corpus_id(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCaptions:
+    """A system's captions by the corpus's own ids; images without references are an error."""
     references = corpus.texts_by_image
     own_ids = known_images(system.captions, corpus)
     captions: dict[str, str] = {}
@@ -214,19 +214,17 @@ def _known(system: SystemCaptions, corpus: Corpus, skip_bad: bool) -> SystemCapt
             f"{len(unknown):,} of the {len(system.captions):,} images of {system.name} have no "
             f"references: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}",
             where=str(corpus),
-            allowed="images that the references are of, by id or by file name: "
+            allowed="images that have references, by id or by file name: "
             + ", ".join(list(references)[:3]),
-            todo="give the references of these images too"
-            + (
-                "" if not captions else ", or carry on without them with --skip-bad (skip_bad=True)"
-            ),
+            todo="add references for these images"
+            + ("" if not captions else ", or leave the images out with --skip-bad (skip_bad=True)"),
         )
     gone = (f"image {image} has no references" for image in unknown)
     return replace(system, captions=captions, skipped=(*system.skipped, *gone))
 
 
 def known_images(names: Iterable[str], corpus: Corpus) -> dict[str, str]:
-    """The ids of images with references, by whatever name they are given (id, file, COCO's)."""
+    """The ids of images with references, by any name for them (id, file, COCO's file name)."""
     references, given = corpus.texts_by_image, list(dict.fromkeys(names))
     by_file = _by_file(corpus) if any(name not in references for name in given) else {}
     ids = {
@@ -236,7 +234,7 @@ def known_images(names: Iterable[str], corpus: Corpus) -> dict[str, str]:
 
 
 def _by_file(corpus: Corpus) -> Mapping[str, str]:
-    """Images by the names of their files; a name that two images have says nothing."""
+    """Images by file name; a name that two images share is left out."""
     by_name: dict[str, str] = {}
     for image, uri in corpus.images.select("id", "uri").iter_rows():
         for name in {uri, uri.rpartition("/")[2]}:

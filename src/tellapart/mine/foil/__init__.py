@@ -20,14 +20,15 @@ PAPER, BOTH_WAYS = "paper", "both-ways"
 AUTO, LANGUAGE, RANDOM = "auto", "language", "random"
 
 
-# Without slots: options of the builder inherit from it and from another class that has some.
+# No slots: the builder's options inherit from this and from another class that has slots.
 @dataclass(frozen=True, kw_only=True)
 class FoilMethod:
-    """The paper's four steps, and where to leave them.
+    """The paper's four steps, and how to depart from them.
 
-    `plain` replaces words as the paper does: wherever they stand, without regard to what they mean
-    there, to a/an, or to what the captions mention. On the built-in world the hardest foil is drawn
-    at random: its words are all as likely, so the likeliest foil would be likelier than the truth.
+    `plain` replaces words as the paper does: wherever they occur, whatever they mean there, and
+    regardless of a/an or of what the captions mention. On the built-in world the hardest foil is
+    random: all its words are equally likely, so the likeliest foil would be likelier than the
+    truth.
     """
 
     categories: Annotated[
@@ -42,14 +43,15 @@ class FoilMethod:
         ),
     ] = AUTO
     part: Annotated[str, Help("Which part of the split: train or test.")] = "test"
-    mentions: Annotated[int, Help("Captions of the image that must have the target.")] = 2
+    mentions: Annotated[int, Help("How many captions of the image must have the target.")] = 2
     absence: Annotated[
-        str, Help("What tells that a foil is absent: objects, or captions alone.")
+        str, Help("What shows that a foil is absent: objects, or captions alone.")
     ] = "objects"
     hardest: Annotated[
         str,
         Help(
-            "What picks the hardest: a model such as trained:FOLDER, language (of the captions), "
+            "What picks the hardest foil: a model such as trained:FOLDER, language (a model of "
+            "the captions), "
             "random; auto: the captioner in TELLAPART_HOME/neuraltalk, else language, but random "
             "on the built-in world."
         ),
@@ -63,19 +65,19 @@ class FoilMethod:
     parser: Annotated[str, Help("A spaCy pipeline, or none (the built-in world needs none).")] = (
         AUTO
     )
-    plain: Annotated[bool, Help("Replace words as the paper does, grammatical or not.")] = False
+    plain: Annotated[bool, Help("Replace words as in the paper, grammatical or not.")] = False
 
     def check(self) -> None:
-        """Raise where a value cannot be meant."""
+        """Raise if a value makes no sense."""
         if self.mentions < 1:
             raise BadInput(f"mentions: {self.mentions}", allowed="1 or more")
         if self.absence not in ABSENCE:
-            raise UnknownName("way to tell what is absent", self.absence, ABSENCE)
+            raise UnknownName("evidence of absence", self.absence, ABSENCE)
         if self.per not in PER:
-            raise UnknownName("thing to keep a foil for", self.per, PER)
+            raise UnknownName("unit to keep a foil for", self.per, PER)
         if self.plain and self.absence == "captions":
             raise BadInput(
-                "the paper's plain replacement does not look at captions for what is absent",
+                "the paper's plain replacement does not use captions to decide what is absent",
                 allowed="--plain with objects, or --absence captions without --plain",
             )
 

@@ -1,13 +1,13 @@
-"""Foils: captions in which one word gives way to another of its supercategory.
+"""Foils: captions in which one word is replaced by another of its supercategory.
 
-Shekhar et al. 2017, section 3. Steps 1 and 2: COCO's 73 words give 472 pairs of target and foil,
-of which 256 are for training and 216 for testing, at random within each supercategory. Step 3: a
-target is replaced only where more than one caption of the image has it, and only by a word whose
-category is not among the objects of the image.
+Shekhar et al. 2017, section 3. Steps 1 and 2: COCO's 73 words give 472 target-foil pairs, 256 for
+training and 216 for testing, at random within each supercategory. Step 3: a target is replaced only
+if more than one caption of the image has it, and only by a word whose category is not among the
+objects of the image.
 
-Beyond the paper a foil must fit its place: `coffee table` becomes no `coffee bed`, `a cup of tea`
-no `fork of tea`. A word that stands before a mention must have been seen before the foil, unless
-it goes with all sorts of things.
+Beyond the paper, a foil must fit its context: `coffee table` does not become `coffee bed`, nor
+`a cup of tea` `a fork of tea`. A word before a mention must have been seen before the foil, too,
+unless it goes with all sorts of things.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ TRAIN, ALL = 256, 472
 PARTS = ("train", "test")
 TargetFoil = tuple[str, str]
 Forms = list[tuple[str, str]]
-"""For each name what stands for it in the singular and in the plural."""
+"""The singular and plural form of each name."""
 BLOCK = 1 << 16
-"""Mentions that are compared with all foils at a time."""
+"""How many mentions are compared with all foils at a time."""
 SORTS = 3
-"""An adjective that goes with words of this many supercategories goes with all."""
+"""An adjective used with words of this many supercategories fits all words."""
 OF = 0.05
-"""The share of a word's mentions with `of` behind it from which on it is a measure (cup of)."""
+"""A word is a measure (cup of) if at least this share of its mentions is followed by `of`."""
 RARE = 3
-"""Fewer mentions than that say nothing about how people write."""
+"""Fewer mentions than this are too few to learn usage from."""
 
 
 class FoilCaption(NamedTuple):
@@ -71,7 +71,7 @@ class Foils:
     """Foil captions as numbers, one row each, and all that they are made of.
 
     Row k replaces the mention `mention[k]` by the name `foil[k]`. `images` are ids, `image_of` the
-    place of each caption's image among them.
+    index of each caption's image among them.
     """
 
     corpus: Corpus
@@ -112,7 +112,7 @@ class Foils:
 
     @cached_property
     def caption(self) -> AnyInts:
-        """For each foil the caption that it is made from."""
+        """For each foil, the caption that it is made from."""
         return self.mentions.caption[self.mention]
 
     @cached_property
@@ -122,7 +122,7 @@ class Foils:
 
     @cached_property
     def target(self) -> AnyInts:
-        """For each foil the name that it replaces."""
+        """For each foil, the name that it replaces."""
         return self.mentions.name[self.mention]
 
 
@@ -201,12 +201,12 @@ def pairs_for(table: Categories, split: str, part: str, seed: int) -> FoilPairs:
 
 
 def split_pairs(table: Categories, seed: int, *, both_ways: bool = False) -> dict[TargetFoil, str]:
-    """For each pair `train` or `test`: 256 : 216 in all, as near to it as can be in each group.
+    """`train` or `test` for each pair: 256 : 216 overall, as close as possible in each group.
 
-    Every supercategory gives the whole part of its share to training; the pairs that are still
-    missing come one each from those with the largest remainders. With `both_ways` a pair and its
-    reverse are in the same part: else who knows that `dog` becomes `cat` in one part knows that a
-    `cat` in the other is no foil.
+    Every supercategory gives the integer part of its share to training; the missing pairs come one
+    each from those with the largest remainders. With `both_ways`, a pair and its reverse are in the
+    same part: otherwise, whoever knows that `dog` becomes `cat` in one part knows that a `cat` in
+    the other is not a foil.
     """
     groups: dict[str, list[TargetFoil]] = {name: [] for name in table.supercategories}
     for target, foil in table.pairs():
@@ -240,7 +240,7 @@ def read_pairs(file: Path, known: list[TargetFoil]) -> dict[TargetFoil, str]:
         of = str(row.get("split") or "").strip().lower()
         if pair not in known:
             raise BadInput(
-                f"{pair[0]}::{pair[1]} is no pair of the categories",
+                f"{pair[0]}::{pair[1]} is not a pair of the categories",
                 where=where,
                 allowed="two words of one supercategory that name different categories",
             )
@@ -256,8 +256,8 @@ def read_pairs(file: Path, known: list[TargetFoil]) -> dict[TargetFoil, str]:
 class FoilRules:
     """What may be replaced by what.
 
-    `pairs` (target, foil) are those of the split, `absent` (image, foil) is what an image neither
-    shows nor has in its captions, `salient` are the mentions that may be replaced.
+    `pairs` (target, foil) are those of the split, `absent` (image, foil) marks what an image
+    neither shows nor has in its captions, `salient` marks the mentions that may be replaced.
     """
 
     pairs: Bools
@@ -266,7 +266,7 @@ class FoilRules:
 
 
 def salient(mentions: Mentions, image_of: AnyInts, names: int, least: int) -> Bools:
-    """Which mentions are of a word that at least `least` captions of the image have."""
+    """Which mentions have a word that is in at least `least` captions of the image."""
     captions = np.unique(mentions.caption * names + mentions.name)
     of_image = image_of[captions // names] * names + captions % names
     known, times = np.unique(of_image, return_counts=True)
@@ -283,11 +283,11 @@ def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool)
     listed = [corpus.objects(image) for image in images]
     unknown = [image for image, objects in zip(images, listed, strict=True) if objects is None]
     if unknown and needed:
-        others = f" (nor have {len(unknown) - 1:,} other images)" if len(unknown) > 1 else ""
+        others = f" (and {len(unknown) - 1:,} other images have none)" if len(unknown) > 1 else ""
         raise BadInput(
             f"image {unknown[0]} of {corpus.name} has no list of objects{others}",
             allowed="a corpus with objects: FOIL must know which words would be true",
-            todo="give a file of objects with --objects, or let the captions alone decide with "
+            todo="give a file of objects with --objects, or decide by captions alone with "
             "--absence captions",
         )
     columns: dict[str, list[int]] = {}
@@ -297,8 +297,8 @@ def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool)
     if seen and not seen & columns.keys():
         raise BadInput(
             f"none of the objects of {corpus.name} is a category of the table {table.name}",
-            allowed=f"objects called as the categories are, such as {next(iter(columns))!r}; "
-            f"they are called {', '.join(sorted(seen)[:5])}",
+            allowed=f"objects named like the categories, such as {next(iter(columns))!r}; "
+            f"the names are {', '.join(sorted(seen)[:5])}",
             todo="give a table of categories with --categories",
         )
     there = np.zeros((len(images), len(table.names)), np.bool_)
@@ -309,7 +309,7 @@ def shown(corpus: Corpus, images: list[str], table: Categories, *, needed: bool)
 
 
 def mentioned(words: CaptionWords, image_of: AnyInts, images: int, table: Categories) -> Bools:
-    """Which categories (columns) captions of the images (rows) mention, by any word for them."""
+    """Which categories (columns) the captions of images (rows) mention, by any word for them."""
     there = np.zeros((images, len(table.names)), np.bool_)
     of_image = image_of[words.owner]
     for place, name in enumerate(table.names):
@@ -341,14 +341,14 @@ def replacements(
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands before and behind the mentions of a corpus."""
+    """The words before and after the mentions of a corpus."""
 
     before: AnyInts
-    """For each mention the word before it (in the vocabulary), -1 at the start of a caption."""
+    """For each mention, the vocabulary index of the word before, -1 at the start of a caption."""
     measured: Bools
-    """Which mentions measure something: `of` stands behind a name that is a measure."""
+    """Which mentions measure something: a measure followed by `of`."""
     binding: AnyInts
-    """How bound each mention is to what stands before it (`Binding`)."""
+    """How strongly each mention depends on the word before it (`Binding`)."""
     seen: Bools
     """Whether a word (row) has been seen before a name (column)."""
     general: Bools
@@ -377,7 +377,7 @@ class Surroundings:
         return cls(before, measured, binding, seen, number >= SORTS, measures)
 
     def fits(self, rows: slice) -> Bools:
-        """For some mentions (rows of the result) which foils (columns) fit."""
+        """Which foils (columns) fit some mentions (rows)."""
         binding, before = self.binding[rows, None], self.before[rows]
         seen = self.seen[before] & (before >= 0)[:, None]
         modified = (binding == Binding.MODIFIED) & (seen | self.general[before, None])
@@ -386,13 +386,13 @@ class Surroundings:
 
 
 def usual_forms(mentions: Mentions, words: CaptionWords, table: Categories) -> Forms:
-    """The commonest way to write each category: a phone is a cell phone, a tv a TV.
+    """The most common form of each category: a phone is a cell phone, a tv a TV.
 
-    So what is replaced and what replaces it are alike in length over all: a foil is not known by
-    its being shorter.
+    So targets and foils have the same lengths overall, and a foil is not given away by being
+    shorter.
     """
     counted: list[Counter[str]] = [Counter() for _ in table.names]
-    # At the start of a caption a word has a capital that is not its own.
+    # At the start of a caption, a word's capital is due to its position.
     inside = mentions.first > words.starts[mentions.caption]
     some = mentions.keep(~mentions.plural & inside)
     begins, ends = words.begin[some.first].tolist(), words.end[some.last].tolist()

@@ -1,9 +1,9 @@
 """The hardest foil of each caption (Shekhar et al. 2017, section 3, step 4).
 
 The hardest is the one that a model finds most probable: a captioner that sees the picture, as in
-the paper, or where there is none a language model of the corpus's own captions. A word that a
-captioner does not know never makes a foil the hardest: its own code skips such words, so that the
-caption looks likelier than any other.
+the paper, or if there is none, a language model of the corpus's own captions. A word unknown to a
+captioner never makes a foil the hardest: the paper's code skips such words, which makes the caption
+look likelier than any other.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from tellapart.text.ngram_model import END, START, UNKNOWN, Trigrams
 from tellapart.types import AnyInts, Floats
 
 Hardness = Callable[[AnyInts], Floats]
-"""Gives scores to some foils of one image: higher for harder ones."""
+"""Scores some foils of one image: higher for harder ones."""
 NAME = "trigram model of the corpus's captions (Witten-Bell)"
 LEFT, RIGHT = 3, 2
-"""Words around a mention whose probability, or whose neighbours' probability, can change."""
+"""How many words around a mention can change in probability, or affect one that does."""
 NOTHING = -1
 BLOCK = 1 << 17
 DIGITS = 9
-"""Scores are rounded, so that equal ones stay equal whatever the order of summation."""
+"""Scores are rounded, so that equal ones tie whatever the order of summation."""
 BEHIND = 1e6
-"""What a foil loses for each of its words that the model does not know."""
+"""The penalty for each of a foil's words that the model does not know."""
 MINER = "neuraltalk"
-"""The folder under the user's own in which the captioner is that picks the hardest by default."""
+"""The folder, under the user's own, of the captioner that picks the hardest by default."""
 
 
 def seeing_captioner(corpus: Corpus) -> str | None:
-    """The trained captioner that is there for picking foils, if it can see the corpus's pictures.
+    """The installed captioner for picking foils, if it can see the corpus's pictures.
 
-    FOIL's is NeuralTalk; it is looked for under TELLAPART_HOME.
+    FOIL's is NeuralTalk; it is searched for under TELLAPART_HOME.
     """
     folder = home() / MINER
     if not (folder / "system.json").is_file() or not next(iter(corpus)).is_there():
@@ -57,9 +57,9 @@ def seeing_captioner(corpus: Corpus) -> str | None:
 
 @contextmanager
 def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
-    """What says how hard foils are, and how the card calls it."""
+    """The function that scores the hardness of foils, and its name for the card."""
     if hardest == RANDOM:
-        yield lambda rows: np.zeros(len(rows)), "drawn at random"
+        yield lambda rows: np.zeros(len(rows)), "chosen at random"
     elif hardest == LANGUAGE:
         yield language_scores(foils).__getitem__, f"chosen by a {NAME}"
     else:
@@ -69,9 +69,9 @@ def hardness(foils: Foils, hardest: str) -> Iterator[tuple[Hardness, str]]:
 
 
 def by_hardness(foils: Foils, score: Hardness, per: str, seed: int) -> Iterator[AnyInts]:
-    """For each caption (or image) that has foils, these from the hardest on; ties at random.
+    """For each caption (or image) with foils, its foils from the hardest on; ties at random.
 
-    Images follow one another; scores are asked for as they are needed.
+    Images come in order; scores are computed on demand.
     """
     image = foils.image_of[foils.caption]
     chance = seeds.rng(seed, "foil", "ties").random(len(foils))
@@ -91,11 +91,11 @@ def _runs(rows: AnyInts, group: AnyInts) -> list[AnyInts]:
 def by_model(foils: Foils, model: Any) -> Iterator[Hardness]:
     """The scores of a model that says how probable a caption is for an image.
 
-    They are kept in the cache as all scores are.
+    They are cached like all scores.
     """
     if not isinstance(model, PairScorer) or hasattr(model, "prepare"):
         raise BadInput(
-            f"{model.facts.name} cannot say how probable a caption is for an image",
+            f"{model.facts.name} does not score how probable a caption is for an image",
             allowed="a model that scores pairs of picture and text by itself, such as a captioner",
             todo="see: tellapart list models",
         )
@@ -111,7 +111,7 @@ def by_model(foils: Foils, model: Any) -> Iterator[Hardness]:
 
 
 def _unknown(model: Any, written: list[FoilCaption]) -> Floats:
-    """How many words of each foil the model does not know, where it says so."""
+    """How many words of each foil the model does not know, if it says so."""
     if not hasattr(model, "unknown_words"):
         return np.zeros(len(written))
     words = [one.text[one.start : one.end] for one in written]
@@ -119,10 +119,10 @@ def _unknown(model: Any, written: list[FoilCaption]) -> Floats:
 
 
 def language_scores(foils: Foils) -> Floats:
-    """For each foil the logarithm of its probability, less that of the original.
+    """For each foil, its log-probability minus that of the original.
 
     Foils differ from their original in a few words, so only the windows around these are scored:
-    the gain over the original orders the foils of a caption as their whole probability does.
+    the gain over the original ranks the foils of a caption like their whole probability.
     """
     mentions, words = foils.mentions, foils.words
     model = Trigrams(words.word, words.starts)
@@ -155,7 +155,7 @@ def language_scores(foils: Foils) -> Floats:
 
 
 def _words_at(foils: Foils, rows: AnyInts) -> AnyInts:
-    """For each mention the word at a row; START before its caption, END behind it, then nothing."""
+    """For each mention, the word at a row; START before its caption, END after it, then nothing."""
     words, caption = foils.words, foils.mentions.caption
     starts, ends = words.starts[caption], words.starts[caption + 1]
     word = words.word[np.clip(rows, 0, max(0, len(words.word) - 1))]

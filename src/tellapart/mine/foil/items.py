@@ -1,4 +1,4 @@
-"""Items of foils: a pair of captions with the slot that T2 and T3 ask about; and their counts."""
+"""Items of foils: a pair of captions with the slot for T2 and T3, and their counts."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ PAPER = {
 PAPER_CHANCE = {"T1": 50.0, "T2-nouns": 23.25, "T2-content": 15.87, "T3": 1.38}
 """Chance levels in percent (Table 2)."""
 CANDIDATES = 6
-"""Foils of a caption among which a fair part is chosen."""
+"""How many foils of a caption are candidates for a fair part."""
 ASKS = {"T2-nouns": Ask.NOUN, "T2-content": Ask.WORD, "T3": Ask.MEND}
 
 
 @dataclass(frozen=True)
 class FoilItems:
-    """Makes items of foils, by a method in which nothing is `auto` any more.
+    """Makes items from foils, by a method in which every `auto` is resolved.
 
-    T3's candidates are all words, or those that the image lacks.
+    T3's candidates are all words, or those absent from the image.
     """
 
     foils: Foils
@@ -50,7 +50,7 @@ class FoilItems:
 
     @cached_property
     def _tagger(self) -> LexiconTagger:
-        """Knows the content words where there is no parse."""
+        """The tagger for content words without a parse."""
         table = self.foils.table
         words = table.nouns or tuple(name.word for name in table.names)
         return LexiconTagger.of(table.name, words)
@@ -58,7 +58,7 @@ class FoilItems:
     def hardest(
         self, score: Hardness, verifier: Verifier, limit: int | None, progress: Progress
     ) -> Iterator[Item]:
-        """For each caption (or image) the hardest foil that the verifier lets through."""
+        """For each caption (or image), the hardest foil that the verifier accepts."""
         foils, per = self.foils, self.method.per
         captions = np.unique(foils.caption)
         total = len(captions if per == "caption" else np.unique(foils.image_of[captions]))
@@ -78,9 +78,9 @@ class FoilItems:
                 return
 
     def candidates(self) -> tuple[Ints, list[PairCandidate]]:
-        """Rows of foils that may be kept, and what they are: of each caption the likeliest few.
+        """The candidate foils by row: for each caption the likeliest few.
 
-        Those are taken that a language model of the captions finds as probable as the truth.
+        These are the foils that a language model of the captions finds as probable as the truth.
         """
         foils, per_image = self.foils, self.method.per == "image"
         gain = np.abs(language_scores(foils)) if foils.parses is not None else np.zeros(len(foils))
@@ -96,7 +96,7 @@ class FoilItems:
         for row in rows.tolist():
             (image, text), target = foils.source(row), names[int(foils.target[row])]
             foil = names[int(foils.foil[row])]
-            source = image if per_image else f"{image}\n{text}"  # two people may say the same
+            source = image if per_image else f"{image}\n{text}"  # two people may write the same
             one = PairCandidate(
                 source, image, target.supercategory, text, foils.written(row).text, target.word,
                 foil.word,
@@ -106,7 +106,7 @@ class FoilItems:
         return np.array(list(made.values()), np.int64), listed
 
     def card(self, chooser: str) -> dict[str, Any]:
-        """What the card says of how the items were made."""
+        """The card's description of how the items were made."""
         foils, method = self.foils, self.method
         tagger = (
             find_pipeline(method.parser).name if foils.parses is not None else self._tagger.name
@@ -162,7 +162,7 @@ class FoilItems:
         )
 
     def _candidates(self, caption: int, target: int) -> tuple[str, ...]:
-        """Words for T3: what the image shows beside the target would mend the caption, too."""
+        """Words for T3: other things that the image shows would correct the caption, too."""
         names = self.foils.table.names
         if self.foils.plain:
             return tuple(name.word for name in names)
@@ -170,12 +170,12 @@ class FoilItems:
         return tuple(n.word for k, n in enumerate(names) if absent[k] or k == target)
 
     def _words(self, row: int, caption: int, foil_caption: FoilCaption) -> tuple[Word, ...]:
-        """The content words of the foil caption, of which the foil is one, however long."""
+        """The content words of the foil caption; the foil counts as one, however long."""
         foils, text = self.foils, foil_caption.text
         if foils.parses is None:
             words, longer = self._tagger.content_words(text), 0
             begin, end = foil_caption.start, foil_caption.end
-        else:  # words of the original, moved to where they stand in the foil caption
+        else:  # words of the original, moved to their positions in the foil caption
             words, longer = content_words(foils.parses[caption]), len(text)
             longer -= len(foils.words.texts[caption])
             mention = foils.mention[row]
@@ -192,7 +192,7 @@ class FoilItems:
 
 
 def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:
-    """Why there is no item: at which step the last ones were lost."""
+    """Why there is no item: the step at which the last ones were lost."""
     if not len(foils.mentions):
         what = f"no caption has a word of the table {foils.table.name}"
         return BadInput(what, todo="give a table of categories with --categories")
@@ -200,17 +200,17 @@ def nothing_left(foils: Foils, method: FoilMethod) -> BadInput:
         return BadInput(
             f"no word of the table is in {method.mentions} captions of one image",
             allowed="images with several captions",
-            todo="with one caption an image: --mentions 1",
+            todo="with one caption per image, use --mentions 1",
         )
     return BadInput(
-        f"no item came out for foil: {len(foils.mentions):,} words could be replaced, but no foil "
-        "is absent from its image",
+        f"foil has no items: {len(foils.mentions):,} words could be replaced, but no foil is "
+        "absent from its image",
         todo="use all pairs with --split none",
     )
 
 
 def counts(foils: Foils, items: Sequence[Item]) -> dict[str, dict[str, int]]:
-    """For each supercategory how many foil captions the rules allow, and how many are kept."""
+    """For each supercategory, how many foil captions the rules allow, and how many are kept."""
     sorts = [name.supercategory for name in foils.table.names]
     candidates = Counter(sorts[place] for place in foils.target.tolist())
     kept = Counter(item.kind for item in items)
@@ -221,9 +221,9 @@ def counts(foils: Foils, items: Sequence[Item]) -> dict[str, dict[str, int]]:
 
 
 def chance(items: Sequence[Item]) -> dict[str, float]:
-    """How often a guess is right, in percent: one of two, one of the words, one of the candidates.
+    """The chance of a guess in percent: one of two, one of the words, one of the candidates.
 
-    A question that has only one answer is not asked, and so does not count.
+    A question with only one answer is not asked and does not count.
     """
     levels = {"T1": 50.0}
     for name, ask in ASKS.items():
@@ -238,7 +238,7 @@ def chance(items: Sequence[Item]) -> dict[str, float]:
 
 
 def table(made: Mapping[str, Any]) -> str:
-    """The counts and chance levels of a card, beside the paper's where it has them."""
+    """The counts and chance levels of a card, beside the paper's if it has them."""
     counted: dict[str, dict[str, int]] = made["by_supercategory"]
     total = {key: sum(row[key] for row in counted.values()) for key in ("candidates", "kept")}
     with_paper = made["categories"].startswith("coco") and set(counted) == set(PAPER)

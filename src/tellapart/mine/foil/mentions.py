@@ -1,8 +1,8 @@
-"""Mentions: where captions have category words, as nouns that something else can stand for.
+"""Mentions: category words in captions, as nouns that can be replaced.
 
-The paper replaces words wherever they stand; so "an cake and white cat" and "a microwave mitt" come
-about. Here a long name is taken whole, and a word counts only where the parse has it as a noun that
-does not modify another one (`plain_mentions` is the paper's way).
+The paper replaces words wherever they occur, which produces "an cake and white cat" and "a
+microwave mitt". Here a long name is one unit, and a word counts only if the parse has it as a noun
+that does not modify another one (`plain_mentions` follows the paper).
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from tellapart.text.parses import Parse, Parses, Token
 from tellapart.types import AnyInts, Bools
 
 WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
-"""A word, whole where hyphens join it, or a mark by itself (so that cat's begins with cat)."""
+"""A word, including hyphens, or a single mark (so that cat's begins with cat)."""
 COLOURS = frozenset(
     """red orange yellow green blue purple pink brown black white grey gray tan gold silver violet
     beige turquoise teal maroon peach olive lavender colored coloured color colour""".split()
 )
 OPENS_PHRASE = ("DET", "NUM", "PRON", "CCONJ", "SCONJ", "PUNCT", "SYM", "SPACE", "INTJ")
-"""What every noun can stand behind."""
+"""Words that can precede any noun."""
 ONE = frozenset("a an one another each every this that single lone".split())
 BETWEEN = COLOURS | frozenset(
     """big small large little tiny huge young old baby adult mother fluffy woolly wooly shaggy
     medium-sized""".split()
 )
-"""Words that may stand between an article and its noun."""
+"""Words that may come between an article and its noun."""
 SINGULAR_VERBS = frozenset("is was has".split())
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionWords:
-    """The words of n texts, one after the other; text k has the rows starts[k] to starts[k + 1].
+    """The words of n texts in sequence; text k has the rows starts[k] to starts[k + 1].
 
-    `word` are places in `vocabulary`, which has each word in lower case; `begin` and `end` are
-    where it stands in its text. Unlike the words that captions are compared by (`MinedCaptions`),
-    these include punctuation and know their place, since foils are written into the text.
+    `word` are indices into `vocabulary`, which has each word in lower case; `begin` and `end` are
+    offsets in the text. Unlike the words used for comparing captions (`MinedCaptions`), these
+    include punctuation and offsets, since foils are written into the text.
     """
 
     texts: Sequence[str]
@@ -56,7 +56,7 @@ class CaptionWords:
 
     @property
     def owner(self) -> AnyInts:
-        """For each word the text that it is in."""
+        """For each word, the text that it is in."""
         return np.repeat(np.arange(len(self.texts)), np.diff(self.starts))
 
     def places_of(self, phrase: str) -> AnyInts:
@@ -74,7 +74,7 @@ class CaptionWords:
 
 
 def words_of(texts: Sequence[str]) -> CaptionWords:
-    """Take texts apart."""
+    """Split texts into words."""
     vocabulary: dict[str, int] = {}
     starts, begin, end, word = [0], [], [], []
     for text in texts:
@@ -91,8 +91,8 @@ def words_of(texts: Sequence[str]) -> CaptionWords:
 class Mentions:
     """Category words in captions, one row each, in the order of the captions.
 
-    `name` is the place in the table; `word` is the row of the category word among all words,
-    `first` and `last` the rows of what a foil takes the place of.
+    `name` is the index in the table; `word` is the row of the category word among all words,
+    `first` and `last` are the rows that a foil replaces.
     """
 
     caption: AnyInts
@@ -111,9 +111,9 @@ class Mentions:
 
 
 def plain_mentions(words: CaptionWords, table: Categories) -> Mentions:
-    """Every place where a word of the table stands, in the form that the table has it in.
+    """Every occurrence of a word of the table, in the table's form.
 
-    So the paper's own foils were made: plurals, and what the word means there, were left alone.
+    The paper's own foils were made this way, ignoring plurals and meanings.
     """
     name_of = np.full(len(words.vocabulary) + 1, -1, np.int32)
     for place, name in enumerate(table.names):
@@ -123,7 +123,7 @@ def plain_mentions(words: CaptionWords, table: Categories) -> Mentions:
 
 
 def mentions_in(words: CaptionWords, table: Categories) -> Mentions:
-    """Category words in the singular and the plural, with long names whole.
+    """Category words in singular and plural, with long names as units.
 
     A word within another name (dog in hot dog) does not count; of two names that overlap (microwave
     oven) the longer one counts.
@@ -139,7 +139,7 @@ def mentions_in(words: CaptionWords, table: Categories) -> Mentions:
     first, last = single.first.copy(), single.last.copy()
     many, gone = single.plural.copy(), np.zeros(len(single), np.bool_)
     for place, name in enumerate(table.names):
-        # The longest last: it counts instead of those that are inside it.
+        # The longest last, so that it replaces those inside it.
         for phrase, is_plural in product(sorted(name.long, key=len), (False, True)):
             form = plural(phrase) if is_plural else phrase
             width = len(form.split())
@@ -163,7 +163,7 @@ def _mentions(words: CaptionWords, name_of: AnyInts, several: Bools) -> Mentions
 
 
 def _covered(rows: AnyInts, begins: AnyInts, width: int) -> AnyInts:
-    """For each row where the phrase of `width` words begins that it is in, -1 outside one."""
+    """For each row, where the phrase of `width` words around it begins, -1 outside one."""
     if not len(begins):
         return np.full(len(rows), -1, np.int64)
     before = np.searchsorted(begins, rows, side="right") - 1
@@ -173,19 +173,19 @@ def _covered(rows: AnyInts, begins: AnyInts, width: int) -> AnyInts:
 
 
 class Binding(IntEnum):
-    """How much the word before a mention says about what can stand there."""
+    """How much the word before a mention restricts what can replace it."""
 
     FREE = 0
     MODIFIED = 1
-    """Behind an adjective: only what goes with it."""
+    """After an adjective: only what goes with it."""
     BOUND = 2
-    """Behind a noun (coffee table), or bare behind a verb or a preposition (in bed)."""
+    """After a noun (coffee table), or bare after a verb or a preposition (in bed)."""
 
 
 def bindings(mentions: Mentions, words: CaptionWords, parses: Parses) -> tuple[Bools, AnyInts]:
-    """For each mention whether it is a noun that heads its phrase, and its `Binding`.
+    """For each mention, whether it is a noun that heads its phrase, and its `Binding`.
 
-    Mentions that the parser cut otherwise (`cat/dog` as one token) count as no nouns.
+    Mentions that the parser tokenized differently (`cat/dog` as one token) do not count as nouns.
     """
     nouns = np.zeros(len(mentions), np.bool_)
     binding = np.zeros(len(mentions), np.int8)
@@ -212,8 +212,8 @@ def bindings(mentions: Mentions, words: CaptionWords, parses: Parses) -> tuple[B
 def is_noun(parse: Parse, token: Token, last: Token) -> bool:
     """Whether a category word is a noun and heads its phrase; `last` ends the name it is in.
 
-    Small parsers take many a noun for something else (oven for an adjective, tie for a verb), so
-    the word's surroundings are asked as well as its part of speech.
+    Small parsers often mistake nouns for something else (oven for an adjective, tie for a verb), so
+    the word's context is used as well as its part of speech.
     """
     before = parse.tokens[token.place - 1] if token.place else None
     behind = parse.tokens[last.place + 1 : last.place + 3]
@@ -232,7 +232,7 @@ def is_noun(parse: Parse, token: Token, last: Token) -> bool:
 
 
 def _may_be_noun(verb: Token, before: Token | None, behind: tuple[Token, ...]) -> bool:
-    """Whether what is read as a verb stands where a noun does: the sink, a suit and tie."""
+    """Whether a word parsed as a verb is where a noun would be: the sink, a suit and tie."""
     if before is None:
         return False
     if before.pos in ("DET", "ADJ", "NUM") or before.tag == "PRP$":
@@ -242,7 +242,7 @@ def _may_be_noun(verb: Token, before: Token | None, behind: tuple[Token, ...]) -
 
 
 def _is_thing(parse: Parse, token: Token, behind: tuple[Token, ...]) -> bool:
-    """Whether a word that is also a colour stands for a thing: an orange, oranges."""
+    """Whether a word that is also a colour names a thing: an orange, oranges."""
     if token.tag in ("NNS", "NNPS"):
         return True
     ahead = parse.tokens[max(0, token.place - 2) : token.place]
@@ -255,7 +255,7 @@ def _is_thing(parse: Parse, token: Token, behind: tuple[Token, ...]) -> bool:
 
 
 def binding_of(parse: Parse, first: Token, *, plural: bool) -> Binding:
-    """How bound a mention that begins with a token is to what stands before it."""
+    """How strongly a mention that begins with this token depends on the word before it."""
     if not first.place:
         return Binding.FREE
     before = parse.tokens[first.place - 1]
@@ -269,9 +269,9 @@ def binding_of(parse: Parse, first: Token, *, plural: bool) -> Binding:
 
 
 def plurals_by_context(mentions: Mentions, words: CaptionWords, table: Categories) -> Bools:
-    """Which mentions are plural; for invariable words (sheep, skis) by what stands around them.
+    """Which mentions are plural; for invariable words (sheep, skis) by their context.
 
-    One sheep is `a` or `that` or `one` sheep, or it `is`; all others are several.
+    After `a`, `that` or `one`, or before `is`, it is one sheep; otherwise there are several.
     """
     several = mentions.plural.copy()
     invariable = np.array([name.invariable for name in table.names])

@@ -2,7 +2,7 @@
 
 FAIR_SETS, PAPER = "fair-sets", "paper"
 WAYS = {
-    FAIR_SETS: "sets of near captions of as many images, asked once for each image",
-    PAPER: "for each caption the captions of other images with the highest Score",
+    FAIR_SETS: "sets of similar captions, one from each image, asked once for each image",
+    PAPER: "for each caption, the captions of other images with the highest Score",
 }
-"""The ways to find decoys, and what a benchmark's card says of each."""
+"""The methods of finding decoys, and their descriptions on a benchmark's card."""

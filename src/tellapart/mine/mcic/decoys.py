@@ -1,6 +1,6 @@
 """Decoys of all captions: neighbours, BLEU and choice, block by block.
 
-What a block gave is kept, so that a job which was stopped goes on with the next one; no more than a
+The results of a block are cached, so that an interrupted job resumes with the next one; only one
 block of neighbours is ever in memory.
 """
 
@@ -30,14 +30,14 @@ from tellapart.work.crew import ShardJob
 from tellapart.work.shard import Shard, ShardResult
 
 BLOCK = 8192
-"""Captions whose decoys are kept together."""
+"""How many captions' decoys are cached together."""
 MINING = "decoys"
 
 
 def pair_bleu(captions: MinedCaptions, choice: DecoyChoice) -> PairBleu:
     """BLEU of Equation 1 between captions: up to 4-grams, brevity penalty 1.
 
-    N-grams longer than the decoy do not count, else short captions would never be too alike.
+    N-grams longer than the decoy do not count; otherwise short captions would never be too similar.
     """
     sentences = Sentences.of([" ".join(words) for words in captions.words])
     return PairBleu(sentences, n=4, smoothing=choice.smoothing, effective_order=True)
@@ -45,9 +45,9 @@ def pair_bleu(captions: MinedCaptions, choice: DecoyChoice) -> PairBleu:
 
 @dataclass(frozen=True, eq=False)
 class DecoyMine:
-    """Where decoys come from: captions with their vectors, and how they are chosen.
+    """The source of decoys: captions with their vectors, and how decoys are chosen.
 
-    With a verifier a decoy is also false of the image, and a caption that is false has none.
+    With a verifier, a decoy must also be false of the image, and a false caption gets no decoys.
     """
 
     captions: MinedCaptions
@@ -69,7 +69,7 @@ class DecoyMine:
         return Neighbours(self.vectors.rows, exclude, self.search)
 
     def choosing(self, choice: DecoyChoice, guards: Guards) -> DecoyMine:
-        """The same captions with another choice, and no verifier; what was prepared is kept."""
+        """The same captions with another choice and no verifier; prepared data is reused."""
         other = replace(self, choice=choice, guards=guards, verifier=Verifier(None, ""))
         if guards.distinct == self.guards.distinct and choice.smoothing == self.choice.smoothing:
             for name in ("neighbours", "bleu"):
@@ -81,7 +81,7 @@ class DecoyMine:
     ) -> ChosenDecoys:
         """The decoys of target captions, row by row.
 
-        Once `enough` of them have all of their decoys the others are left out.
+        Once `enough` of them have all of their decoys, the others are left out.
         """
         size = BLOCK if enough is None else min(BLOCK, 2 * enough)
         blocks: list[ChosenDecoys] = []
@@ -100,9 +100,9 @@ class DecoyMine:
     def blocks(
         self, targets: Ints32, progress: Progress = silent, size: int = 0
     ) -> Iterator[ChosenDecoys]:
-        """The decoys of so many target captions at a time (0: `BLOCK`)."""
+        """The decoys of `size` target captions at a time (0: `BLOCK`)."""
         size = size or BLOCK
-        kept = None if self.verifier.name else self._kept(targets, size)
+        kept = None if self.verifier.name else self._shelf(targets, size)
         crew = self.crew if kept else None
         if crew is not None:
             self._in_shards(targets, size, progress)
@@ -121,7 +121,7 @@ class DecoyMine:
             yield block
 
     def _in_shards(self, targets: Ints32, size: int, progress: Progress) -> None:
-        """Let a crew find the decoys of all targets."""
+        """Have a crew find the decoys of all targets."""
         assert self.crew is not None
         parts = [(start, targets[start : start + size]) for start in range(0, len(targets), size)]
         shards = [Shard(f"from-{start}.npz", len(part), part) for start, part in parts]
@@ -132,9 +132,9 @@ class DecoyMine:
         self.crew.do(self._stage(targets, size), job, progress)
 
     def _stage(self, targets: Ints32, size: int) -> str:
-        return f"{MINING}-{self._kept(targets, size).folder.name}"
+        return f"{MINING}-{self._shelf(targets, size).folder.name}"
 
-    def _kept(self, targets: Ints32, size: int) -> ArrayShelf:
+    def _shelf(self, targets: Ints32, size: int) -> ArrayShelf:
         captions = self.captions
         return ArrayShelf.on(
             "decoys",
@@ -148,7 +148,7 @@ class DecoyMine:
         )
 
     def block(self, targets: Ints32, start: int, total: int, progress: Progress) -> ChosenDecoys:
-        """The decoys of some targets, of which `start` others came before."""
+        """The decoys of some targets, which follow `start` others."""
         most = min(self.choice.neighbours, max(1, len(self.captions) - 1))
         parts = []
         for near in self.neighbours.nearest(most, targets):
@@ -161,7 +161,7 @@ class DecoyMine:
         return joined(parts)
 
     def _chosen(self, near: DecoyCandidates) -> ChosenDecoys:
-        """The decoys; what the verifier calls true is taken out until it calls nothing true."""
+        """The decoys; those that the verifier calls true are removed until there are none."""
         captions, texts = near.captions.copy(), self.captions.texts
         targets = list(enumerate(near.targets.tolist())) if self.verifier.name else []
         for row, target in targets:
@@ -186,7 +186,7 @@ class DecoyMine:
 
     @cached_property
     def _longer(self) -> Ints32:
-        """How many decoys of each caption are to be longer than it, -1 for as it comes."""
+        """How many decoys of each caption should be longer than it, -1 for any number."""
         if not self.guards.length:
             return np.full(len(self.captions), -1, np.int32)
         lot = seeds.rng(self.seed, "mcic", "longer")
@@ -204,7 +204,7 @@ class DecoyMine:
 
     @cached_property
     def silence(self) -> Silence:
-        """What the guard `doubt` asks."""
+        """The evidence for the guard `doubt`."""
         silence = Silence.of(self.captions, self.stems)
         plain = self.guards.likely >= 1 or self.guards.doubt >= 1
         return silence if plain else silence.with_likely(self.guards.likely)
@@ -212,13 +212,13 @@ class DecoyMine:
 
 @dataclass(frozen=True, slots=True)
 class DecoyTask:
-    """What workers do: the decoys of some target captions."""
+    """The task of workers: the decoys of some target captions."""
 
     mine: DecoyMine
     lists: KnownLists | None
 
     def open(self) -> Callable[[Ints32], ShardResult]:
-        """Prepare what all blocks need."""
+        """Prepare the data that all blocks need."""
         mine = self.mine
         mine.__dict__["neighbours"] = replace(mine.neighbours, lists=self.lists)
 
@@ -230,5 +230,5 @@ class DecoyTask:
 
 
 def joined(parts: list[ChosenDecoys]) -> ChosenDecoys:
-    """Decoys of several lists of captions, one behind another."""
+    """Decoys of several lists of captions, concatenated."""
     return ChosenDecoys._make(np.concatenate(columns) for columns in zip(*parts, strict=True))

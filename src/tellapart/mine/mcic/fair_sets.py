@@ -1,13 +1,12 @@
 """Fair sets: five images whose captions are near each other share one set of options.
 
-Ding et al. 2016, section 3.2, asks for the nearest captions of other images. Taken one by one that
-gives the target away: it is the one option that all others are near to. A fair set is asked once
-for each of its five images. Whatever an answer is that does not look at the image, it is right
-exactly once in five.
+Ding et al. 2016, section 3.2, uses the nearest captions of other images. Chosen one by one, they
+give the target away: it is the one option that all others are near to. A fair set is asked once for
+each of its five images. Any answer that ignores the image is right exactly once in five.
 
-Sets are taken from the graph of captions that can stand beside each other (`OptionGraph`), the
-nearest first. An image is in one set at the most, with one of its captions: so a set is a group of
-its own for statistics, where sets that share images would all hang together.
+Sets come from the graph of captions that can be options together (`OptionGraph`), the nearest
+first. An image is in at most one set, with one of its captions, so that each set is a separate
+group for statistics; sets that shared images would all be connected.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from tellapart.mine.mcic.score import REASONS, ChosenDecoys, scores
 from tellapart.types import Ints32, Progress, silent
 
 SAMPLE = 5_000
-"""Captions whose decoys in the paper's way are looked at, to compare with."""
+"""How many captions get decoys by the paper's method, for comparison."""
 STEP = 0.97
-"""Sets are taken level by level, each this share of the one above: nearly best first."""
+"""Sets are chosen level by level, each this share of the one above: nearly best first."""
 LIKELY = 0.3
-"""The guard `likely` of fair sets: finds most decoys that are true, for a few sets in a hundred."""
+"""The guard `likely` of fair sets: it finds most true decoys and costs a few sets in a hundred."""
 GROWING = "fair sets"
 TINY = 1e-9
-"""A Score above 0 is asked of every set."""
+"""Every set needs a Score above 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class FairSets:
-    """Sets of captions, one of each image, that can stand together as options.
+    """Sets of captions, one of each image, that can be options together.
 
-    `mine` says how decoys are chosen in the paper's way. `least` is how near the captions of a set
-    must be: their mean Score, as a share of what the decoys of the paper's way have. A verifier is
-    asked of sets that are found.
+    `mine` chooses decoys by the paper's method. `least` is how near the captions of a set must be:
+    their mean Score, as a share of the Score of the paper's decoys. A verifier checks the sets
+    found.
     """
 
     mine: DecoyMine
@@ -48,12 +47,12 @@ class FairSets:
 
     @cached_property
     def paper_score(self) -> float:
-        """The mean Score of decoys in the paper's way, for a sample of the captions."""
+        """The mean Score of decoys by the paper's method, for a sample of the captions."""
         number = len(self.mine.captions)
         lot = seeds.rng(self.mine.seed, "mcic", "sample of the paper's way").permutation(number)
         targets = np.sort(lot[:SAMPLE]).astype(np.int32)
         guards = replace(self.mine.guards, likely=1.0)
-        own = replace(self.mine.choosing(self.mine.choice, guards), crew=None)  # it is soon done
+        own = replace(self.mine.choosing(self.mine.choice, guards), crew=None)  # quick
         chosen = own.decoys(targets)
         found = chosen.scores[chosen.complete]
         return float(found.mean()) if found.size else 0.0
@@ -83,10 +82,10 @@ class FairSets:
         return ChosenDecoys._make([*sorted_, refused])
 
     def _sets(self, most: int | None, progress: Progress) -> Ints32:
-        """Sets by their nearness, level by level, down to the least.
+        """Sets by nearness, level by level, down to the least.
 
-        The best set of a caption can only get worse as images are taken. So one that was found
-        counts as long as all its images are free, and only then another is looked for.
+        The best set of a caption can only get worse as images are used up. So a set stays the best
+        as long as all its images are free; only then is another searched for.
         """
         captions, size = self.mine.captions, self.mine.choice.decoys + 1
         floor = max(self.least * self.paper_score, TINY)
@@ -113,7 +112,7 @@ class FairSets:
         return np.array(found[:most], np.int32).reshape(-1, size)
 
     def _holds(self, members: Ints32, graph: OptionGraph) -> bool:
-        """Whether the verifier lets a set pass; what it objects to leaves the graph."""
+        """Whether the verifier accepts a set; what it rejects is removed from the graph."""
         verifier = self.mine.verifier
         if not verifier.name:
             return True

@@ -36,8 +36,8 @@ DECOY_COLUMNS = {
 class McicItem:
     """An item with what it was made from.
 
-    `row` is the target's row among the decoys that were chosen; `order[p]` says what stands at
-    place p of the item: 0 for the target, k for decoy k - 1.
+    `row` is the target's row among the chosen decoys; `order[p]` says what is at position p of the
+    item: 0 for the target, k for decoy k - 1.
     """
 
     item: Item
@@ -47,10 +47,10 @@ class McicItem:
 
 @dataclass(frozen=True, eq=False)
 class McicSplit:
-    """A split (or all, under an empty name): where its decoys come from, and its items.
+    """A split (or all, under an empty name): the source of its decoys, and its items.
 
-    `corpus` and `seed` go into the items' origins; `limit` is the most items. `number` captions
-    were asked for decoys. `facts` are what is known of the search and of the guards.
+    `corpus` and `seed` go into the items' origins; `limit` is the most items. Decoys were searched
+    for `number` captions. `facts` are about the search and the guards.
     """
 
     name: str
@@ -92,7 +92,7 @@ class McicSplit:
             yield McicItem(item, row, order)
 
     def for_card(self) -> dict[str, Any]:
-        """Its statistics, with what is known of the search and of the guards."""
+        """Its statistics, with facts about the search and the guards."""
         rows = [one.row for one in self.items]
         statistics = mcic_statistics(self.captions, self.targets, self.chosen, rows, self.number)
         return {**statistics, **self.facts}
@@ -108,24 +108,24 @@ class McicSplit:
                 yield (one.item.id, place, captions.ids[caption], image, *numbers)
 
     def check_some(self, benchmark: str) -> None:
-        """Raise where no item came out, with the reason."""
+        """Raise if there is no item, with the reason."""
         if self.items:
             return
         refused = dict(zip(REASONS, self.chosen.refused.sum(axis=0).tolist(), strict=True))
         why = ", ".join(f"{number:,} {reason}" for reason, number in refused.items() if number)
         where = f" of the split {self.name}" if self.name else ""
         raise BadInput(
-            f"no item came out for {benchmark}: no caption{where} has "
+            f"{benchmark} has no items: no caption{where} has "
             f"{self.chosen.captions.shape[1]} decoys among its neighbours"
-            + (f" (passed over: {why})" if why else ""),
-            allowed="captions of enough other images that are like a caption and not the same",
+            + (f" (rejected: {why})" if why else ""),
+            allowed="enough captions of other images that are similar but not the same",
             todo="give a larger corpus, or looser options (--neighbours, --max-bleu, --without)",
         )
 
 
 def mcic_item(image: str, captions: Sequence[str], place: int, origin: Origin) -> Item:
-    """An image and several captions, of which the one at a place is true."""
-    order = range(len(captions))  # whoever calls has drawn the place
+    """An image and several captions, of which the one at this position is true."""
+    order = range(len(captions))  # the caller has already drawn the position
     grid = Grid.caption_choice(image, captions, order, right=place)
     return Item.built("mcic", grid, kind="mcic", origin=origin)
 
@@ -139,9 +139,9 @@ def write_splits(
     *,
     copy_images: bool = False,
 ) -> None:
-    """Write all items as one benchmark, and each split as one of its own in a folder inside.
+    """Write all items as one benchmark, and each split as another in a folder inside.
 
-    The card gets the statistics of the splits. Copies of pictures lie with the whole.
+    The card gets the statistics of the splits. Copies of pictures are stored with the whole.
     """
     for split in splits:
         split.check_some(card.name)

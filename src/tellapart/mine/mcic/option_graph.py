@@ -1,9 +1,9 @@
-"""Which captions can stand beside each other as options, and how near they are.
+"""Which captions can be options together, and how near they are.
 
-Two captions are joined where each may be a decoy of the other's image: Score above 0 both ways
-(Ding et al. 2016, Equation 1) and no guard against either. The weight of the edge is the mean of
-both Scores. In a set of captions that are all joined, every caption is false of the images of all
-others, as far as captions tell.
+Two captions are joined if each may be a decoy of the other's image: a Score above 0 in both
+directions (Ding et al. 2016, Equation 1) and no guard against either. The weight of the edge is the
+mean of both Scores. In a set of captions that are all joined, every caption is false of the images
+of all others, as far as captions can tell.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from tellapart.text._numba import in_threads, kernel
 from tellapart.types import Bools, Floats, Floats32, Ints, Ints32, Progress, silent
 
 PARTNERS = 160
-"""So many of the best decoys of a caption can stand beside it; more give hardly more sets."""
+"""How many of a caption's best decoys can be its partners; more give hardly more sets."""
 WIDTH = 64
-"""A set is grown among so many captions, the nearest that are free..."""
+"""A set is grown from this many captions, the nearest that are free..."""
 STARTS = 3
-"""... beginning with each of so many; the best of what comes out is taken."""
+"""... starting from each of this many; the best result is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class OptionGraph:
-    """Captions with their partners, one list after another.
+    """Captions with their partners, as concatenated lists.
 
-    Those of caption k are `partners[starts[k]:starts[k + 1]]`, in the order of their numbers, with
-    the `scores` of the edges. `image_of` says whose each caption is.
+    The partners of caption k are `partners[starts[k]:starts[k + 1]]`, sorted by number, with the
+    `scores` of the edges. `image_of` is each caption's image.
     """
 
     image_of: Ints32
@@ -41,13 +41,13 @@ class OptionGraph:
 
     @classmethod
     def of(cls, mine: DecoyMine, progress: Progress = silent) -> OptionGraph:
-        """Join captions with their best decoys where that holds both ways.
+        """Join captions that are among each other's best decoys.
 
-        Only lists of `PARTNERS` captions are ever held, whatever the size of the neighbourhood.
+        Only lists of `PARTNERS` captions are held in memory, whatever the neighbourhood's size.
         """
         number = len(mine.captions)
         choice = replace(mine.choice, decoys=min(PARTNERS, mine.choice.neighbours))
-        # Lengths give nothing away where each caption is the truth in turn.
+        # Lengths give nothing away if each caption is the truth in turn.
         guards = replace(mine.guards, length=False)
         many = mine.choosing(choice, guards)
         partners = np.full((number, choice.decoys), -1, np.int32)
@@ -56,7 +56,7 @@ class OptionGraph:
         done = 0
         for block in many.blocks(every, progress):
             rows = slice(done, done + len(block.captions))
-            partners[rows], weights[rows] = _joined(many, every[rows], block)
+            partners[rows], weights[rows] = _mutual_decoys(many, every[rows], block)
             done = rows.stop
         degrees = np.zeros(number, np.int64)
         count_partners(partners, degrees)
@@ -66,11 +66,11 @@ class OptionGraph:
         return cls(mine.captions.image_of, starts, flat, values)
 
     def best_sets(self, seeds: Ints32, size: int, taken: Bools) -> tuple[Ints32, Floats]:
-        """For each caption the best set of `size` that it can be in, and the mean of its edges.
+        """For each caption, the best set of `size` that contains it, and the mean of its edges.
 
-        Best as far as growing finds it: a set begins with the caption and one of its nearest, and
-        goes on with whatever is nearest to all that it has. `taken` marks images that no set may
-        use. Where no set is found the mean is -1.
+        The search is greedy: a set starts with the caption and one of its nearest, and repeatedly
+        adds the caption nearest to all members. `taken` marks images that no set may use. If no set
+        is found, the mean is -1.
         """
         sets, means = np.full((len(seeds), size), -1, np.int32), np.full(len(seeds), -1.0)
         graph = (self.starts, self.partners, self.scores, self.image_of)
@@ -82,19 +82,21 @@ class OptionGraph:
         return sets, means
 
     def part(self, one: int, other: int) -> None:
-        """Take two captions for partners no longer."""
+        """Remove the edge between two captions."""
         for a, b in ((one, other), (other, one)):
             row = slice(self.starts[a], self.starts[a + 1])
             self.scores[row][self.partners[row] == b] = -1
 
     def leave_out(self, caption: int) -> None:
-        """Take a caption for nobody's partner."""
+        """Remove all edges of a caption."""
         for partner in self.partners[self.starts[caption] : self.starts[caption + 1]].tolist():
             self.part(caption, partner)
 
 
-def _joined(mine: DecoyMine, targets: Ints32, block: ChosenDecoys) -> tuple[Ints32, Floats32]:
-    """Which decoys of captions are so both ways (-1 for others), and the mean of both Scores."""
+def _mutual_decoys(
+    mine: DecoyMine, targets: Ints32, block: ChosenDecoys
+) -> tuple[Ints32, Floats32]:
+    """Which decoys are mutual (-1 for others), and the mean of both Scores."""
     row, place = np.nonzero(block.captions >= 0)
     one, other = targets[row], block.captions[row, place]
     choice = mine.choice
@@ -111,7 +113,7 @@ def _joined(mine: DecoyMine, targets: Ints32, block: ChosenDecoys) -> tuple[Ints
     return partners, weights
 
 
-# Kernels, one after another since numba keeps what it compiled for a file as a whole
+# Kernels, all in this file, because numba's cache is invalidated by file
 
 
 @kernel
@@ -125,7 +127,7 @@ def lists(partners: Any, one: int, other: int) -> bool:
 
 @kernel
 def count_partners(partners: Any, degrees: Any) -> None:
-    """How many captions each is joined with, by its own list or by theirs."""
+    """How many captions each caption is joined with, by its own list or by theirs."""
     for one in range(len(partners)):
         for place in range(partners.shape[1]):
             other = partners[one, place]
@@ -136,9 +138,9 @@ def count_partners(partners: Any, degrees: Any) -> None:
 
 @kernel
 def fill_partners(partners: Any, weights: Any, starts: Any, flat: Any, values: Any) -> None:
-    """Write each caption's partners in the order of their numbers."""
+    """Write each caption's partners, sorted by number."""
     ends = starts[:-1].copy()
-    # In the order of the captions, so what others put on a list comes sorted; own ones do not.
+    # In the order of captions, so entries from other lists arrive sorted; a caption's own do not.
     for one in range(len(partners)):
         for place in range(partners.shape[1]):
             other = partners[one, place]
@@ -156,7 +158,7 @@ def fill_partners(partners: Any, weights: Any, starts: Any, flat: Any, values: A
 
 @kernel
 def edge(graph: Any, one: int, other: int) -> float:
-    """The weight of the edge between two captions, -1 where there is none."""
+    """The weight of the edge between two captions, -1 if there is none."""
     starts, partners, weights, _ = graph
     low, end = starts[one], starts[one + 1]
     high = end
@@ -171,9 +173,10 @@ def edge(graph: Any, one: int, other: int) -> float:
 
 @kernel
 def grow(near: Any, weights: Any, first: int, graph: Any, members: Any) -> float:
-    """A set with the seed (already the first member) and the candidate `first`; the edges' sum.
+    """Grow a set from the seed (already the first member) and the candidate `first`.
 
-    `near` are candidates, `weights` their edges with the seed; -1 where no set is found.
+    `near` are candidates, `weights` their edges with the seed. Returns the sum of the edges, or -1
+    if no set is found.
     """
     size, number = len(members), len(near)
     sums, open_ = weights.copy(), np.ones(number, np.bool_)

@@ -1,9 +1,10 @@
 """OPTIMIZE-PV and OPTIMIZE-SCORE: settings under which captions of one image are near each other.
 
 Ding et al. 2016, section 3.3. The mgs-rank is the mean rank, by cosine, of an image's other
-captions among the neighbours of a caption; the wmgs-rank is their mean rank, by Score.
-Both are taken over captions of a sample of images, with neighbours from the whole corpus. Where the
-paper is silent: a caption outside the N nearest has rank N + 1, one without a Score above 0 rank N.
+captions among the neighbours of a caption; the wmgs-rank is their mean rank by Score. Both are
+computed over captions of a sample of images, with neighbours from the whole corpus. The paper does
+not define these cases: a caption outside the N nearest has rank N + 1, and one without a Score
+above 0 has rank N.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from tellapart.text.table_text import aligned
 from tellapart.types import Ints32, Progress
 
 WORDS = 80_000_000
-"""Words that training goes over in all: on COCO more of them help little."""
+"""The total number of words in training: on COCO more of them help little."""
 EPOCHS = (20, 160)
-"""The fewest and the most epochs that this makes."""
+"""The fewest and the most epochs that follow from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The grids; what has one value is not tuned. `sample` is the most captions to rank for.
+    """The grids; a setting with one value is not tuned. `sample` is the most captions to rank.
 
-    Without `epochs` there are as many as the corpus needs (see `with_epochs`).
+    Without `epochs`, their number follows from the corpus (see `with_epochs`).
     """
 
     dimensions: tuple[int, ...] = (256,)
@@ -52,7 +53,7 @@ class Tuning:
     sample: int = 10_000
 
     def with_epochs(self, words: int) -> Tuning:
-        """The same with epochs: the fewer words a corpus has, the more often each is needed.
+        """The same with epochs: the fewer words a corpus has, the more epochs.
 
         >>> [Tuning().with_epochs(words).epochs for words in (0, 1_000_000, 9_000_000)]
         [(160,), (80,), (20,)]
@@ -70,12 +71,12 @@ class Tuning:
 GRID = Tuning(
     dimensions=(128, 256, 512), epochs=(5, 10, 20, 40, 80), weights=tuple(k / 10 for k in range(11))
 )
-"""What `--tune` searches where nothing else is said."""
+"""The default search of `--tune`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A point of a grid: the mean rank of siblings, and the share of them among the N nearest."""
+    """A point of a grid: the mean rank of siblings, and their share among the N nearest."""
 
     measure: str
     setting: dict[str, float]
@@ -98,9 +99,9 @@ class Development:
         several = np.flatnonzero(sizes > 1)
         if not len(several):
             raise BadInput(
-                "no image has two captions: there is nothing to tune on",
+                "no image has two captions, so there is nothing to tune on",
                 allowed="images with two or more captions",
-                todo="leave out --tune, with one value each for dimensions, epochs and lambda",
+                todo="leave out --tune, and give one value each for dimensions, epochs and lambda",
             )
         order = seeds.rng(seed, "mcic", "development sample").permutation(several)
         fit = max(1, int(np.searchsorted(np.cumsum(sizes[order]), most, side="right")))
@@ -110,14 +111,14 @@ class Development:
         return cls(captions, sample, min(neighbours, len(captions) - 1))
 
     def near(self, vectors: MinedVectors, search: Search) -> tuple[Ints32, Numbers]:
-        """The N nearest captions of each one in the sample, siblings among them."""
+        """The N nearest captions of each caption in the sample, including siblings."""
         neighbours = Neighbours(vectors.rows, search=search)
         blocks = list(neighbours.nearest(self.neighbours, self.sample))
         indices = np.concatenate([block.indices for block in blocks])
         return indices, np.concatenate([block.similarities for block in blocks])
 
     def rank(self, near: Ints32, ranks: Ints32) -> tuple[float, float]:
-        """The mean rank of siblings if neighbours have these ranks, and the share among the N."""
+        """The mean rank of siblings, given the neighbours' ranks, and their share among the N."""
         own, number = self.sample[:, None], self._siblings
         same_image = self.captions.image_of[near] == self.captions.image_of[own]
         other_text = self.captions.text_numbers[near] != self.captions.text_numbers[own]
@@ -129,7 +130,7 @@ class Development:
 
     @cached_property
     def _siblings(self) -> Ints32:
-        """How many siblings each caption of the sample has: of its image, with another text."""
+        """How many siblings (same image, different text) each caption of the sample has."""
         texts, image_of = self.captions.text_numbers, self.captions.image_of
         pair = image_of.astype(np.int64) * len(texts) + texts
         _, pairs, same = np.unique(pair, return_inverse=True, return_counts=True)
@@ -138,12 +139,12 @@ class Development:
 
 
 def mgs_rank(dev: Development, near: Ints32) -> tuple[float, float]:
-    """The mean rank of siblings by cosine, and the share of them among the N nearest."""
+    """The mean rank of siblings by cosine, and their share among the N nearest."""
     return dev.rank(near, np.broadcast_to(np.arange(1, near.shape[1] + 1), near.shape))
 
 
 def wmgs_rank(dev: Development, near: DecoyCandidates, choice: DecoyChoice) -> tuple[float, float]:
-    """The mean rank of siblings by Score, and the share of them among the N nearest."""
+    """The mean rank of siblings by Score, and their share among the N nearest."""
     score = scores(near.cosines, near.bleus, choice.weight, choice.limit)
     order = np.argsort(-np.maximum(score, 0), axis=1, kind="stable")
     ranks = np.empty_like(order)
@@ -153,14 +154,14 @@ def wmgs_rank(dev: Development, near: DecoyCandidates, choice: DecoyChoice) -> t
 
 @dataclass(frozen=True, eq=False)
 class TunedMining:
-    """Vectors and choice as they are used, and the trials that led to them."""
+    """The final vectors and choice, and the trials that led to them."""
 
     vectors: MinedVectors
     choice: DecoyChoice
     trials: tuple[Trial, ...] = ()
 
     def for_card(self) -> dict[str, Any]:
-        """What a methods section says of it."""
+        """The facts for a methods section."""
         choice = self.choice
         return {
             "vectors": self.vectors.about["vectors"],
@@ -180,10 +181,9 @@ class TunedMining:
 
 @dataclass(frozen=True, eq=False)
 class Tuner:
-    """Finds vectors and lambda for the captions of a corpus; what has one value is taken as it is.
+    """Finds vectors and lambda for the captions of a corpus; single values are used unchanged.
 
-    `paragraphs` says how paragraph vectors are trained; dimensions and epochs are those of the
-    tuning.
+    `paragraphs` says how paragraph vectors are trained; dimensions and epochs come from the tuning.
     """
 
     captions: MinedCaptions
@@ -194,16 +194,16 @@ class Tuner:
     progress: Progress
 
     def tuned(self, spec: str) -> TunedMining:
-        """OPTIMIZE-PV and OPTIMIZE-SCORE where a grid has several values.
+        """OPTIMIZE-PV and OPTIMIZE-SCORE, if a grid has several values.
 
-        `spec` names vectors; `auto` means paragraph vectors where there are several to try.
+        `spec` names vectors; `auto` means paragraph vectors if there are several to try.
         """
         settings = self._tuning.settings
         grid = len(settings) > 1
         spec = PARAGRAPHS if grid and spec == AUTO else chosen_spec(self.captions, spec)
         trials: list[Trial] = []
         if (grid and spec == PARAGRAPHS) or len(self._tuning.weights) > 1:
-            _ = self._development  # raises where there is nothing to tune on, before long work
+            _ = self._development  # raises early if there is nothing to tune on
         if spec == PARAGRAPHS:
             best, trials = self._optimise_vectors() if grid else (settings[0], [])
             vectors = self._trained(*best)
@@ -216,7 +216,7 @@ class Tuner:
         return TunedMining(vectors, replace(self.choice, weight=weight), tuple(trials))
 
     def _optimise_vectors(self) -> tuple[tuple[int, int], list[Trial]]:
-        """OPTIMIZE-PV: the setting with the lowest mgs-rank, of equal ones the first."""
+        """OPTIMIZE-PV: the first setting with the lowest mgs-rank."""
         trials = []
         for size, epochs in self._tuning.settings:
             near, _ = self._development.near(self._trained(size, epochs), self.search)
@@ -226,7 +226,7 @@ class Tuner:
         return self._tuning.settings[trials.index(lowest)], trials
 
     def _optimise_weight(self, vectors: MinedVectors) -> tuple[float, list[Trial]]:
-        """OPTIMIZE-SCORE: the lambda with the lowest wmgs-rank, of equal ones the first."""
+        """OPTIMIZE-SCORE: the first lambda with the lowest wmgs-rank."""
         sample = self._development.sample
         near, cosines = self._development.near(vectors, self.search)
         bleu = pair_bleu(self.captions, self.choice)
@@ -254,7 +254,7 @@ class Tuner:
 
 
 def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Trials as they stand in the card, the best of each rank marked."""
+    """The trials of the card, with the best of each rank marked."""
     lowest: dict[str, float] = {}
     for row in rows:
         lowest[row["measure"]] = min(row["rank"], lowest.get(row["measure"], row["rank"]))
@@ -269,7 +269,7 @@ def trial_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def draw_curves(trials: Sequence[Trial]) -> str:
-    """An SVG with a panel for each rank that was tuned by."""
+    """An SVG with a panel for each rank used in tuning."""
     import vl_convert
 
     panels = []

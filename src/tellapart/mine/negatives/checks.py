@@ -1,9 +1,8 @@
-"""The strict check of a negative caption: one edit, of the kind asked for, and in good form.
+"""The strict check of a negative caption: one edit, of the requested kind, and in good form.
 
-All makers share it: a negative that a language model wrote and one that a rule wrote pass the same
-check, and what is refused has a reason with a short name, so that reasons can be counted. The
-kinds are SugarCrepe's (Hsieh et al. 2023); malformed replies are out as in TROHN-Text (Miranda et
-al. 2024, section 5.1).
+Negatives from language models and from rules pass the same check, and each rejection has a short
+reason, so that reasons can be counted. The kinds are SugarCrepe's (Hsieh et al. 2023); malformed
+replies are rejected as in TROHN-Text (Miranda et al. 2024, section 5.1).
 """
 
 from __future__ import annotations
@@ -23,37 +22,37 @@ REASONS = (
     "empty", "question", "no final mark", "several sentences", "no edit", "several edits",
     "long edit", "paraphrase", "other kind",
 )  # fmt: skip
-"""Why `problem_of` refuses, in the order in which it looks."""
+"""The reasons of `problem_of`, in the order in which it checks."""
 LONGEST = 5
-"""Words that an edit may take away or bring in; more is another sentence, not another detail."""
+"""The most words that an edit may remove or add; more makes another sentence."""
 SELDOM = 0.05
-"""A part of speech that a word takes more seldom than this is the parser's mistake."""
+"""A part of speech rarer than this for a word counts as a parser error."""
 PartsOfSpeech = Callable[[str], frozenset[str]]
-"""Which parts of speech (of Universal Dependencies) a word takes; empty where it is unknown."""
+"""Maps a word to its parts of speech (Universal Dependencies); empty if it is unknown."""
 NOUNS = frozenset({"NOUN", "PROPN"})
 MODIFIERS = frozenset({"ADJ", "NUM", "ADV", "DET"})
 RELATIONS = frozenset({"ADP", "VERB", "ADV", "PART", "SCONJ"})
 RELATION_NOUNS = frozenset("top front back side middle edge corner bottom left right".split())
-"""Nouns that belong to a relation: on top of, in front of, at the side of."""
+"""Nouns that are part of a relation: on top of, in front of, at the side of."""
 SAME = {
     "an": "a", "are": "is", "were": "was", "have": "has", "do": "does",
     "her": "his", "its": "his", "their": "his",
     "him": "it", "them": "it", "she": "it", "he": "it", "they": "it",
     "herself": "itself", "himself": "itself", "themselves": "itself",
 }  # fmt: skip
-"""Words that change along with an edit for the sake of grammar and are no edit themselves."""
+"""Words that change along with an edit for grammar and are not edits themselves."""
 Run = tuple[int, int]
 """A run of words of the original: [start, end)."""
 
 
 def anything(word: str) -> frozenset[str]:
-    """Knows no word, so that only the original's own words are compared with a kind."""
+    """Knows no words, so that only the original's own words are compared with a kind."""
     return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """What the check asks of a true caption: its words, their parts of speech, its sentences."""
+    """What the check needs of a true caption: words, parts of speech, number of sentences."""
 
     words: list[str]
     tags: list[str]
@@ -61,7 +60,7 @@ class Original:
 
     @classmethod
     def of(cls, parse: Parse) -> Original:
-        """Read it off a parse."""
+        """From a parse."""
         places = list(spans(parse.text))
         words = [word for _, _, word in places]
         return cls(words, _tags(parse, [end for _, end, _ in places]), _sentences(parse.text))
@@ -70,14 +69,14 @@ class Original:
 def problem_of(
     parse: Parse, negative: str, kind: str, parts_of_speech: PartsOfSpeech = anything
 ) -> str | None:
-    """Why this is no negative of the kind asked for, as one of `REASONS`, or None."""
+    """Why this is not a negative of the requested kind, as one of `REASONS`, or None."""
     return problem_with(Original.of(parse), negative, kind, parts_of_speech)
 
 
 def problem_with(
     original: Original, negative: str, kind: str, parts_of_speech: PartsOfSpeech = anything
 ) -> str | None:
-    """The same for a caption that is checked against more than once."""
+    """The same for a caption that is used in several checks."""
     new, text = tokens(negative), negative.strip()
     if not new:
         return "empty"
@@ -103,15 +102,15 @@ def problem_with(
 
 
 def _sentences(text: str) -> int:
-    """How many sentences a text may have, by its marks."""
+    """How many sentences a text may have, by its punctuation."""
     body = text.strip().rstrip(".!?")
     return 1 + sum(body.count(mark) for mark in (". ", "! ", "? ", "\n"))
 
 
 def _tags(parse: Parse, ends: list[int]) -> list[str]:
-    """The part of speech of each word; of a word in several tokens that of the last.
+    """The part of speech of each word; for a word of several tokens, that of the last.
 
-    A noun or participle that modifies another noun counts as its modifier: ADJ.
+    A noun or participle that modifies another noun counts as ADJ.
     """
     tags: list[str] = []
     tokens_left = iter(parse.tokens)
@@ -125,37 +124,37 @@ def _tags(parse: Parse, ends: list[int]) -> list[str]:
     return tags
 
 
-def _some(words: list[frozenset[str]], wanted: frozenset[str]) -> bool:
-    """Whether one of the words takes a wanted part of speech, as far as anybody knows."""
+def _any_has(words: list[frozenset[str]], wanted: frozenset[str]) -> bool:
+    """Whether one of the words can have a wanted part of speech; unknown words can."""
     return any(not parts or parts & wanted for parts in words)
 
 
 def _fits(kind: str, edit: WordDifference, tags: list[str], now: list[frozenset[str]]) -> bool:
-    """Whether an edit is of a kind, by what gave way and by what came instead (`now`)."""
+    """Whether an edit is of a kind, by the words removed and the words added (`now`)."""
     gone = tags[edit.start : edit.end]
     if kind == "replace-object":
         only_things = set(gone) <= NOUNS | {"ADJ", "DET"} and bool(gone) and gone[-1] in NOUNS
-        return only_things and _some(now[-1:], NOUNS)
+        return only_things and _any_has(now[-1:], NOUNS)
     if kind == "replace-attribute":
-        return bool(gone) and set(gone) <= MODIFIERS and _some(now, MODIFIERS | {"VERB", "NOUN"})
+        return bool(gone) and set(gone) <= MODIFIERS and _any_has(now, MODIFIERS | {"VERB", "NOUN"})
     if kind == "replace-relation":
         gone = [
             tag
             for tag, word in zip(gone, edit.was, strict=True)
             if word not in RELATION_NOUNS and tag not in ("DET", "AUX")
         ]
-        return bool(gone) and set(gone) <= RELATIONS and _some(now, RELATIONS | {"ADJ"})
+        return bool(gone) and set(gone) <= RELATIONS and _any_has(now, RELATIONS | {"ADJ"})
     if edit.was:
         return False
     if kind == "add-object":
-        return _some(now, NOUNS) and len(edit.now) > 1
+        return _any_has(now, NOUNS) and len(edit.now) > 1
     joined = {"with", "in", "on", "of", "at", "by"} & set(edit.now)
     before_noun = edit.end < len(tags) and tags[edit.end] in NOUNS | {"ADJ", "NUM"}
-    return not joined and before_noun and _some(now, MODIFIERS | {"VERB", "NOUN"})
+    return not joined and before_noun and _any_has(now, MODIFIERS | {"VERB", "NOUN"})
 
 
 def _swap_problem(edit: WordDifference, tags: list[str], kind: str) -> str | None:
-    """A swap moves words and brings none; two runs of words change places, and no third."""
+    """A swap adds no words; exactly two runs of words change places."""
     if sorted(edit.was) != sorted(edit.now):
         return "other kind"
     runs = is_one_swap(edit)
@@ -168,7 +167,7 @@ def _swap_problem(edit: WordDifference, tags: list[str], kind: str) -> str | Non
 
 
 def parts_of_speech(parses: Parses) -> PartsOfSpeech:
-    """Which parts of speech each word takes in a corpus, leaving out what is seldom."""
+    """The parts of speech of each word in a corpus, without rare ones."""
     columns = parses.columns
     counts: dict[str, Counter[str]] = {}
     lemma_pos = columns.lemma.astype(np.int64) * len(columns.poses) + columns.pos
@@ -185,7 +184,7 @@ def parts_of_speech(parses: Parses) -> PartsOfSpeech:
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Words [start, end) of the original, what they were and what stands there now."""
+    """Words [start, end) of the original: what they were and what they are now."""
 
     start: int
     end: int
@@ -194,7 +193,7 @@ class WordDifference:
 
 
 def difference(old: Sequence[str], new: Sequence[str]) -> WordDifference | None:
-    """The shortest run of words outside which two captions agree, or None where all agree.
+    """The shortest run of words outside which two captions agree, or None if they are equal.
 
     >>> difference("an apple on a plate".split(), "a red apple on a plate".split())
     WordDifference(start=1, end=1, was=(), now=('red',))
@@ -216,7 +215,7 @@ def difference(old: Sequence[str], new: Sequence[str]) -> WordDifference | None:
 
 
 def is_one_swap(edit: WordDifference) -> tuple[Run, Run] | None:
-    """The two runs of words that changed places, or None where that is not all that happened.
+    """The two runs of words that changed places, or None if anything else changed.
 
     >>> is_one_swap(difference("a cat on a red mat".split(), "a red mat on a cat".split()))
     ((1, 2), (4, 6))
@@ -234,7 +233,7 @@ def is_one_swap(edit: WordDifference) -> tuple[Run, Run] | None:
 
 
 def edited(original: str, negative: str) -> tuple[str, str]:
-    """The words that gave way and those that came, or the two that changed places.
+    """The words removed and the words added, or the two that changed places.
 
     >>> edited("A cat on a red mat.", "A red mat on a cat."), edited("A cat.", "A big cat.")
     (('cat', 'red mat'), ('', 'big'))
@@ -251,7 +250,7 @@ def edited(original: str, negative: str) -> tuple[str, str]:
 
 
 def is_reworded(was: str, now: str) -> bool:
-    """Whether words gave way to other forms of themselves, which a model likes to do.
+    """Whether words were replaced by other forms of themselves, as models often do.
 
     >>> is_reworded("sitting", "sits"), is_reworded("sitting", "stands"), is_reworded("", "big")
     (True, False, False)

@@ -1,9 +1,9 @@
-"""Claims: what a negative says of its image beyond its original, and whether that may be true.
+"""Claims: what a negative says about its image beyond its original, and whether it may be true.
 
-A negative must be false of its image. What the image's captions say and which objects it shows
-rule out most that would be true; what neither tells is for people. So the question here is what
-captions do say; whether they would have said it (`informativeness`) is asked where a rule brings
-in a noun that no caption has (`rules.context.CaptionContext.absent`).
+A negative must be false of its image. The image's captions and objects rule out most negatives that
+would be true; people must judge the rest. This module checks what captions do say; whether they
+would have said it (`informativeness`) matters when a rule adds a noun that no caption has
+(`rules.context.CaptionContext.absent`).
 """
 
 from __future__ import annotations
@@ -51,19 +51,18 @@ SYMMETRICAL = frozenset(
     """and or with near by beside along alongside next together touching facing meeting kissing
     hugging matching between among amongst around versus against like while""".split()
 )
-"""Relations that hold both ways: what they join can change places and the caption stays true."""
+"""Symmetric relations: the things they join can change places and the caption stays true."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What an image's captions say, and what it shows (None where nobody said).
+    """What an image's captions say, and what it shows (None if unknown).
 
     `words` are all words, as written and in their base forms; `nouns` counts captions with a noun
-    or its kernel; `several` are kernels of which some caption has more than one; `attributes`
-    counts captions that give a kernel an attribute; `relations` are (preposition or verb, kernel),
-    `statements` the same with the kernel before, where there is one;
-    `alone` says that no caption speaks of more than one person. `denotes` gives for a word the
-    names of objects that it speaks of.
+    or its kernel; `several` are kernels that a caption has in the plural; `attributes` counts
+    captions that give a kernel an attribute; `relations` are (preposition or verb, kernel),
+    `statements` the same with the kernel before, if there is one; `alone` means that no caption
+    mentions more than one person. `denotes` maps a word to the names of the objects that it means.
     """
 
     words: frozenset[str]
@@ -77,7 +76,7 @@ class ImageFacts:
     denotes: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def doubt(self, claim: Claim) -> str | None:
-        """Why a claim may be true, as one of `DOUBTS`, or None where nothing says so."""
+        """Why a claim may be true, as one of `DOUBTS`, or None if nothing suggests it."""
         noun, kernel = claim.noun, kernel_of(claim.noun)
         if isinstance(claim, Has):
             said = claim.attribute in self.attributes.get(kernel, ())
@@ -121,7 +120,7 @@ def facts_of(
 
 
 def _one_person(reading: Reading) -> bool:
-    """Whether a caption speaks of one person at most."""
+    """Whether a caption mentions at most one person."""
     people = 0
     for phrase in reading.phrases:
         if phrase.kernel in GROUPS:
@@ -132,7 +131,7 @@ def _one_person(reading: Reading) -> bool:
 
 
 def _attributes(parse: Parse, reading: Reading) -> set[tuple[str, str]]:
-    """(kernel, attribute), before the noun or said of it."""
+    """(kernel, attribute), before the noun or as a predicate."""
     tokens = parse.tokens
     before = {
         (phrase.kernel, tokens[place].text.lower())
@@ -158,12 +157,12 @@ def _statements(parse: Parse, reading: Reading) -> Iterator[tuple[str, str, str]
 
 
 def facts_of_parses(parses: Iterable[Parse], objects: frozenset[str] | None = None) -> ImageFacts:
-    """The facts in the captions of one image that nobody has read yet."""
+    """The facts in the unread captions of one image."""
     return facts_of([(parse, read(parse)) for parse in parses], objects)
 
 
 def doubt_of(parse: Parse, negative: str, kind: str, facts: ImageFacts) -> str | None:
-    """Why a negative may be true, as one of `DOUBTS`, or None where nothing says so."""
+    """Why a negative may be true, as one of `DOUBTS`, or None if nothing suggests it."""
     edit = difference(tokens(parse.text), tokens(negative))
     if edit is None:
         return "said elsewhere"
@@ -174,7 +173,7 @@ def doubt_of(parse: Parse, negative: str, kind: str, facts: ImageFacts) -> str |
 
 
 def _symmetrical(edit: WordDifference) -> bool:
-    """Whether nothing but a relation that holds both ways stands between what was exchanged."""
+    """Whether only a symmetric relation stands between the exchanged words."""
     runs = is_one_swap(edit)
     if runs is None:
         return False
@@ -206,13 +205,13 @@ def _claims(parse: Parse, edit: WordDifference, kind: str) -> Iterator[Claim]:
 
 
 def _words(parse: Parse) -> list[Token]:
-    """The token that each word ends with, as `words.tokens` counts words."""
+    """The last token of each word, with words as in `words.tokens`."""
     ends = {token.end: token for token in parse.tokens}
     return [ends.get(end, parse.tokens[0]) for _, end, _ in spans(parse.text)]
 
 
 def _noun_behind(parse: Parse, word: int) -> str:
-    """The first head of a noun phrase at or behind a word, in the singular."""
+    """The first head of a noun phrase at or after a word, in the singular."""
     for token in _words(parse)[word:]:
         if token.pos in ("NOUN", "PROPN") and token.dep not in ("compound", "amod"):
             return token.lemma.lower()

@@ -1,9 +1,9 @@
-"""Negatives by a language model: asked kind by kind, read strictly, asked again where refused.
+"""Negatives by a language model: asked kind by kind, read strictly, asked again if rejected.
 
-Hsieh et al. 2023, SugarCrepe, and Miranda et al. 2024, section 5.1, with prompts of our own. What
-the model writes passes the same check as what rules write. All replies are kept: in the cache by
-model and conversation, so that a job that was stopped goes on; and in `replies.parquet` beside the
-benchmark, from which it can be made again without the model.
+Hsieh et al. 2023, SugarCrepe, and Miranda et al. 2024, section 5.1, with our own prompts. Negatives
+from the model pass the same check as those from rules. All replies are kept: in the cache by model
+and conversation, so that an interrupted job resumes; and in `replies.parquet` beside the benchmark,
+from which it can be rebuilt without the model.
 """
 
 from __future__ import annotations
@@ -43,21 +43,22 @@ from tellapart.text.parses import Parse
 TABLE = "replies"
 NO_ANSWER = "no answer"
 NOTHING, REPEATED = "nothing to change", "said before"
-"""Why there is no negative, beside what the reply itself and the judge say."""
+"""Further reasons for no negative, besides those of the reply itself and of the judge."""
 COLUMNS = ("caption", "kind", "attempt", "talk", "reply", "verdict")
 THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 FEWEST_OPEN = 8
-"""How many captions of a kind are asked about at a time even if fewer negatives are wanted."""
+"""The least number of captions asked about at a time, even if fewer negatives are wanted."""
 PATIENCE = 16
-"""How many conversations in a row may stay without an answer before a job stops."""
+"""How many conversations in a row may fail before a job stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class LlmOptions:
     """How a language model is asked.
 
-    `attempts` is how often about one caption and kind, the first time included; `at_once` how many
-    conversations go to the model before what it wrote is kept. `writer` is a model of one's own.
+    `attempts` is the number of attempts for one caption and kind, including the first; `at_once` is
+    how many conversations go to the model before its replies are saved. `writer` is a user's own
+    model.
     """
 
     attempts: int = 3
@@ -66,7 +67,7 @@ class LlmOptions:
 
 
 def make(task: NegativesTask) -> NegativeSet:
-    """Negatives of every caption, or of as many in a random order as give what is wanted."""
+    """Negatives of every caption, or of captions in random order until there are enough."""
     own = task.method.llm or LlmOptions()
     if not isinstance(own, LlmOptions):
         raise BadInput(f"{type(own).__name__} are not options of llm", allowed="LlmOptions(...)")
@@ -92,7 +93,7 @@ def make(task: NegativesTask) -> NegativeSet:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation about one caption and kind, and the negatives that came of it so far."""
+    """A conversation about one caption and kind, and its negatives so far."""
 
     row: int
     source: SourceCaption
@@ -104,9 +105,9 @@ class Conversation:
 
 @dataclass
 class _Job:
-    """Open conversations, and what came of others.
+    """Open conversations, and the results of others.
 
-    A negative stands behind its place among all: its caption, its kind, which one of them.
+    Negatives are keyed by their position: caption, kind, and number.
     """
 
     task: NegativesTask
@@ -124,31 +125,31 @@ class _Job:
         return Judge(self.task)
 
     def run(self) -> None:
-        """Ask in waves: those who must be asked again first, then about new captions."""
+        """Ask in waves: repeated questions first, then new captions."""
         kinds = self.task.kinds
-        fresh = {kind: self._fresh(kind) for kind in kinds}
+        fresh = {kind: self._first_questions(kind) for kind in kinds}
         waiting: list[Conversation] = []
         while True:
             wave, waiting = waiting[: self.own.at_once], waiting[self.own.at_once :]
             for kind in kinds:
-                wave += self._some(fresh[kind], kind, [*wave, *waiting])
+                wave += self._new_conversations(fresh[kind], kind, [*wave, *waiting])
             if not wave:
                 break
-            waiting += self._asked(wave)
-            self._tell(len(waiting))
+            waiting += self._ask_wave(wave)
+            self._report_progress(len(waiting))
         if self.unanswered and self.unanswered == len(self.replies.rows):
-            raise self._silent()
+            raise self._no_answer_error()
 
-    def _tell(self, waiting: int) -> None:
-        """How far it is: negatives of those wanted, or captions and kinds of all."""
+    def _report_progress(self, waiting: int) -> None:
+        """Report progress: negatives of those wanted, or captions and kinds of all."""
         items, every = self.task.items, self.task.corpus.captions.height
         if items is not None:
             self.task.progress("negatives", min(len(self.negatives), items), items)
         else:
             self.task.progress("negatives", self.looked_at - waiting, every * len(self.task.kinds))
 
-    def _fresh(self, kind: str) -> Iterator[Conversation]:
-        """First questions about captions, in an order that the seed gives where not all are."""
+    def _first_questions(self, kind: str) -> Iterator[Conversation]:
+        """First questions about captions, in a seeded random order if not all are needed."""
         rows = list(range(self.task.corpus.captions.height))
         if self.task.items is not None:
             rng = seeds.rng(self.task.seed, "negatives", "llm")
@@ -163,10 +164,10 @@ class _Job:
             self.conversations += 1
             yield Conversation(row, source, kind, opening(kind, text))
 
-    def _some(
+    def _new_conversations(
         self, fresh: Iterator[Conversation], kind: str, open_asks: list[Conversation]
     ) -> list[Conversation]:
-        """As many new conversations of a kind as there is room and need for."""
+        """As many new conversations of a kind as fit and are needed."""
         room = max(0, self.own.at_once - len(open_asks))
         if self.task.items is not None:
             wanted = math.ceil(self.task.items / len(self.task.kinds))
@@ -175,20 +176,20 @@ class _Job:
             room = min(room, max(missing, FEWEST_OPEN) - going if missing > 0 else 0)
         return [ask for _, ask in zip(range(room), fresh, strict=False)]
 
-    def _asked(self, wave: list[Conversation]) -> Iterator[Conversation]:
-        """Put a wave to the model; those who must be asked once more."""
+    def _ask_wave(self, wave: list[Conversation]) -> Iterator[Conversation]:
+        """Send a wave to the model; yields those that must be asked again."""
         answers = self.replies.ask([ask.talk for ask in wave])
         for ask, answer in zip(wave, answers, strict=True):
             self.unanswered = self.unanswered + 1 if answer.failure else 0
             yield from self._next(ask, answer)
         if self.unanswered >= PATIENCE:
-            raise self._silent()
+            raise self._no_answer_error()
 
-    def _silent(self) -> TellapartError:
+    def _no_answer_error(self) -> TellapartError:
         return TellapartError(
-            f"the model gives no answers: {self.replies.rows[-1][-2]}",
+            f"the model does not answer: {self.replies.rows[-1][-2]}",
             where=self.replies.writer.facts.name,
-            todo="give the same command again when it does: what it wrote so far is kept",
+            todo="run the same command again when it does: its replies so far are kept",
         )
 
     def _next(self, ask: Conversation, answer: WriterReply) -> Iterator[Conversation]:
@@ -226,7 +227,7 @@ class _Job:
 
 
 def has_what_it_takes(parse: Parse, kind: str) -> bool:
-    """Whether a caption has the words that a kind changes, so that asking is not in vain."""
+    """Whether a caption has the words that a kind changes, so that asking is worthwhile."""
     things = sum(token.pos in ("NOUN", "PROPN") for token in parse.tokens)
     properties = sum(
         token.pos in ("ADJ", "NUM") or token.dep in ("amod", "compound") for token in parse.tokens
@@ -243,7 +244,7 @@ def has_what_it_takes(parse: Parse, kind: str) -> bool:
 def read_reply(text: str) -> tuple[str, str]:
     """The new caption in a reply, or why there is none: "form" or "none".
 
-    One line must begin with the mark, and nothing but thoughts may stand around it.
+    One line must begin with the mark, and only thoughts may surround it.
 
     >>> read_reply("NEW: A cat runs."), read_reply("Sure! A cat runs."), read_reply("NONE")
     (('A cat runs.', ''), ('', 'form'), ('', 'none'))
@@ -259,7 +260,7 @@ def read_reply(text: str) -> tuple[str, str]:
 
 
 class Judge:
-    """Says why a caption is refused, by what the corpus says of the image and how it uses words."""
+    """Decides why a caption is rejected, by the image's captions and the corpus's usage."""
 
     def __init__(self, task: NegativesTask) -> None:
         self._task = task
@@ -267,7 +268,7 @@ class Judge:
         self._parts_of_speech = parts_of_speech(task.parses)
 
     def problem(self, source: SourceCaption, negative: str, kind: str) -> str | None:
-        """One of `REASONS` or of `DOUBTS`; None where the negative is good."""
+        """One of `REASONS` or of `DOUBTS`; None if the negative is good."""
         wrong = problem_of(source.parse, negative, kind, self._parts_of_speech)
         if wrong is None:
             parses = [self._task.parses[row] for row in self._rows[source.image]]
@@ -280,7 +281,7 @@ class Judge:
 
 @dataclass
 class Replies:
-    """Asks a writer what it was not asked before, and keeps a row for every reply."""
+    """Asks a writer only new questions, and keeps a row for every reply."""
 
     writer: Writer
     cache: Path | None = None
@@ -298,7 +299,7 @@ class Replies:
             self._journal.close()
 
     def ask(self, talks: Sequence[Talk]) -> list[WriterReply]:
-        """What is said next in each conversation; failures are not kept and asked again."""
+        """The next reply in each conversation; failures are not kept and are asked again."""
         keys = [_key(talk) for talk in talks]
         known = self._journal.known if self._journal is not None else {}
         new = {key: talk for key, talk in zip(keys, talks, strict=True) if key not in known}
@@ -310,19 +311,19 @@ class Replies:
         return [fresh[key] if key in fresh else WriterReply(known[key]) for key in keys]
 
     def note(self, ask: Conversation, written: WriterReply, verdict: str) -> None:
-        """Keep a row for the benchmark's folder; the lesson of its kind stands in the card."""
+        """Keep a row for the benchmark's folder; the lesson of its kind is on the card."""
         own = json.dumps(ask.talk[len(lesson(ask.kind)) :])
         reply = written.text or written.failure
         self.rows.append((ask.source.caption, ask.kind, ask.attempt, own, reply, verdict))
 
     def table(self) -> pl.DataFrame:
-        """Every conversation with its reply and what became of it."""
+        """Every conversation with its reply and verdict."""
         kinds = {name: pl.Int32 if name == "attempt" else pl.String for name in COLUMNS}
         return pl.DataFrame(self.rows, schema=kinds, orient="row")
 
 
 class KeptReplies:
-    """Says what a model said before: replies:FOLDER, the folder of a benchmark that it wrote."""
+    """Repeats a model's earlier replies: replies:FOLDER, the folder of a benchmark it wrote."""
 
     def __init__(self, folder: str) -> None:
         path = Path(folder) / f"{TABLE}.parquet"
@@ -331,9 +332,9 @@ class KeptReplies:
         made = load_benchmark(folder).card.made
         if made.get("wording") != wording():
             raise BadInput(
-                "these replies answer other prompts than those of this version",
+                "these replies answer the prompts of another version",
                 where=str(path),
-                todo="take the version of tellapart that its benchmark.json names",
+                todo="use the version of tellapart named in its benchmark.json",
             )
         answered = table.filter(pl.col("verdict") != NO_ANSWER)
         self._known = {
@@ -344,7 +345,7 @@ class KeptReplies:
         self.facts = ModelInfo(made["model"], weights=weights)
 
     def write(self, talks: Sequence[Talk]) -> list[WriterReply]:
-        """What was said before."""
+        """The earlier replies."""
         replies = (self._known.get(_key(talk)) for talk in talks)
         return [
             WriterReply(failure="was not asked before") if text is None else WriterReply(text)

@@ -1,4 +1,4 @@
-"""Negatives: the task they answer, the edits that make them, and the items made of them.
+"""Negatives: the task, the edits that make them, and their items.
 
 An item is one image and two captions; both have the same form, so that form gives nothing away.
 """
@@ -30,7 +30,7 @@ ARTICLE = re.compile(r"\b([Aa]n?)(\s+)$")
 
 @dataclass(frozen=True, slots=True)
 class SourceCaption:
-    """A caption that is to be edited: whose it is, what it says, how it is built."""
+    """A caption to edit: its image, its text and its parse."""
 
     caption: str
     image: str
@@ -42,8 +42,8 @@ class SourceCaption:
 class Negative:
     """A caption that is false of its image, and the true one that it was made from.
 
-    `was` and `now` are what the edit is about: the words replaced or exchanged, without articles
-    that changed along with them. `notes` are the maker's own facts and go into the item's origin.
+    `was` and `now` are the words replaced or exchanged, without articles that changed along with
+    them. `notes` are the maker's own facts and go into the item's origin.
     """
 
     caption: str
@@ -57,7 +57,7 @@ class Negative:
 
 
 class Change(NamedTuple):
-    """text[start:end] gives way to `text`; with start == end something is added."""
+    """text[start:end] is replaced by `text`; with start == end, text is added."""
 
     start: int
     end: int
@@ -65,10 +65,10 @@ class Change(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """Changes that belong together; `was` and `now` are what they are about.
+    """Changes that belong together; `was` and `now` are the words concerned.
 
-    `weight` says how likely the edit is to be drawn among others for the same caption. `truth` are
-    changes that put a true detail where `changes` put a false one: then the caption with the true
+    `weight` is the edit's relative chance among others for the same caption. `truth` are changes
+    that insert a true detail where `changes` insert a false one: then the caption with the true
     detail is the original.
     """
 
@@ -80,7 +80,7 @@ class Edit(NamedTuple):
 
 
 def changed(text: str, changes: Sequence[Change]) -> str:
-    """The text after all changes, which must not overlap; a/an and the first capital stay right.
+    """The text after all changes, which must not overlap; a/an and the first capital are adjusted.
 
     >>> changed("A dog on an old bed.", [Change(2, 5, "owl"), Change(12, 16, "")])
     'An owl on a bed.'
@@ -107,10 +107,10 @@ def changed(text: str, changes: Sequence[Change]) -> str:
 
 @dataclass(frozen=True)
 class NegativesTask:
-    """Captions with their parses, in the corpus's order, and what is wanted of them.
+    """Captions with their parses, in the corpus's order, and the negatives wanted.
 
-    `items` is how many negatives are wanted in all (None: as many as there are); a maker for whom
-    each costs something stops there.
+    `items` is the total number wanted (None: as many as possible); a maker that pays for each stops
+    there.
     """
 
     corpus: Corpus
@@ -122,37 +122,37 @@ class NegativesTask:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of negatives that are wanted."""
+        """The kinds of negatives wanted."""
         return self.method.kinds or KINDS
 
     @property
     def details(self) -> str:
-        """What the add kinds put in, one of `DETAILS`; a language model is asked for one detail."""
+        """What the add kinds insert, one of `DETAILS`; a language model is asked for one detail."""
         return self.method.details if self.method.by == "rules" else "added"
 
     def source(self, row: int) -> SourceCaption:
-        """One caption by its place in the corpus."""
+        """A caption by its position in the corpus."""
         caption, image, text = self.corpus.captions.row(row)
         return SourceCaption(caption, image, text, self.parses[row])
 
 
 def parses_of(corpus: Corpus, method: NegativesMethod, progress: Progress) -> Parses:
-    """The parses of a corpus's captions, from the cache or kept there."""
+    """The parses of a corpus's captions, through the cache."""
     texts, cache = corpus.captions["text"].to_list(), method.cache or default_folder()
     return parse(texts, model=method.parser, cache=cache, progress=progress)
 
 
 def rows_by_image(corpus: Corpus) -> dict[str, list[int]]:
-    """The places of each image's captions, images in the order of their first captions."""
+    """The positions of each image's captions, images in the order of their first captions."""
     captions = MinedCaptions.of(corpus)
     return dict(zip(captions.images, captions.of_images, strict=True))
 
 
 @dataclass(frozen=True)
 class NegativeSet:
-    """Negatives in the order of their captions; how often each (kind, reason) was refused.
+    """Negatives in the order of their captions; how often each (kind, reason) was rejected.
 
-    `about` goes into the benchmark's card; `beside` are tables that are written into its folder.
+    `about` goes into the benchmark's card; `beside` are tables to write into its folder.
     """
 
     negatives: list[Negative]
@@ -161,9 +161,9 @@ class NegativeSet:
     beside: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def distinct(self, corpus: Corpus) -> Iterator[Negative]:
-        """Negatives that no caption of the image says word for word, each once.
+        """Negatives that are not captions of the image word for word, each once.
 
-        Two people may have written the same caption, and then get the same negative (pitfall 9).
+        Two people may have written the same caption, which then gets the same negative.
         """
         captions = {
             image: {alike(text).lower() for text in texts}
@@ -182,7 +182,7 @@ class NegativeSet:
                 yield negative
 
     def refusals(self) -> dict[str, dict[str, int]]:
-        """How often each kind was refused, by the reason."""
+        """How often each kind was rejected, by reason."""
         refused: dict[str, dict[str, int]] = {}
         for (kind, reason), number in sorted(self.refused.items()):
             refused.setdefault(kind, {})[reason] = number
@@ -190,14 +190,14 @@ class NegativeSet:
 
 
 def sample(negatives: Iterable[Negative], items: int | None, seed: int) -> Sequence[Negative]:
-    """As many as are wanted, drawn by the seed: of all kinds equally many as far as they go."""
+    """As many as wanted, drawn by the seed, with equal shares of kinds as far as possible."""
     every = list(negatives)
     lots = [seeds.unit(seed, "negatives", n.caption, n.kind, n.text) for n in every]
     return [every[place] for place in equal_shares([n.kind for n in every], lots, items)]
 
 
 def negative_item(corpus: Corpus, negative: Negative, *, as_written: bool, seed: int) -> Item:
-    """The item of a negative and its original, in an order that the seed gives."""
+    """The item of a negative and its original, in an order given by the seed."""
     place = seeds.number(seed, "negatives", "order", negative.caption, negative.text) % 2
     both = (negative.original, negative.text)
     if not as_written:

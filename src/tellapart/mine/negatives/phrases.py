@@ -1,6 +1,6 @@
-"""Reading a parsed caption: its noun phrases, the relations that join them, and sorts of nouns.
+"""Reading a parsed caption: its noun phrases, the relations between them, and kinds of nouns.
 
-Light on purpose: captions are short, and a corpus has hundreds of thousands.
+It is simple on purpose: captions are short, and a corpus has hundreds of thousands.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ WORN = frozenset(
     glove sock scarf skirt sweater uniform vest glass sunglass goggle hoodie wetsuit blouse top
     outfit gown clothing clothes hair beard bag backpack purse bow necktie apron costume""".split()
 )
-"""Things that each person in an image may have one of."""
+"""Things that each person in an image may have."""
 
 NO_THINGS = frozenset(
     """view photo picture image photograph scene close closeup shot background foreground front back
@@ -71,12 +71,12 @@ NO_THINGS = frozenset(
     meat snack produce animal vehicle furniture appliance equipment clothing clothes device
     decoration toy material ingredient utensil electronic""".split()
 )
-"""Nouns that name no one thing that can be seen, or that name too many sorts of it."""
+"""Nouns that do not name a visible thing, or name too many kinds of things."""
 ING_NOUNS = frozenset(
     """building painting ceiling railing ring wing string king icing earring awning sling drawing
     frosting dressing""".split()
 )
-"""Nouns in -ing that name things; others are verbs that were read as nouns."""
+"""Nouns in -ing that name things; others are verbs misread as nouns."""
 
 SCENES = frozenset(
     """street road sidewalk beach field court track runway ground floor grass hill slope water snow
@@ -90,7 +90,7 @@ SCENES = frozenset(
     overpass bridge strip airstrip ramp""".split()
 ) | {"train track", "train station", "parking lot", "living room", "dining room", "hotel room",
      "bus stop", "skate park", "home plate", "bath room", "parking garage"}  # fmt: skip
-"""What something is on or in together with much else, or what is no place of its own."""
+"""Surroundings that hold much else, or that are not distinct places."""
 
 
 COMPOUND_PREPOSITIONS = {
@@ -103,7 +103,7 @@ COMPOUND_PREPOSITIONS = {
     ("at", "the", "top", "of"), ("at", "the", "bottom", "of"), ("near", "to"),
 }  # fmt: skip
 PLACE_NOUNS = frozenset("top front back side middle edge background bottom".split())
-"""Nouns that belong to a relation: on top of, in front of, at the side of."""
+"""Nouns that are part of a relation: on top of, in front of, at the side of."""
 _STARTS = {words[0] for words in COMPOUND_PREPOSITIONS}
 _LENGTHS = sorted({len(words) for words in COMPOUND_PREPOSITIONS}, reverse=True)
 FIXED = frozenset({
@@ -117,16 +117,16 @@ FIXED = frozenset({
     ("paper", "towel"), ("toilet", "paper"), ("toy", "car"), ("toy", "train"), ("train", "car"),
     ("computer", "mouse"), ("wii", "remote"), ("dining", "room"), ("hotel", "room"),
 })  # fmt: skip
-"""Two words that name a thing which the second alone does not."""
+"""Two words that name a thing that the second word alone does not."""
 _NOT_BEFORE_NOUN = frozenset({"prep", "punct", "cc", "nsubj", "dobj", "pobj", "appos", "dep"})
 
 
 class Phrase(NamedTuple):
-    """A noun phrase without what hangs on behind: tokens [start, head].
+    """A noun phrase without modifiers that follow the noun: tokens [start, head].
 
-    `noun` is in the singular with its compounds (`tennis racket`), `kernel` without (`racket`);
-    `core` is the token that the noun begins with. `attributes` are tokens: adjectives, numerals,
-    participles before the noun.
+    `noun` is singular with its compounds (`tennis racket`), `kernel` without (`racket`); `core` is
+    the noun's first token. `attributes` are tokens: adjectives, numerals, participles before the
+    noun.
     """
 
     noun: str
@@ -140,10 +140,10 @@ class Phrase(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """How two phrases are joined: by a verb, a preposition or both; -1 where there is none.
+    """How two phrases are joined: by a verb, a preposition or both; -1 if there is none.
 
-    `name` is the preposition (`in front of`), or the verb's base form where there is none;
-    `verb` is a token, [first, last) the tokens of the preposition, empty where there is none.
+    `name` is the preposition (`in front of`), or the verb's base form without one; `verb` is a
+    token, [first, last) are the tokens of the preposition, empty without one.
     """
 
     subject: int
@@ -157,7 +157,7 @@ class Relation(NamedTuple):
 class Reading(NamedTuple):
     """A caption's phrases in order, its relations, and pairs of phrases joined by `and`.
 
-    `predicates` are attributes behind the noun (`the bus is red`): a phrase and a token.
+    `predicates` are attributes after the noun (`the bus is red`): a phrase and a token.
     """
 
     phrases: tuple[Phrase, ...]
@@ -192,7 +192,7 @@ def read(parse: Parse) -> Reading:
 
 
 def _is_head(tokens: tuple[Token, ...], token: Token) -> bool:
-    """Whether a noun stands for a thing: not before another noun, nor inside `on top of`."""
+    """Whether a noun names a thing: it is not before another noun, nor inside `on top of`."""
     if token.pos not in ("NOUN", "PROPN"):
         return False
     if token.dep in ("compound", "amod", "nmod", "npadvmod", "nummod", "poss"):
@@ -202,7 +202,7 @@ def _is_head(tokens: tuple[Token, ...], token: Token) -> bool:
 
 
 def _phrase(tokens: tuple[Token, ...], head: Token) -> Phrase:
-    """Walk left from a noun over what belongs to it."""
+    """Extend a noun to the left over the words that belong to it."""
     start = core = head.place
     determiner = ""
     attributes: list[int] = []
@@ -239,7 +239,7 @@ def _phrase(tokens: tuple[Token, ...], head: Token) -> Phrase:
 
 
 def kernel_of(noun: str) -> str:
-    """The least part of a noun that still names the sort of thing.
+    """The smallest part of a noun that still names the kind of thing.
 
     >>> kernel_of("tennis racket"), kernel_of("chili hot dog")
     ('racket', 'hot dog')
@@ -268,7 +268,7 @@ def _prepositions(
 
 
 def _preposition_end(tokens: tuple[Token, ...], k: int) -> int:
-    """Where the preposition that begins at a token ends; one of several words goes first."""
+    """Where the preposition that begins at a token ends; multi-word ones come first."""
     if tokens[k].text.lower() in _STARTS:
         for length in _LENGTHS:
             words = tuple(t.text.lower() for t in tokens[k : k + length])
@@ -278,7 +278,7 @@ def _preposition_end(tokens: tuple[Token, ...], k: int) -> int:
 
 
 def _governor(tokens: tuple[Token, ...], token: Token, by_head: dict[int, int]) -> tuple[int, int]:
-    """The phrase that a preposition hangs on, directly or by a verb, and that verb."""
+    """The phrase that a preposition modifies, directly or through a verb, and that verb."""
     above = tokens[token.head]
     if above.place == token.place:
         return -1, -1
@@ -295,7 +295,7 @@ def _governor(tokens: tuple[Token, ...], token: Token, by_head: dict[int, int]) 
 def _subject(
     tokens: tuple[Token, ...], verb: Token, by_head: dict[int, int], steps: int = 3
 ) -> int:
-    """The phrase that does what a verb says, or -1."""
+    """The phrase that is the subject of a verb, or -1."""
     for token in tokens[: verb.place]:
         if token.head == verb.place and token.dep in ("nsubj", "nsubjpass"):
             return by_head.get(token.place, -1)

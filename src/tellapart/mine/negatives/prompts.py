@@ -1,4 +1,4 @@
-"""What a language model is asked, in our own words: an instruction and worked examples a kind.
+"""The prompts for a language model: an instruction and worked examples for each kind.
 
 The kinds are SugarCrepe's (Hsieh et al. 2023); TROHN-Text asks for one negative of each for every
 caption (Miranda et al. 2024, section 5.1).
@@ -12,7 +12,7 @@ from tellapart import seeds
 from tellapart.models.writer import Talk, Turn
 
 MARK, NONE = "NEW:", "NONE"
-"""How a reply begins, and what it is where a caption has nothing to change."""
+"""How a reply begins, and the reply if a caption has nothing to change."""
 
 TASK = (
     "I show you captions of photographs. Rewrite each so that it is false of its photograph. "
@@ -25,7 +25,7 @@ TASK = (
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What is to be changed for one kind, and captions with their changed ones."""
+    """The instruction for one kind, and captions with their changed versions."""
 
     change: str
     examples: tuple[tuple[str, str], ...]
@@ -109,14 +109,14 @@ AGAIN = {
     "paraphrase": "That says the same thing in another order.",
     "other kind": "That is another sort of change than I asked for.",
 }
-"""What is said to a refused reply, by the reason; anything else may be true of the photograph."""
+"""The answer to a rejected reply, by reason; all other reasons mean that it may be true."""
 MAY_BE_TRUE = "That may be true of the photograph."
 AGAIN_ASKS = f"Try once more, with one line that begins with {MARK} and holds the whole caption."
 ANOTHER = "Good. Now change the same caption in another way."
 
 
 def lesson(kind: str) -> Talk:
-    """How every conversation about a kind begins: the instruction, and captions with replies."""
+    """The beginning of every conversation about a kind: instruction, captions and replies."""
     own = LESSONS[kind]
     turns: list[Turn] = []
     for old, new in own.examples:
@@ -131,17 +131,17 @@ def opening(kind: str, caption: str) -> Talk:
 
 
 def again(talk: Talk, reply: str, reason: str) -> Talk:
-    """The conversation after a reply that was refused."""
+    """The conversation after a rejected reply."""
     what = AGAIN.get(reason, MAY_BE_TRUE)
     return (*talk, ("assistant", reply), ("user", f"{what} {AGAIN_ASKS}"))
 
 
 def another(talk: Talk, reply: str) -> Talk:
-    """The conversation after a reply that was good, where one more is wanted."""
+    """The conversation after a good reply, if another is wanted."""
     return (*talk, ("assistant", reply), ("user", ANOTHER))
 
 
 def wording() -> str:
-    """The hash of all that is said, for the card."""
+    """The hash of all prompts, for the card."""
     lessons = {kind: [one.change, one.examples] for kind, one in LESSONS.items()}
     return seeds.digest(TASK, lessons, AGAIN, MAY_BE_TRUE, AGAIN_ASKS, ANOTHER)

@@ -17,20 +17,20 @@ BY = "tellapart build bivlc"
 
 
 def sample_pairs(pairs: Sequence[PhotoPair], items: int | None, seed: int) -> list[PhotoPair]:
-    """At most so many pairs, an equal share of each kind as far as there are so many."""
+    """At most `items` pairs, with equal shares of each kind as far as possible."""
     lots = [seeds.unit(seed, "photo", p.kind, p.image, list(p.about)) for p in pairs]
     return [pairs[place] for place in equal_shares([p.kind for p in pairs], lots, items)]
 
 
 def edit_key(image: str, edit: PhotoEdit) -> str:
-    """The name of an edited picture; two pairs that need the same one share it."""
+    """The name of an edited picture; pairs that need the same picture share it."""
     what = "mirrored" if edit.mirror else "erased" if edit.erase else "whole"
     safe = "".join(letter if letter.isalnum() else "-" for letter in image)
     return f"{safe}-{what}-{seeds.digest(image, edit.facts())[:8]}"
 
 
 def photo_requests(pairs: Sequence[PhotoPair], corpus: Corpus, seed: int) -> list[ImageRequest]:
-    """Every distinct picture that the pairs need, in their order."""
+    """Every distinct picture that the pairs need, in order."""
     wanted: dict[str, ImageRequest] = {}
     for pair in pairs:
         for edit, caption in zip(pair.edits, pair.captions, strict=True):
@@ -43,7 +43,7 @@ def photo_requests(pairs: Sequence[PhotoPair], corpus: Corpus, seed: int) -> lis
 def photo_items(
     pairs: Sequence[PhotoPair], corpus: Corpus, no_derivatives: frozenset[str], seed: int
 ) -> Iterator[Item]:
-    """The grids of pairs, images and captions each in drawn order."""
+    """The grids of pairs, with images and captions in random order."""
     for pair in pairs:
         coins = seeds.rng(seed, "photo", "order", pair.kind, pair.image, list(pair.about))
         images, captions = ((int(k), 1 - int(k)) for k in coins.integers(2, size=2))
@@ -59,7 +59,7 @@ def _grid(pair: PhotoPair, images: tuple[int, int], captions: tuple[int, int]) -
     names = [edit_key(pair.image, edit) for edit in pair.edits]
     true: frozenset[Cell] = frozenset((images.index(i), captions.index(j)) for i, j in pair.true)
     first = (images.index(0), captions.index(0))
-    # Where both pictures are painted on, neither pair was there before.
+    # If both pictures are edited, neither pair is the original.
     original = None if all(edit.erase for edit in pair.edits) else first
     return Grid(
         tuple(names[k] for k in images),
@@ -70,12 +70,12 @@ def _grid(pair: PhotoPair, images: tuple[int, int], captions: tuple[int, int]) -
 
 
 def refusal_counts(refused: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
-    """For the card: why photographs gave no pair, the most frequent reasons first."""
+    """For the card: why photographs gave no pair, most frequent reasons first."""
     return {kind: dict(counts.most_common(8)) for kind, counts in refused.items()}
 
 
 def without_derivatives(file: Path) -> frozenset[str]:
-    """The images of a COCO file whose licence forbids derived works (NoDerivs)."""
+    """The images of a COCO file whose licence forbids derivative works (NoDerivs)."""
     from tellapart.files import read_json
 
     data = read_json(file)

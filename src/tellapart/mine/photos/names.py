@@ -1,4 +1,4 @@
-"""What the captions of a photograph call the objects in its boxes."""
+"""The names that a photograph's captions use for the objects in its boxes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FURTHER = {
     "parking meter": "parking meter|meter",
     "hot dog": "hot dog|hotdog|chili dog|sausage",
 }
-"""Categories without a name of one word, which FOIL's table leaves out; the name comes first."""
+"""Categories without a one-word name, which FOIL's table leaves out; the name comes first."""
 OTHER_NAMES = {
     "person": "man woman boy girl child kid lady guy toddler",
     "bicycle": "bike", "car": "automobile van taxi cab suv", "airplane": "plane jet airliner",
@@ -36,7 +36,7 @@ OTHER_NAMES = {
     "potted plant": "plant houseplant", "teddy bear": "teddy", "traffic light": "stoplight",
     "hot dog": "hotdog", "parking meter": "meter",
 }  # fmt: skip
-"""Words that name the thing itself, unlike those that merely hint at it."""
+"""Words that name the thing itself, not just hint at it."""
 
 WIDER = {
     "vehicle": "vehicle car truck", "animal": "animal pet", "furniture": "furniture furnishing",
@@ -55,10 +55,10 @@ TWO = "(?:two|a couple of|a pair of|2|both)"
 
 @dataclass(frozen=True, slots=True)
 class ObjectName:
-    """How captions are searched for a category, and how one of it is called in a new caption.
+    """How captions are searched for a category, and its name in a new caption.
 
-    `named` finds its own names, `several` those in the plural, `two` those behind "two", `hinted`
-    also words after which it may well be there.
+    `named` finds its own names, `several` their plurals, `two` those after "two", `hinted` also
+    words that suggest it.
     """
 
     category: str
@@ -70,7 +70,7 @@ class ObjectName:
 
 
 def object_names(table: Categories) -> dict[str, ObjectName]:
-    """Every category that can be called by a name, with COCO's of several words among them."""
+    """Every category that has a name, including COCO's multi-word categories."""
     found: dict[str, ObjectName] = {}
     for name in table.names:
         own = (name.word, *name.long, *OTHER_NAMES.get(name.category, "").split())

@@ -1,15 +1,15 @@
-"""Pairs of pictures that one photograph with boxes gives: mirror, count, one-of-two, add-object.
+"""Pairs of pictures from one photograph with boxes: mirror, count, one-of-two, add-object.
 
 - `mirror`: the whole picture against its mirror image, "A left of B" against "A right of B".
-- `count`: "two dogs" against "one dog", one of the two taken out.
+- `count`: "two dogs" against "one dog", with one of the two removed.
 - `one-of-two`: without B against without A, with a caption of A against one of B.
 - `add-object`: with the object against without it. A caption without it is true of both pictures,
-  so three cells are true; the grid asks only what has a wrong answer.
+  so three cells are true; the grid asks only questions that have a wrong answer.
 
-Boxes that are taken out are the only ones of their category (or one of two), of 1.5 to 15% of the
-picture; grown by 2% they hide at most a tenth of any other named object, and no person fills 30% of
-the hole. Captions of people are taken where two or three of them name the thing, else they are
-written from the boxes. The other rules came from looking at pictures.
+Boxes that are removed are the only ones of their category (or one of two) and cover 1.5 to 15% of
+the picture; grown by 2% they hide at most a tenth of any other named object, and no person fills
+30% of the hole. People's captions are used if two or three of them name the thing; otherwise
+captions are written from the boxes. The other rules came from looking at pictures.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ AREA = (0.015, 0.15)
 MENTIONS = 2
 HIDDEN, PERSON_IN_HOLE = 0.1, 0.3
 SMALLEST = 0.01
-"""Of a thing that is spoken of, as a share of the picture's area."""
+"""The least area of a thing that is mentioned, as a share of the picture."""
 UNNAMED = 0.05
-"""Of a thing that no caption names: smaller ones, and those at the edge, nobody recognises."""
+"""The same for a thing that no caption names: smaller or cropped ones are unrecognisable."""
 EDGE = 0.01
 TOGETHER = 3
-"""Things of one sort that are spoken of together at most ("the chairs")."""
+"""The most things of one sort that are mentioned together ("the chairs")."""
 WITHOUT_ARTICLE = ("skis", "scissors", "broccoli")
 NEVER_ERASED = frozenset({"dining table", "bed", "sink"})
-"""Of tables and beds a box often holds only a part; where a sink was, its pipes and taps stay."""
+"""Boxes often cover only a part of a table or bed; of a sink, pipes and taps would remain."""
 MISSPELT = 0.8
-"""Words that are so alike (difflib's ratio) may be the same word, misspelt."""
+"""Words this similar (difflib's ratio) may be the same word, misspelt."""
 APART, OVERLAP = 0.15, 0.1
-"""For "left of": how far the centres are apart, and how much of the narrower box may lie beside."""
+"""For "left of": the distance of the centres, and the overlap allowed for the narrower box."""
 TEXT = re.compile(
     r"\b(?:signs?|signage|text|letters?|lettering|words?|writing|written|logos?|reads?|says|"
     r"label\w*|street name|numbers?|advert\w*|billboard|poster|banner|graffiti|clock|newspaper|"
     r"magazine|menu|jerseys?|presentation|screen|speech|podium|store|shop|license)\b",
     re.IGNORECASE,
 )
-"""Captions of pictures in which something can be read, which mirroring would show."""
+"""Captions of pictures with readable text, which would reveal mirroring."""
 WITH_TEXT = frozenset({"stop sign", "book", "clock", "parking meter", "bus", "truck"})
 READABLE = 0.02
-"""What has text on it and is smaller, nobody reads at the size that models see."""
+"""Smaller things with text are unreadable at the size that models see."""
 SUBJECT = 3
-"""A thing that more captions name is the picture's subject: who does not name it means it too."""
+"""If more captions name a thing, it is the subject, and the other captions mean it, too."""
 TRUE_OF_BOTH: frozenset[Cell] = frozenset({(0, 0), (0, 1), (1, 1)})
 SQUARE: frozenset[Cell] = frozenset({(0, 0), (1, 1)})
 
@@ -68,7 +68,7 @@ SQUARE: frozenset[Cell] = frozenset({(0, 0), (1, 1)})
 class PhotoPair:
     """Two edits of one photograph, two captions, and which cells are true.
 
-    Picture 0 is nearer to the photograph as it was taken; `about` is what the pair turns on.
+    Picture 0 is closer to the original photograph; `about` is what differs.
     """
 
     kind: str
@@ -81,7 +81,7 @@ class PhotoPair:
 
 @dataclass(frozen=True)
 class Photo:
-    """A photograph with its captions and boxes, as the rules look at it."""
+    """A photograph with its captions and boxes, for the rules."""
 
     image: str
     captions: Sequence[str]
@@ -101,17 +101,17 @@ class Photo:
         return sum(bool(self.names[category].named.search(one)) for one in self.captions)
 
     def hinted(self, category: str) -> bool:
-        """Whether any caption has a word after which it may be there."""
+        """Whether any caption has a word that suggests it."""
         return any(self.names[category].hinted.search(one) for one in self.captions)
 
     def said_in_plural(self, category: str) -> bool:
-        """Whether a caption speaks of several of a category of which there is one box."""
+        """Whether a caption mentions several of a category that has one box."""
         return any(self.names[category].several.search(one) for one in self.captions)
 
 
 @dataclass(frozen=True)
 class PhotoPairs:
-    """What came out of a corpus: pairs, and why photographs gave none, counted by kind."""
+    """The pairs of a corpus, and the reasons why photographs gave none, counted by kind."""
 
     pairs: list[PhotoPair]
     refused: dict[str, Counter[str]] = field(default_factory=dict)
@@ -143,7 +143,7 @@ def photo_pairs(
 
 
 def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
-    """Pairs of things side by side, each the only one of its sort."""
+    """Pairs of things side by side, each the only one of its kind."""
     if any(TEXT.search(one) for one in photo.captions) or any(
         category in WITH_TEXT and area(box) >= READABLE for category, box in photo.boxes
     ):
@@ -175,14 +175,14 @@ def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
 
 
 def _around(boxes: Sequence[FractionBox]) -> FractionBox:
-    """The smallest box that holds all."""
+    """The smallest box that contains all."""
     left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
     right, bottom = max(b[0] + b[2] for b in boxes), max(b[1] + b[3] for b in boxes)
     return left, top, right - left, bottom - top
 
 
 def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
-    """Two of a sort, said to be two, of which one can be taken out."""
+    """Two of a kind, described as two, one of which can be removed."""
     for category, boxes in photo.by_category().items():
         name = photo.names[category]
         if name.noun in WITHOUT_ARTICLE:
@@ -204,7 +204,7 @@ def counted(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
 
 
 def one_of_two(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
-    """Two things, each of which can be taken out; a caption speaks of one of them alone."""
+    """Two things, each of which can be removed; each caption mentions only one of them."""
     fit = _erasable(photo, why, mentions=1)
     if len(fit) < 2:
         why.add("fewer than two things that can go")
@@ -219,7 +219,7 @@ def one_of_two(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
 
 
 def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
-    """A thing that can be taken out, a caption that names it and one that does not hint at it."""
+    """A thing that can be removed, a caption that names it and one that does not suggest it."""
     for category, box in _erasable(photo, why, mentions=0):
         name = photo.names[category]
         without = [
@@ -244,7 +244,7 @@ def added(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
 
 
 def _misspells(noun: str, caption: str) -> bool:
-    """Whether a word of a caption is nearly the noun (stop sighn)."""
+    """Whether a word of a caption is almost the noun (stop sighn)."""
     words = re.findall(r"[a-z]+", caption.lower())
     size = noun.count(" ") + 1
     phrases = [" ".join(words[k : k + size]) for k in range(len(words) - size + 1)]
@@ -265,13 +265,13 @@ def _beside_another(photo: Photo, category: str, box: FractionBox) -> list[str]:
     if not others:
         return []
     _, other, several = max(others)
-    first, second = photo.names[other].noun, _one(photo.names[category].noun)
-    first, verb = (plural(first), "are") if several else (_one(first), "is")
+    first, second = photo.names[other].noun, _with_article(photo.names[category].noun)
+    first, verb = (plural(first), "are") if several else (_with_article(first), "is")
     start = f"There {verb} {first}"
     return [f"{start} and {second} in the picture.", f"{start} in the picture."]
 
 
-def _one(noun: str) -> str:
+def _with_article(noun: str) -> str:
     """With its article; skis, scissors and broccoli have none."""
     return noun if noun in WITHOUT_ARTICLE else f"{article(noun)} {noun}"
 
@@ -291,7 +291,7 @@ def _erasable(photo: Photo, why: set[str], *, mentions: int) -> list[tuple[str, 
 
 
 def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool:
-    """Whether a box can be taken out without taking much of anything else that is named."""
+    """Whether a box can be removed without removing much of anything else that is named."""
     if category in NEVER_ERASED or not AREA[0] <= area(box) <= AREA[1]:
         why.add("too small or too large")
         return False
@@ -314,7 +314,7 @@ def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool
 
 
 def recognisable(photo: Photo, category: str, box: FractionBox) -> bool:
-    """Whether people would see what a box shows: a caption names it, or it is large and whole."""
+    """Whether people would recognise it: a caption names it, or it is large and not cropped."""
     left, top, width, height = box
     whole = min(left, top, 1 - left - width, 1 - top - height) >= EDGE
     return photo.mentions(category) > 0 or (area(box) >= UNNAMED and whole)
@@ -325,7 +325,7 @@ def _hides(box: FractionBox, photo: Photo, category: str) -> float:
 
 
 def _each_alone(photo: Photo, first: str, second: str, seed: int) -> tuple[str, str] | None:
-    """A caption of people for either that says nothing of the other."""
+    """For each thing, one of people's captions that does not mention the other."""
     drawn = []
     for one, other in ((first, second), (second, first)):
         texts = [
@@ -341,19 +341,19 @@ def _each_alone(photo: Photo, first: str, second: str, seed: int) -> tuple[str, 
 
 def _written(photo: Photo, first: str, second: str) -> tuple[str, str]:
     nouns = [photo.names[one].noun for one in (first, second)]
-    if any(_one(noun) == noun for noun in nouns):
+    if any(_with_article(noun) == noun for noun in nouns):
         return f"The picture shows {nouns[0]}.", f"The picture shows {nouns[1]}."
-    texts = [f"There is {_one(noun)} in the picture." for noun in nouns]
+    texts = [f"There is {_with_article(noun)} in the picture." for noun in nouns]
     return texts[0], texts[1]
 
 
 def area(box: FractionBox) -> float:
-    """The share of the picture that a box takes."""
+    """The share of the picture that a box covers."""
     return box[2] * box[3]
 
 
 def grown(box: FractionBox) -> FractionBox:
-    """The box as it is painted over."""
+    """The box grown for painting over."""
     left, top, width, height = box
     return left - GROWTH, top - GROWTH, width + 2 * GROWTH, height + 2 * GROWTH
 

@@ -1,1 +1,1 @@
-"""Settings of named pipelines, one YAML file each; what a file leaves out is the default."""
+"""Settings of named pipelines, one YAML file each; missing settings have their defaults."""

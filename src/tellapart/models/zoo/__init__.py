@@ -1,6 +1,6 @@
-"""Systems that can be trained, one file each; this table names them without importing torch.
+"""Systems that can be trained, one file each; this table lists them without importing torch.
 
-A plugin adds one by naming its class, or an entry like these, under `tellapart.systems`.
+A plugin adds its class, or an entry like these, under `tellapart.systems`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SystemEntry:
-    """Where a system's class is, and what it is in a line."""
+    """The location of a system's class, and a one-line description."""
 
     about: str
     place: str

@@ -1,6 +1,7 @@
-"""What recurrent captioners share: training, how likely a caption is, and writing.
+"""The base of recurrent captioners: training, the likelihood of a caption, and writing.
 
-Inside, a caption is a row of classes (see `decoding`): the vocabulary's words from the end mark on.
+Internally, a caption is a row of classes (see `decoding`): the vocabulary's numbers from the end
+mark on.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ REDUCES = ("mean", "sum")
 
 @dataclass(frozen=True, slots=True)
 class CaptionerConfig:
-    """Widths, the share of units left out while training, and what a score is.
+    """Widths, dropout, and the definition of a score.
 
-    `reduce` is `mean`, the log-likelihood of a caption by its words and end, or `sum`, of it all.
-    Between images of one caption they decide alike; between captions `sum` prefers short ones.
+    `reduce` is `mean`, the log-likelihood of a caption per word (including the end), or `sum`, of
+    the whole caption. Both rank images for a caption alike; among captions `sum` prefers short
+    ones.
     """
 
     width: int = 512
@@ -38,11 +40,11 @@ class CaptionerConfig:
 
 
 class RecurrentCaptioner(System):
-    """Writes word by word: an image is seen once, and a memory goes from word to word.
+    """Writes word by word: an image is encoded once, and a memory passes from word to word.
 
-    A captioner sets `words` (the vectors of words) and `out` (from its state to a score for each
-    word), and says how it sees (`encode_images`), begins and advances. `averaged` is whether its
-    loss is a mean over words, or a sum over a caption's words that is averaged over captions.
+    A captioner sets `words` (the word vectors) and `out` (maps its state to a score for each word),
+    and defines `encode_images`, `begin` and `advance`. `averaged` says whether its loss is a mean
+    over words, or a sum over a caption's words averaged over captions.
     """
 
     Config = CaptionerConfig
@@ -62,21 +64,21 @@ class RecurrentCaptioner(System):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.vocabulary) - END
 
     def begin(self, seen: Tensors) -> Tensors:
-        """The memory before the first word; a row for each row of `seen`."""
+        """The memory before the first word, one row per row of `seen`."""
         raise NotImplementedError
 
     def advance(self, vectors: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
-        """One step: vectors (n, e) of the words before give states (n, h), and the new memory."""
+        """One step: from vectors (n, e) of the previous words to states (n, h) and new memory."""
         raise NotImplementedError
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """The states (n, steps, h) of captions whose words are known; rows go on for `lengths`.
+        """The states (n, steps, h) of captions with known words; row k has `lengths[k]` steps.
 
-        The longest captions are put first, so that each step has only the rows that go on.
+        The longest captions come first, so that each step processes only the rows that continue.
         """
         order = torch.argsort(lengths, descending=True, stable=True)
         going = (lengths[:, None] > torch.arange(vectors.shape[1], device=lengths.device)).sum(0)
@@ -84,7 +86,7 @@ class RecurrentCaptioner(System):
         memory = self.begin(seen)
         states: list[Tensor] = []
         for step, count in enumerate(going.tolist()):
-            if not count:  # no caption is as long as the rows have room for
+            if not count:  # no caption is as long as the rows
                 states.append(torch.zeros_like(states[0]))
                 continue
             if count < len(memory[0]):
@@ -94,12 +96,12 @@ class RecurrentCaptioner(System):
         return torch.stack(states, dim=1)[torch.argsort(order)]
 
     def step(self, words: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
-        """Scores (n, classes) of the next word, given the one before; and the new memory."""
+        """Scores (n, classes) of the next word, given the previous one, and the new memory."""
         state, memory = self.advance(self._vectors(words), memory, seen)
         return self._word_scores(state), memory
 
     def _word_scores(self, states: Tensor) -> Tensor:
-        """Scores of all words, in full precision even where the rest is not."""
+        """Scores of all words, in full precision even if the rest is not."""
         scores: Tensor = self.out(self.dropout(states))
         return scores.float()
 
@@ -108,21 +110,21 @@ class RecurrentCaptioner(System):
         return vectors
 
     def scores(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores of all words at each place of captions (n, longest), for rows of `seen` alike.
+        """Scores of all words at each position of captions (n, longest), one row of `seen` each.
 
-        Returns them for the places that there are, one after another (places, classes), with the
-        word at each, and where the places are: (n, longest + 1), a caption's words and end.
+        Returns the scores at the real positions, concatenated (positions, classes), the word at
+        each, and the mask of real positions (n, longest + 1): a caption's words and end.
         """
         mark = captions.new_full((len(captions), 1), MARK)
         before, after = torch.cat([mark, captions], 1), torch.cat([captions, mark], 1)
         lengths = (captions != MARK).sum(1) + 1
         there = torch.arange(before.shape[1], device=captions.device) < lengths[:, None]
         states = self.unroll(self._vectors(before), lengths, seen)
-        # Scores of ten thousand words are the largest part of the work: none for padding.
+        # Scoring ten thousand words is the largest part of the work, so padding is skipped.
         return self._word_scores(states[there]), after[there], there
 
     def forward(self, batch: Minibatch) -> Tensor:
-        """The cross-entropy of the captions of a batch, each of its own image."""
+        """The cross-entropy of the captions of a batch, each given its own image."""
         seen = rows_of(self.encode_images(batch.images), batch.owner)
         captions = self.encode_texts(batch.texts)[0]
         scores, words, _ = self.scores(captions, seen)
@@ -135,19 +137,19 @@ class RecurrentCaptioner(System):
         return ((texts.words - END).clamp(min=MARK),)
 
     def word_log_probabilities(self, captions: Tensor, seen: Tensors) -> Tensor:
-        """Of each word of captions, then of their ends: (n, longest + 1), 0 behind the end."""
+        """For each word of captions, then their ends: (n, longest + 1), 0 after the end."""
         scores, words, there = self.scores(captions, seen)
         chosen = scores.gather(-1, words[:, None]).squeeze(-1) - scores.logsumexp(-1)
-        # Sums decide between near misses: they are taken in 64 bits.
+        # Sums decide between near misses, so they are computed in 64 bits.
         filled = torch.zeros(there.shape, dtype=torch.float64, device=chosen.device)
         return filled.masked_scatter(there, chosen.double())
 
     def log_likelihood(self, captions: Tensor, seen: Tensors) -> Tensor:
-        """Of whole captions with their ends (n,)."""
+        """The log-likelihood of whole captions with their ends, (n,)."""
         return self.word_log_probabilities(captions, seen).sum(1)
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
-        """The log-likelihood of caption k as one of image k, by `reduce`."""
+        """The log-likelihood of caption k given image k, by `reduce`."""
         (captions,) = texts
         total = self.log_likelihood(captions, images)
         if self.config.reduce == "sum":
@@ -159,9 +161,9 @@ class RecurrentCaptioner(System):
         return match_by_pairs(self, images, texts)
 
     def write(self, images: ImageInputs, how: Decoding, chances: Tensor | None = None) -> Tensor:
-        """Captions of images in the vocabulary's numbers, (n, longest), an end behind each.
+        """Captions of images in the vocabulary's numbers, (n, longest), each followed by an end.
 
-        `chances` (n, longest) are the random numbers that samples are drawn by.
+        `chances` (n, longest) are the random numbers for sampling.
         """
         with torch.inference_mode():
             seen = self.encode_images(images)
@@ -193,11 +195,11 @@ class LSTMCaptioner(RecurrentCaptioner):
         self.out = nn.Linear(width, self.classes)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """The image as a vector of words' size."""
+        """The image as a vector of the words' width."""
         return (self.dropout(self.image(images.whole)),)
 
     def begin(self, seen: Tensors) -> Tensors:
-        """What the LSTM remembers of the image."""
+        """The LSTM's memory after the image."""
         empty = torch.zeros_like(seen[0])
         return self.advance(seen[0], (empty, empty), seen)[1]
 
@@ -208,28 +210,28 @@ class LSTMCaptioner(RecurrentCaptioner):
         return state[:, 0], (hidden[0], cell[0])
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; what the LSTM makes of padding is not looked at."""
+        """All steps in one call; the outputs for padding are ignored."""
         states, _ = self.lstm(torch.cat([seen[0][:, None], vectors], dim=1))
         behind_image: Tensor = states[:, 1:]
         return behind_image
 
 
 class RegionAttention(nn.Module):
-    """A mixture of regions, weighed by a small network that knows the captioner's state.
+    """A mixture of regions, weighted by a small network that sees the captioner's state.
 
     The weight of a region is softmax over w . tanh(V region + H state) (Xu et al. 2015, section
-    3.1.2; Anderson et al. 2018, equation 5). Regions that are not there weigh nothing.
+    3.1.2; Anderson et al. 2018, equation 5). Padding has weight 0.
     """
 
     def __init__(self, regions: int, state: int, hidden: int) -> None:
         super().__init__()
         self.of_regions = nn.Linear(regions, hidden)
         self.of_state = nn.Linear(state, hidden)
-        # Without a bias: one number added to all weights would change nothing.
+        # No bias: adding one number to all weights would change nothing.
         self.weight = nn.Linear(hidden, 1, bias=False)
 
     def keys(self, regions: Tensor) -> Tensor:
-        """What regions (n, r, d) bring to the weights (n, r, hidden), the same at every step."""
+        """The regions' part (n, r, hidden) of the weights, the same at every step."""
         keys: Tensor = self.of_regions(regions)
         return keys
 

@@ -1,10 +1,10 @@
 """ConvNet+BiGRU: ConvNet+BoW with a caption that is read in order (BISON, section 4.2).
 
-The paper's: a bidirectional GRU encodes the caption, the image is the mean of its region vectors
-behind an MLP, the cosine is the score. From the code that it cites (VSE++): the GRU is as wide as
-the joint space, 1,024, its directions are averaged, words have 300 numbers. Ours: what of the GRU
-becomes the caption's vector (`pool`: its last states, or the mean of all states); the image as in
-ConvNet+BoW.
+From the paper: a bidirectional GRU encodes the caption, the image is the mean of its region vectors
+after an MLP, and the cosine is the score. From the code it cites (VSE++): the GRU is as wide as the
+joint space, 1,024, its directions are averaged, and words have 300 dimensions. Ours: which states
+of the GRU become the caption's vector (`pool`: its last states, or the mean of all); the image is
+as in ConvNet+BoW.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ POOLS = ("last", "mean")
 
 @dataclass(frozen=True, slots=True)
 class BiGRUConfig:
-    """Widths, the share of word and hidden numbers left out while training, and the pooling."""
+    """Widths, dropout of words and hidden units, and the pooling."""
 
     joint: int = 1024
     words: int = 300

@@ -1,12 +1,12 @@
 """ConvNet+BoW: the simplest retrieval system of BISON (Hu et al. 2019, section 4.2).
 
-The paper's: the caption is the mean of its word vectors, the image the mean of its region vectors;
-an MLP brings each into a joint space, where the cosine is the score. From the code that it cites
-(VSE++, Faghri et al. 2018): 1,024 dimensions of the joint space, 300 of words. Ours: the MLPs'
-hidden width, which neither says (one hidden layer as wide as the joint space); the image's own
-global vector is used where the features have one (of a grid it is the mean of the cells).
+From the paper: the caption is the mean of its word vectors, the image the mean of its region
+vectors; an MLP maps each into a joint space, where the cosine is the score. From the code it cites
+(VSE++, Faghri et al. 2018): 1,024 dimensions for the joint space, 300 for words. Ours: the MLPs'
+hidden width, which neither states (one hidden layer as wide as the joint space); the image's own
+global vector is used if the features have one (for a grid it is the mean of the cells).
 
-It takes no notice of the order of words, so two captions of the same words tie.
+It ignores the order of words, so two captions with the same words tie.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tellapart.text.vocabulary import PAD, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class BowConfig:
-    """Widths, and the share of hidden units left out while training."""
+    """Widths, and dropout of hidden units."""
 
     joint: int = 1024
     words: int = 300
@@ -51,7 +51,7 @@ class ConvNetBow(System):
 
     def encode_texts(self, texts: TextInputs) -> Codes:
         """Unit vectors, (m, joint)."""
-        # In one order whatever the caption's, so that rounding cannot tell two captions apart.
+        # Sorted, so that rounding cannot distinguish two captions with the same words.
         words = texts.words.sort(dim=1).values
         mean = functional.embedding_bag(words, self.words.weight, mode="mean", padding_idx=PAD)
         return (unit(self.text(mean)),)

@@ -1,12 +1,12 @@
 """Captions written word by word: the likeliest word, the likeliest caption, or random words.
 
 A caption is a row of classes, which are the vocabulary's numbers from the end mark on. `MARK`
-starts a caption, ends it and fills up what is behind its end, as in the code that BISON's authors
-cite; `UNSEEN` stands for every word that the vocabulary lacks. It is a word with a probability of
-its own, so that a caption never gets likelier because a word is not known, but it is never written.
+starts a caption, ends it and pads it after its end, as in the code that BISON's authors cite;
+`UNSEEN` stands for every word that is not in the vocabulary. It has a probability of its own, so
+that an unknown word never makes a caption more likely, but it is never written.
 
-A caption has at most `longest` words; the end of one that gets as
-far is taken as given, so that the score of every caption is its log-likelihood, end and all.
+A caption has at most `longest` words; at that length its end is certain, so that the score of every
+caption is its log-likelihood including the end.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from tellapart.text.vocabulary import END, UNKNOWN
 
 MARK, UNSEEN = 0, UNKNOWN - END
 Tensors = tuple[Tensor, ...]
-"""What is known of images, or remembered of captions: each tensor has a row for each of them."""
+"""Encodings of images, or memories of captions: each tensor has one row for each of them."""
 Choose = Callable[[Tensor, int], Tensor]
-"""Scores (n, words) of the next word and the number of the step, to one word a row (n,)."""
+"""Maps scores (n, words) of the next word and the step's number to one word per row (n,)."""
 
 
 class Stepwise(Protocol):
-    """What decoding needs of a captioner."""
+    """The part of a captioner that decoding needs."""
 
     def begin(self, seen: Tensors) -> Tensors:
-        """The memory before the first word; a row for each row of `seen`."""
+        """The memory before the first word, one row per row of `seen`."""
 
     def step(self, words: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
-        """Scores (n, classes) of the next word, given the one before; and the new memory."""
+        """Scores (n, classes) of the next word, given the previous one, and the new memory."""
 
 
 def rows_of(tensors: Tensors, places: Tensor) -> Tensors:
@@ -42,14 +42,14 @@ def rows_of(tensors: Tensors, places: Tensor) -> Tensors:
 
 
 def written(scores: Tensor) -> Tensor:
-    """Scores of next words without the one that stands for unknown ones."""
+    """Scores of next words without the class for unknown words."""
     barred = torch.zeros_like(scores[0], dtype=torch.bool)
     barred[UNSEEN] = True
     return scores.masked_fill(barred, float("-inf"))
 
 
 def roll_out(model: Stepwise, seen: Tensors, choose: Choose, longest: int) -> Tensor:
-    """Captions (n, longest), one a row of `seen`, each word chosen from the scores at its place."""
+    """Captions (n, longest), one per row of `seen`, each word chosen from its step's scores."""
     rows = len(seen[0])
     captions = torch.full((rows, longest), MARK, dtype=torch.long, device=seen[0].device)
     words, memory = captions.new_full((rows,), MARK), model.begin(seen)
@@ -70,15 +70,15 @@ def likeliest(scores: Tensor, step: int) -> Tensor:
 
 
 def drawn(chances: Tensor, temperature: float = 1.0) -> Choose:
-    """Random next words: row k takes its word at step t by `chances[k, t]`, which is in [0, 1).
+    """Random next words: `chances[k, t]`, in [0, 1), decides the word of row k at step t.
 
-    The numbers come from outside, so that what is drawn for an image does not depend on its batch.
+    The numbers come from the caller, so that an image's sample does not depend on its batch.
     """
 
     def choose(scores: Tensor, step: int) -> Tensor:
         sums = (scores.double() / temperature).softmax(-1).cumsum(-1)
         aims = chances[:, step : step + 1].to(sums) * sums[:, -1:]
-        # The first word whose sum lies above: one without any probability is never taken.
+        # The first word whose cumulative sum is above: a word of probability 0 is never chosen.
         return torch.searchsorted(sums, aims, right=True).squeeze(1)
 
     return choose
@@ -92,19 +92,19 @@ def greedy(model: Stepwise, seen: Tensors, longest: int) -> Tensor:
 
 @torch.no_grad()
 def sample(model: Stepwise, seen: Tensors, chances: Tensor, temperature: float = 1.0) -> Tensor:
-    """Random captions, one a row of `chances` (n, longest)."""
+    """Random captions, one per row of `chances` (n, longest)."""
     return roll_out(model, seen, drawn(chances, temperature), chances.shape[1])
 
 
 @torch.no_grad()
 def beam_search(model: Stepwise, seen: Tensors, beams: int, longest: int) -> tuple[Tensor, Tensor]:
-    """The likeliest captions that a beam of some width finds: (n, beams, longest), best first.
+    """The likeliest captions found by beam search, (n, beams, longest), best first.
 
-    Also their log-likelihoods (n, beams). At each step the best `beams` of all captions that
-    continue those kept, finished ones among them, are kept. There is no penalty of length, as in
-    the code that BISON cites. A beam of one is the greedy caption; one as wide as there are
-    captions is an exhaustive search. Where there are fewer captions than beams, the rest scores
-    -inf.
+    Also returns their log-likelihoods (n, beams). Each step keeps the best `beams` of all
+    continuations of the captions kept so far, including finished ones. There is no length penalty,
+    as in the code that BISON cites. A beam of one gives the greedy caption; a beam as wide as the
+    number of captions is an exhaustive search. If there are fewer captions than beams, the rest
+    score -inf.
     """
     images = len(seen[0])
     captions = torch.full((images, 1, 0), MARK, dtype=torch.long, device=seen[0].device)
@@ -116,7 +116,7 @@ def beam_search(model: Stepwise, seen: Tensors, beams: int, longest: int) -> tup
         scores, memory = model.step(words, memory, wide)
         next_words = written_log_probabilities(scores, last=step == longest)
         next_words = next_words.view(images, -1, scores.shape[-1])
-        # A finished caption goes on with the mark, at no cost, and with nothing else.
+        # A finished caption continues only with the mark, at no cost.
         ended = torch.full_like(next_words[:1, :1], float("-inf"))
         ended[..., MARK] = 0.0
         sums = totals[..., None] + torch.where(going[..., None], next_words, ended)
@@ -128,7 +128,7 @@ def beam_search(model: Stepwise, seen: Tensors, beams: int, longest: int) -> tup
         before = len(words) // images
         first = torch.arange(images, device=parents.device)[:, None] * before
         memory = rows_of(memory, (first + parents).flatten())
-        if kept != before:  # beams of an image see the same: only their number matters
+        if kept != before:  # all beams of an image see the same, so only their number matters
             every = torch.arange(images, device=parents.device).repeat_interleave(kept)
             wide = rows_of(seen, every)
         words = chosen.flatten()
@@ -138,7 +138,7 @@ def beam_search(model: Stepwise, seen: Tensors, beams: int, longest: int) -> tup
 
 
 def written_log_probabilities(scores: Tensor, *, last: bool = False) -> Tensor:
-    """Log-probabilities of the words that may be written next; at the last step, of the end."""
+    """Log-probabilities of the words that may come next; at the last step, only the end."""
     logs = written(scores.double().log_softmax(-1))
     if last:
         ends = torch.full_like(logs, float("-inf"))

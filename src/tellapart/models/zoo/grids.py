@@ -1,4 +1,4 @@
-"""Whole grids of scores: each image and each text is encoded once, codes are matched in blocks."""
+"""Whole grids of scores: each image and text is encoded once, and codes are matched in blocks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
 from tellapart.types import Floats32, Ints, Progress, silent
 
 IMAGES, TEXTS = 128, 512
-"""How many of each are encoded at a time, and matched, where a system matches so many pairs."""
+"""How many of each are encoded at a time, and matched if a system can match that many pairs."""
 PAIRS = 512
-"""Pairs of an image and a text that are matched together: each holds its image's regions."""
+"""How many pairs of image and text are matched together: each holds its image's regions."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Codes of some images or texts, and their places among all."""
+    """Codes of some images or texts, and their positions among all."""
 
     places: Ints
     codes: Codes
@@ -29,7 +29,7 @@ class CodeBlock:
 def image_blocks(
     system: System, count: int, take: Callable[[Ints], ImageInputs], size: int = IMAGES
 ) -> list[CodeBlock]:
-    """The codes of images; `take` gives the features of some of them."""
+    """The codes of images; `take` returns the features of some of them."""
     blocks = []
     with torch.inference_mode():
         for begin in range(0, count, size):
@@ -44,7 +44,7 @@ def text_blocks(
     device: torch.device | str = "cpu",
     size: int = TEXTS,
 ) -> list[CodeBlock]:
-    """The codes of texts; those of like length come together, so that little is filled up."""
+    """The codes of texts; texts of similar length are batched together to save padding."""
     order = np.argsort([len(one) for one in words], kind="stable")
     blocks = []
     with torch.inference_mode():
@@ -78,7 +78,7 @@ def match_blocks(
 
 
 def match_by_pairs(system: System, images: Codes, texts: Codes, size: int = PAIRS) -> Tensor:
-    """How well each text fits each image, (n, m), for systems that only know pairs."""
+    """How well each text fits each image, (n, m), for systems that only match pairs."""
     rows, columns = len(images[0]), len(texts[0])
     wide = max(1, min(columns, size))
     high = max(1, size // wide)

@@ -11,7 +11,7 @@ from tellapart.text.vocabulary import PAD
 
 
 def word_vectors(words: int, width: int) -> nn.Embedding:
-    """Vectors of words that start at random, uniform in +-0.1 ([code] of VSE++)."""
+    """Word vectors, initially uniform in +-0.1 ([code] of VSE++)."""
     table = nn.Embedding(words, width, padding_idx=PAD)
     nn.init.uniform_(table.weight, -0.1, 0.1)
     with torch.no_grad():
@@ -20,7 +20,7 @@ def word_vectors(words: int, width: int) -> nn.Embedding:
 
 
 def perceptron(inputs: int, hidden: int, outputs: int, dropout: float = 0.0) -> nn.Sequential:
-    """Two linear layers with a ReLU between them; one where `hidden` is 0."""
+    """Two linear layers with a ReLU between them; only one if `hidden` is 0."""
     if not hidden:
         return nn.Sequential(linear(inputs, outputs))
     return nn.Sequential(
@@ -29,7 +29,7 @@ def perceptron(inputs: int, hidden: int, outputs: int, dropout: float = 0.0) -> 
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:
-    """A linear layer with Xavier's uniform start (Glorot and Bengio 2010) and no bias at first."""
+    """A linear layer with Xavier's uniform initialisation (Glorot and Bengio 2010) and bias 0."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -37,7 +37,7 @@ def linear(inputs: int, outputs: int) -> nn.Linear:
 
 
 def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:
-    """The mean of the real rows of each, (n, r, d) and (n, r) to (n, d)."""
+    """The mean of the real rows, from (n, r, d) and a mask (n, r) to (n, d)."""
     real = mask[..., None].to(rows.dtype)
     return (rows * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
@@ -55,9 +55,9 @@ class BiGRU(nn.Module):
         self.cells = nn.GRU(inputs, width, batch_first=True, bidirectional=True)
 
     def forward(self, rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """States (n, longest, width), and the mean of the two last ones, (n, width).
+        """States (n, longest, width), and the mean of the two directions' last states, (n, width).
 
-        Rows behind an end are never looked at; their states are zero.
+        Rows after an end are ignored; their states are zero.
         """
         packed = pack_padded_sequence(rows, lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, last = self.cells(packed)

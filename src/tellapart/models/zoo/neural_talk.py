@@ -12,7 +12,7 @@ from tellapart.models.zoo.captioner import CaptionerConfig, LSTMCaptioner
 from tellapart.text.vocabulary import Vocabulary
 
 SPREAD = 0.1
-"""Weights start evenly within this of 0."""
+"""Initial weights are uniform within this distance of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,12 @@ class NeuralTalkConfig(CaptionerConfig):
 
 
 class NeuralTalk(LSTMCaptioner):
-    """An LSTM of 256 that is shown the image as its first input.
+    """An LSTM of width 256 that gets the image as its first input.
 
-    FOIL (Shekhar et al. 2017, section 3) names the captioner and takes 1 - its loss as the
+    FOIL (Shekhar et al. 2017, section 3) names the captioner and uses 1 - its loss as the
     probability of a caption. From its code: 256 everywhere, dropout 0.5, the loss summed over the
-    words and the end of a caption. There unknown words are skipped, so that a caption with one
-    looks likelier than it is; here such a word costs its own probability. Ours: where weights
-    start.
+    words and the end of a caption. That code skips unknown words, so that a caption with one looks
+    likelier than it is; here such a word costs its own probability. Ours: the initial weights.
     """
 
     Config = NeuralTalkConfig

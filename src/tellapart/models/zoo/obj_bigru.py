@@ -1,10 +1,10 @@
 """Obj+BiGRU: a bidirectional GRU reads the caption, and another the regions (BISON, section 4.2).
 
-The paper's: both sides are sequences, words and region vectors, each read by a bidirectional GRU;
-the cosine is the score. From the code that it cites: widths as in ConvNet+BiGRU. Ours: a linear
+From the paper: both sides are sequences, words and region vectors, each read by a bidirectional
+GRU; the cosine is the score. From the code it cites: widths as in ConvNet+BiGRU. Ours: a linear
 layer with a ReLU narrows regions to `hidden` numbers before they are read, and the vector of an
 image is always the mean of the states, because the order of regions (cells row by row, or boxes as
-listed) says little about which comes last; `pool` is of the caption alone.
+listed) makes the last one arbitrary; `pool` applies to the caption only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tellapart.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class ObjConfig(BiGRUConfig):
-    """As of ConvNet+BiGRU; `hidden` is the width at which regions are read."""
+    """As for ConvNet+BiGRU; `hidden` is the width at which regions are read."""
 
 
 class ObjBiGRU(System):

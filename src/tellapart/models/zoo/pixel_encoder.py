@@ -1,8 +1,8 @@
 """Dual encoders that can be trained from pixels: models of open_clip and transformers, and towers.
 
 An encoder prepares pictures and texts as its library does, encodes both sides with gradients, and
-writes a folder that its own library reads: `open_clip:FOLDER`, `hf:FOLDER`. Rows are not yet of
-unit length; a score is the cosine, times the scale while training.
+writes a folder that its own library reads: `open_clip:FOLDER`, `hf:FOLDER`. Its rows are not
+normalised; a score is the cosine, multiplied by the scale during training.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from tellapart.text.tokens import tokens
 from tellapart.torch_tools import torch_library
 
 Read = tuple[Tensor, ...]
-"""Texts as an encoder takes them: tensors that all have one row for each text."""
+"""Texts as inputs of an encoder: tensors with one row per text."""
 WEIGHTS, WORDS, SHAPE = "weights.safetensors", "vocabulary.json", "towers.json"
 OPEN_CLIP_WEIGHTS = "open_clip_model.safetensors"
 SIZES = {"small": Shape((32, 64, 128), 128, 1, 2, 4, 128), "storybook": Shape()}
 MOST_SCALE = 100.0
-"""The scale is cut there, as in CLIP (Radford et al. 2021, section 2.5)."""
+"""The largest scale, as in CLIP (Radford et al. 2021, section 2.5)."""
 
 
 class PixelEncoder(nn.Module):
-    """The base: what a dual encoder must know to be trained and to be saved.
+    """The interface of a dual encoder that can be trained and saved.
 
-    `kind` is the name under which a folder says how it is read again; `adapted` are the names of
-    the layers that LoRA adapts.
+    `kind` is the name by which a saved folder says how to load it; `adapted` are the names of the
+    layers that LoRA adapts.
     """
 
     kind: ClassVar[str]
@@ -50,23 +50,23 @@ class PixelEncoder(nn.Module):
     inner: Any
 
     def prepare_images(self, pictures: Sequence[Picture]) -> Tensor:
-        """Pictures as the image tower takes them."""
+        """Pictures as inputs of the image tower."""
         raise NotImplementedError
 
     def prepare_texts(self, texts: Sequence[str]) -> Read:
-        """Texts as the text tower takes them."""
+        """Texts as inputs of the text tower."""
         raise NotImplementedError
 
     def encode_images(self, prepared: Tensor) -> Tensor:
-        """One row a picture."""
+        """One row per picture."""
         raise NotImplementedError
 
     def encode_texts(self, read: Read) -> Tensor:
-        """One row a text."""
+        """One row per text."""
         raise NotImplementedError
 
     def log_scale(self) -> Tensor:
-        """The logarithm of what cosines are multiplied by."""
+        """The logarithm of the scale of cosines."""
         raise NotImplementedError
 
     def tower(self, name: str) -> list[nn.Parameter]:
@@ -74,11 +74,11 @@ class PixelEncoder(nn.Module):
         raise NotImplementedError
 
     def save(self, folder: Path) -> None:
-        """Write all that it takes to have it again."""
+        """Write everything needed to load it again."""
         raise NotImplementedError
 
     def scale(self) -> Tensor:
-        """What cosines are multiplied by, at most `MOST_SCALE`."""
+        """The scale of cosines, at most `MOST_SCALE`."""
         return self.log_scale().exp().clamp(max=MOST_SCALE)
 
 
@@ -96,20 +96,20 @@ class OpenClipEncoder(PixelEncoder):
         self._named = ModelName.parse(model.facts.name).rest
 
     def prepare_images(self, pictures: Sequence[Picture]) -> Tensor:
-        """Through the model's own transform, the one for evaluation: nothing is augmented."""
+        """The model's own transform for evaluation, without augmentation."""
         return torch.stack([self._transform(picture.open()) for picture in pictures])
 
     def prepare_texts(self, texts: Sequence[str]) -> Read:
-        """Through the model's own tokenizer."""
+        """The model's own tokenizer."""
         return (self._tokenizer(list(texts)),)
 
     def encode_images(self, prepared: Tensor) -> Tensor:
-        """One row a picture."""
+        """One row per picture."""
         rows: Tensor = self.inner.encode_image(prepared)
         return rows
 
     def encode_texts(self, read: Read) -> Tensor:
-        """One row a text."""
+        """One row per text."""
         return encode_text(self.inner, read[0])
 
     def log_scale(self) -> Tensor:
@@ -118,7 +118,7 @@ class OpenClipEncoder(PixelEncoder):
         return found
 
     def tower(self, name: str) -> list[nn.Parameter]:
-        """The visual part, or all of the rest but the scale."""
+        """The visual part, or all the rest except the scale."""
         image = {id(one) for one in self.inner.visual.parameters()}
         skipped = {id(self.inner.logit_scale)}
         if name == "image":
@@ -126,7 +126,7 @@ class OpenClipEncoder(PixelEncoder):
         return [one for one in self.inner.parameters() if id(one) not in image | skipped]
 
     def save(self, folder: Path) -> None:
-        """A folder that open_clip reads, which says by itself which activation it has."""
+        """Write a folder that open_clip reads and that states its activation."""
         seen = self.inner.visual
         known = dict(getattr(seen, "preprocess_cfg", {}))
         asked = {k: known[k] for k in ("mean", "std", "interpolation", "resize_mode") if k in known}
@@ -171,17 +171,17 @@ class HFEncoder(PixelEncoder):
         return seen
 
     def prepare_texts(self, texts: Sequence[str]) -> Read:
-        """Numbers of tokens, and which of them are real where the family looks at that."""
+        """Token ids, and the mask of real tokens if the family uses it."""
         read = self._model.read(texts)
         mask = read.get("attention_mask")
         return (read["input_ids"],) if mask is None else (read["input_ids"], mask)
 
     def encode_images(self, prepared: Tensor) -> Tensor:
-        """One row a picture."""
+        """One row per picture."""
         return _rows(self.inner.get_image_features(pixel_values=prepared))
 
     def encode_texts(self, read: Read) -> Tensor:
-        """One row a text."""
+        """One row per text."""
         names = ("input_ids", "attention_mask")[: len(read)]
         return _rows(self.inner.get_text_features(**dict(zip(names, read, strict=True))))
 
@@ -191,12 +191,12 @@ class HFEncoder(PixelEncoder):
         return found
 
     def tower(self, name: str) -> list[nn.Parameter]:
-        """Those whose names begin as the library begins them."""
+        """The parameters with the library's prefix for this tower."""
         begins = {"image": ("vision_model", "visual_projection"), "text": ("text_",)}[name]
         return [one for key, one in self.inner.named_parameters() if key.startswith(begins)]
 
     def save(self, folder: Path) -> None:
-        """A folder that transformers reads."""
+        """Write a folder that transformers reads."""
         self.inner.save_pretrained(folder)
         self._processor.save_pretrained(folder)
 
@@ -208,7 +208,7 @@ def _rows(out: Any) -> Tensor:
 
 
 class TowersEncoder(PixelEncoder):
-    """Storybook's two towers: small enough to be trained from nothing on two processor cores."""
+    """Storybook's two towers: small enough to train from scratch on two processor cores."""
 
     kind = "towers"
     adapted = ("asked_and_held", "mixed")
@@ -216,25 +216,25 @@ class TowersEncoder(PixelEncoder):
     def __init__(self, size: str, words: Sequence[str]) -> None:
         super().__init__()
         if size not in SIZES:
-            raise BadInput(f"towers of the size {size}", allowed=" or ".join(SIZES))
+            raise BadInput(f"towers have no size {size}", allowed=" or ".join(SIZES))
         self.size, self.words = size, tuple(words)
         self.inner = Towers(SIZES[size], 2 + len(self.words))
 
     def prepare_images(self, pictures: Sequence[Picture]) -> Tensor:
-        """Small pictures of bytes."""
+        """Small pictures as uint8."""
         return torch.from_numpy(np.stack([pixels(one.open(), LOOK) for one in pictures]))
 
     def prepare_texts(self, texts: Sequence[str]) -> Read:
-        """Numbers of words."""
+        """Word ids."""
         return (torch.from_numpy(word_ids(texts, self.words)),)
 
     def encode_images(self, prepared: Tensor) -> Tensor:
-        """One row a picture."""
+        """One row per picture."""
         rows: Tensor = self.inner.image(prepared)
         return rows
 
     def encode_texts(self, read: Read) -> Tensor:
-        """One row a text."""
+        """One row per text."""
         rows: Tensor = self.inner.text(read[0])
         return rows
 
@@ -244,11 +244,11 @@ class TowersEncoder(PixelEncoder):
         return found
 
     def tower(self, name: str) -> list[nn.Parameter]:
-        """One of both."""
+        """The parameters of one tower."""
         return list(getattr(self.inner, name).parameters())
 
     def save(self, folder: Path) -> None:
-        """Size, words, weights."""
+        """Write the size, words and weights."""
         write_json(folder / SHAPE, {"size": self.size})
         write_json(folder / WORDS, list(self.words))
         save_tensors(folder / WEIGHTS, self.inner.state_dict())
@@ -259,20 +259,20 @@ def new_towers(name: ModelName, texts: Sequence[str]) -> TowersEncoder:
     options = dict(name.options)
     unknown = set(options) - {"size"}
     if unknown or name.rest:
-        raise BadInput(f"{name} names no towers", allowed="towers, towers?size=storybook")
+        raise BadInput(f"{name} does not name towers", allowed="towers, towers?size=storybook")
     words = sorted({word for text in texts for word in tokens(text)})
     return TowersEncoder(options.get("size", "small"), words)
 
 
 def load_towers(folder: Path) -> TowersEncoder:
-    """Towers that were saved."""
+    """Load saved towers."""
     encoder = TowersEncoder(read_json(folder / SHAPE)["size"], read_json(folder / WORDS))
     encoder.inner.load_state_dict(load_tensors(folder / WEIGHTS))
     return encoder
 
 
 def encoder_of(model: Any, name: str) -> PixelEncoder:
-    """A loaded model, ready to be trained; raises where it is not of a known sort."""
+    """A loaded model, ready for training; raises if its kind is not known."""
     inner = getattr(model, "tuned", model)
     if isinstance(inner, PixelEncoder):
         return inner
@@ -283,12 +283,12 @@ def encoder_of(model: Any, name: str) -> PixelEncoder:
     raise BadInput(
         f"{name} is not a dual encoder that can be trained",
         allowed="open_clip:ARCH/TAG, hf:ORG/NAME of the families CLIP and SigLIP, trained:FOLDER "
-        "of an earlier fine-tune, or towers (small, from nothing)",
+        "of an earlier fine-tune, or towers (small, from scratch)",
     )
 
 
 def start_encoder(text: str, texts: Sequence[str]) -> PixelEncoder:
-    """What a training starts from, by its name; `texts` are those that new towers can read."""
+    """The encoder from which training starts, by name; new towers know the words of `texts`."""
     need("torch", "train", "training")
     name = ModelName.parse(text)
     if name.scheme == "towers":

@@ -1,16 +1,16 @@
 """SCAN: stacked cross-attention (Lee et al. 2018), as BISON trains it both ways (section 4.2).
 
-The paper's: words and regions live in one space; each item of one side (the query) attends to the
-other side (the context), and is compared with what it attended to by the cosine; the cosines are
+From the paper: words and regions share one space; each item of one side (the query) attends to the
+other side (the context), and is compared by the cosine with what it attended to; the cosines are
 pooled by LogSumExp. In `t2i` words look for regions, in `i2t` regions for words. From SCAN's code:
 1,024 dimensions, words of 300, a bidirectional GRU whose directions are averaged, one linear layer
 for regions, similarities clipped by a LeakyReLU of 0.1 and l2-normalised over queries, temperature
 9 and LogSumExp 6 for t2i, 4 and 20 for i2t.
 
-Ours is the way it is computed. What a query attends to, a = sum of w_c c over the context, is never
-made: with s_c = q . c, q . a = sum w_c s_c, and |a|^2 = w' G w with G the inner products of the
-context among itself. So a whole grid of images and captions costs one product of matrices and work
-on the similarities.
+The method of computation is ours. The attended vector of a query, a = sum of w_c c over the
+context, is never formed: with s_c = q . c, q . a = sum w_c s_c, and |a|^2 = w' G w, where G holds
+the inner products of the context with itself. So a whole grid of images and captions costs one
+matrix product and operations on the similarities.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tellapart.text.vocabulary import Vocabulary
 CLIP = 0.1
 """The slope of the LeakyReLU."""
 LOT, LOTS = 16, 6
-"""Texts are matched in at most so many lots of like length, of at least so many each."""
+"""Texts are matched in at most this many groups of similar length, with at least this many each."""
 ROOM = 1 << 20
-"""How many similarities are worked on at a time where no gradients are kept: what fits caches."""
+"""How many similarities are processed at a time without gradients, to fit processor caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class ScanConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScanI2TConfig(ScanConfig):
-    """Regions look for words: other factors."""
+    """Regions look for words, with other factors."""
 
     temperature: float = 4.0
     log_sum_exp: float = 20.0
 
 
 class _Scan(System):
-    """What both ways share; codes are unit vectors of items, and which of them are real."""
+    """The base of both directions; codes are unit vectors of items, and which are real."""
 
     Config: ClassVar[type[ScanConfig]] = ScanConfig
     words_ask: ClassVar[bool] = True
@@ -84,8 +84,8 @@ class _Scan(System):
     def match(self, images: Codes, texts: Codes) -> Tensor:
         """The score of every image with every text, (n, m).
 
-        Texts of like length go together: filled up to the longest of a batch they would be more
-        filling than words.
+        Texts of similar length go together: padded to the longest of a batch, they would be mostly
+        padding.
         """
         lengths = texts[2].sum(dim=1)
         order = lengths.argsort(stable=True)
@@ -125,12 +125,12 @@ class _Scan(System):
     def _attended(self, similar: Tensor, contexts: Codes, real: Tensor) -> Tensor:
         """Scores (a, b) from similarities (a, context items, b, queries).
 
-        `contexts` has a rows; `real` says which queries are, (a or 1, b, queries). Nothing is ever
-        put into another order, which would cost more than the arithmetic.
+        `contexts` has a rows; `real` marks the real queries, (a or 1, b, queries). Nothing is
+        transposed, which would cost more than the arithmetic.
         """
         a, c, b, q = similar.shape
         clipped = functional.leaky_relu(similar, CLIP)
-        # Queries that only fill up have similarity 0 and add nothing to the length.
+        # Padding queries have similarity 0 and add nothing to the length.
         temperature: float = self.config.temperature
         scaled = clipped * (temperature / (clipped.norm(dim=3, keepdim=True) + 1e-8))
         there = torch.zeros_like(contexts[2], dtype=scaled.dtype)

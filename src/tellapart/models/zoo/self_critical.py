@@ -1,7 +1,7 @@
-"""Self-critical training: captions that are better than the greedy one get likelier (SCST).
+"""Self-critical training: captions better than the greedy one become more likely (SCST).
 
 Rennie et al. (2017): REINFORCE with the reward of the captioner's own greedy caption as baseline,
-from a captioner that cross-entropy has trained.
+starting from a captioner trained by cross-entropy.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from tellapart.text.caption_metrics.cider import CiderReward
 from tellapart.types import Floats, Ints
 
 ENDED = "</s>"
-"""How the end of a caption stands among the words that are rewarded."""
+"""The word that stands for the end of a caption in rewards."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfCritical:
-    """The loss of SCST for images that are named by their places in the references.
+    """The loss of SCST; images are given by their positions in the references.
 
     The reward is CIDEr-D with document frequencies of the training references (BISON and the code
-    that it cites call it CIDEr). From that code: five samples an image, and the end of a caption is
-    one of its words, in references too, since captions else learn to break off ("a man on a").
-    Ours: sampling and gradient are both without dropout, so that the caption that is rewarded was
-    drawn from the distribution that is trained.
+    it cites call it CIDEr). From that code: five samples per image, and the end of a caption counts
+    as a word, in references, too, since captions otherwise learn to break off ("a man on a"). Ours:
+    neither sampling nor gradient uses dropout, so that the rewarded caption comes from the
+    distribution that is trained.
     """
 
     reward: CiderReward
@@ -55,7 +55,7 @@ class SelfCritical:
         samples: int = 5,
         longest: int = 20,
     ) -> SelfCritical:
-        """For the words of the captions of each training image; `vocabulary[class]` is a word."""
+        """From the words of each training image's captions; `vocabulary[class]` is a word."""
         texts = [[_joined(words) for words in own] for own in references]
         return cls(CiderReward.of(texts), vocabulary, samples, longest)
 
@@ -78,7 +78,7 @@ class SelfCritical:
         finally:
             model.train(training)
         logs = written(scores).log_softmax(-1).gather(-1, words[:, None]).squeeze(1)
-        # The end of a caption that was cut at the longest length was never chosen.
+        # In a caption cut at the longest length, the end was not chosen.
         chosen = (there.cumsum(1) <= self.longest)[there]
         weights = advantages[:, None].expand(there.shape)[there].to(logs)
         return -(logs * weights)[chosen].sum() / chosen.sum()
@@ -87,7 +87,7 @@ class SelfCritical:
     def advantages(
         self, model: RecurrentCaptioner, seen: Tensors, places: Sequence[int], chances: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Sampled captions (images x samples, longest), and how much better than greedy each is."""
+        """Sampled captions (images x samples, longest), and their advantage over the greedy one."""
         rows = len(places) * self.samples
         every = torch.arange(len(places), device=chances.device)
         # Sampled and greedy captions go through the network together.
@@ -104,7 +104,7 @@ class SelfCritical:
         return captions[:rows], torch.as_tensor(gained, device=chances.device)
 
     def rewards(self, captions: Tensor, places: Ints) -> Floats:
-        """CIDEr-D of captions (n, longest) against the references at some places."""
+        """CIDEr-D of captions (n, longest) against the references at these positions."""
         texts = []
         for row in captions.tolist():
             ended = row.index(MARK) if MARK in row else len(row)

@@ -1,4 +1,4 @@
-"""ShowAttTell: an LSTM that looks at other regions for each word (Xu et al. 2015)."""
+"""ShowAttTell: an LSTM that attends to regions for each word (Xu et al. 2015)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class ShowAttTell(RecurrentCaptioner):
     """The LSTM captioner with soft attention over regions.
 
     BISON (Hu et al. 2019, section 4): attention over the image's region vectors. From the code that
-    BISON cites: LSTM, word vectors and regions of 512, an attention network of 512, the memory
-    begins as a linear function of the whole image, and each step gets the word before together with
-    the mixture that the last state attends to; dropout 0.5.
+    BISON cites: LSTM, word vectors and regions of 512, an attention network of 512, the initial
+    memory is a linear function of the whole image, and each step gets the previous word together
+    with the mixture that the last state attends to; dropout 0.5.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ShowAttTell(RecurrentCaptioner):
         self.out = nn.Linear(width, self.classes)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """Regions, what they bring to the weights, which there are; where the memory begins."""
+        """Regions, their attention keys, which are real, and the initial memory."""
         regions = self.dropout(torch.relu(self.regions(images.regions)))
         return regions, self.attention.keys(regions), images.mask(), self.start(images.whole)
 

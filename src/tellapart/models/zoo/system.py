@@ -1,9 +1,9 @@
-"""What a trainable system is: images and texts become codes, and codes match.
+"""The interface of a trainable system: images and texts become codes, and codes are matched.
 
 A system is a torch module that is built from its own config, a vocabulary and a feature space. It
 encodes both sides separately and matches codes in blocks, so that a whole grid of images and texts
-costs each side once. How it is trained (the loss, the measure on validation) is the matter of a
-task, which the system names.
+encodes each side once. The task that the system names defines its training (the loss, the
+validation measure).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tellapart.image_features.store import FeatureSpace, ImageArrays
 from tellapart.text.vocabulary import PAD, Vocabulary
 
 Codes = tuple[Tensor, ...]
-"""What an encoder gives: tensors that all have one row for each image, or for each text."""
+"""The output of an encoder: tensors with one row per image, or per text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageInputs:
-    """Images as a system sees them: (n, d), (n, regions, d), and how many regions are real."""
+    """Images as inputs: (n, d), (n, regions, d), and how many regions are real."""
 
     whole: Tensor
     regions: Tensor
@@ -49,14 +49,14 @@ class ImageInputs:
 
 @dataclass(frozen=True, slots=True)
 class TextInputs:
-    """Captions as numbers of words, (m, longest), and how many words are real."""
+    """Captions as word numbers, (m, longest), and how many words are real."""
 
     words: Tensor
     lengths: Tensor
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> TextInputs:
-        """Lists of numbers, filled up to the longest."""
+        """From lists of numbers, padded to the longest."""
         lengths = np.array([len(one) for one in lists], np.int64)
         words = np.full((len(lists), int(lengths.max(initial=1))), PAD, np.int64)
         for row, one in enumerate(lists):
@@ -75,10 +75,10 @@ class TextInputs:
 
 @dataclass(frozen=True, slots=True)
 class Minibatch:
-    """Distinct images and captions of them; `owner` is each caption's row among the images.
+    """Distinct images and their captions; `owner` is each caption's row among the images.
 
-    `numbers` are the images' numbers in the training set, for tasks that look something up; `false`
-    are hard negatives of the captions, where there are such.
+    `numbers` are the images' numbers in the training set, for tasks that need a lookup; `false` are
+    hard negatives of the captions, if there are any.
     """
 
     images: ImageInputs
@@ -105,9 +105,9 @@ class System(nn.Module):
     """The base of all systems.
 
     `Config` is a frozen dataclass whose defaults are the published settings. `needs_regions` says
-    whether region vectors are read at all; `dual` that a score is the inner product of two codes;
-    `most_pairs` is how many pairs are matched in one call: some seconds' work, so that the time
-    that a grid will take can be said soon.
+    whether region vectors are read at all; `dual` means that a score is the inner product of two
+    codes; `most_pairs` is the number of pairs matched in one call, a few seconds' work, so that the
+    time for a whole grid can be estimated early.
     """
 
     Config: ClassVar[type[Any]]
@@ -121,11 +121,11 @@ class System(nn.Module):
         self.config, self.vocabulary, self.space = config, vocabulary, space
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """What a text is matched with; the same for an image whatever else is in the batch."""
+        """Codes of images; an image's code does not depend on the rest of the batch."""
         raise NotImplementedError
 
     def encode_texts(self, texts: TextInputs) -> Codes:
-        """What an image is matched with; the same for a text however far it is filled up."""
+        """Codes of texts; a text's code does not depend on its padding."""
         raise NotImplementedError
 
     def match(self, images: Codes, texts: Codes) -> Tensor:
@@ -144,12 +144,12 @@ class System(nn.Module):
         return torch.cat(rows).reshape(-1)
 
     def forward(self, batch: Minibatch) -> Tensor:
-        """What the task's loss is computed from; for retrieval the grid of the batch, (n, m)."""
+        """The input of the task's loss; for retrieval, the grid of the batch, (n, m)."""
         return self.match(self.encode_images(batch.images), self.encode_texts(batch.texts))
 
 
 def system_class(name: str) -> type[System]:
-    """The class that is registered under a name."""
+    """The class registered under a name."""
     found = registry.systems.get(name)
     loaded: type[System] = found.load() if hasattr(found, "load") else found
     return loaded

@@ -14,7 +14,7 @@ from tellapart.models.onnx import MOST_WORDS, PAD
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of the towers. `channels` are those of the image tower's grids: 28, 14 and 7 wide."""
+    """Sizes of the towers. `channels` belong to the image tower's grids: 28, 14 and 7 wide."""
 
     channels: tuple[int, int, int] = (64, 128, 192)
     width: int = 192
@@ -25,10 +25,9 @@ class Shape:
 
 
 class Layer(nn.Module):
-    """A transformer layer: what a place holds is mixed with what the others hold.
+    """A transformer layer (Vaswani et al. 2017, section 3, with the normalisation first).
 
-    Written out (Vaswani et al. 2017, section 3, with the normalisation first), since it must be
-    exported with a mask for padding.
+    It is written out because it must be exported with a mask for padding.
     """
 
     def __init__(self, width: int, heads: int) -> None:
@@ -42,7 +41,7 @@ class Layer(nn.Module):
         )
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> Tensor:
-        """`x` (n, places, width); `hidden` (n, places) is True where there is nothing to see."""
+        """`x` (n, positions, width); `hidden` (n, positions) is True for padding."""
         split = self.asked_and_held(self.before_mixing(x))
         q, k, v = split.unflatten(2, (3, self.heads, self.each)).permute(2, 0, 3, 1, 4).unbind(0)
         fits = q @ k.transpose(-1, -2) / math.sqrt(self.each)
@@ -54,15 +53,15 @@ class Layer(nn.Module):
 
 
 class ImageTower(nn.Module):
-    """Convolutions down to a 7 x 7 grid that keeps its places, a transformer layer, a projection.
+    """Convolutions down to a 7 x 7 grid with positions, a transformer layer, a projection.
 
-    Takes uint8 pixels (n, side, side, 3); gives rows of unit length.
+    Takes uint8 pixels (n, side, side, 3); returns rows of unit length.
     """
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         fine, middle, coarse = shape.channels
-        # Large steps at once: half of all time would else go into the first, widest grid.
+        # Large strides first: otherwise half of the time would go into the first, widest grid.
         self.grid = nn.Sequential(
             _convolution(3, fine, side=8, stride=4),
             _convolution(fine, middle, stride=2),
@@ -87,7 +86,7 @@ class ImageTower(nn.Module):
         return functional.normalize(row.float(), dim=-1)
 
     def seen(self, pixels: Tensor) -> Tensor:
-        """What is where: (n, 49, width)."""
+        """The features of each cell: (n, 49, width)."""
         x = pixels.permute(0, 3, 1, 2).float() / 64 - 2
         grid = self.grid(x.contiguous(memory_format=torch.channels_last))
         x = self.widen(grid.flatten(2).transpose(1, 2)) + self.places
@@ -98,9 +97,9 @@ class ImageTower(nn.Module):
 
 
 class TextTower(nn.Module):
-    """Word vectors with places, transformer layers, and the mean over the words.
+    """Word vectors with positions, transformer layers, and the mean over the words.
 
-    Takes ids (n, words), 0 for padding; gives rows of unit length.
+    Takes ids (n, words), 0 for padding; returns rows of unit length.
     """
 
     def __init__(self, shape: Shape, words: int) -> None:
@@ -126,7 +125,7 @@ class TextTower(nn.Module):
 
 
 class Residual(nn.Module):
-    """What goes in is added to what comes out."""
+    """Adds a module's input to its output."""
 
     def __init__(self, inner: nn.Module) -> None:
         super().__init__()

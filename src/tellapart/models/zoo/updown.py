@@ -16,7 +16,7 @@ class UpDown(RecurrentCaptioner):
     """The captioner with an attention LSTM below a language LSTM.
 
     Anderson et al. (2018), section 3.2: the attention LSTM gets the language LSTM's last state, the
-    whole image and the word before; its state weighs the regions; the language LSTM gets their
+    whole image and the previous word; its state weights the regions; the language LSTM gets their
     mixture and that state. BISON (Hu et al. 2019, section 4) uses it on its 36 regions. From the
     code that BISON cites: LSTMs, word vectors and regions of 512, an attention network of 512,
     regions and image each through a linear layer and a ReLU first, dropout 0.5.
@@ -36,7 +36,7 @@ class UpDown(RecurrentCaptioner):
         self.out = nn.Linear(width, self.classes)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """Regions, what they bring to the weights, which there are, and the whole image."""
+        """Regions, their attention keys, which are real, and the whole image."""
         regions = self.dropout(torch.relu(self.regions(images.regions)))
         whole = self.dropout(torch.relu(self.whole(images.whole)))
         return regions, self.attention.keys(regions), images.mask(), whole

@@ -28,8 +28,8 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (SafetensorError, OSError) as error:
         raise BadInput(
-            f"{path.name} is not a whole file of weights: {error}",
+            f"{path.name} is not a complete file of weights: {error}",
             where=str(path),
             allowed="a safetensors file that tellapart wrote",
-            todo="take the folder away and train again",
+            todo="delete the folder and train again",
         ) from None

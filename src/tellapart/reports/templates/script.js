@@ -1,12 +1,12 @@
 "use strict";
 
-// Pictures: each is stored once, and put wherever it is shown.
+// Pictures: each is stored once, and inserted wherever it is shown.
 const album = JSON.parse(document.getElementById("album").textContent);
 for (const image of document.querySelectorAll("img[data-picture]")) {
   image.src = album[Number(image.dataset.picture)];
 }
 
-// Light and dark: as the system says, until the button is pressed.
+// Light and dark: the system's choice until the button is pressed.
 const root = document.documentElement;
 const button = document.getElementById("theme");
 const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -27,7 +27,7 @@ button.addEventListener("click", () => {
 system.addEventListener("change", showTheme);
 showTheme();
 
-// On paper nothing can be opened: what was closed is opened for printing and closed again.
+// Closed details are opened for printing, and closed again afterwards.
 let opened = [];
 window.addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("#made details:not([open])")];
@@ -37,7 +37,7 @@ window.addEventListener("afterprint", () => {
   for (const details of opened) details.open = false;
 });
 
-// Filters: their state is in the address, so that a view can be sent to someone.
+// Filters: their state is in the address, so that a view can be shared.
 const form = document.getElementById("filters");
 
 if (form) {
@@ -49,7 +49,7 @@ if (form) {
 
   const chosen = (select) => select.selectedOptions[0].dataset;
 
-  // One letter a model, the text-only one last; without an outcome, whoever was asked counts.
+  // One letter per model, the text-only one last; without an outcome, every model that was asked counts.
   function hasOutcome(codes, code, place) {
     const fits = (letter) => (code ? letter === code : letter !== "-");
     const all = [...codes].slice(0, models || 1);
@@ -65,7 +65,7 @@ if (form) {
     return hasOutcome(codes, chosen(outcome).code, chosen(model).place);
   }
 
-  // Kinds that the chosen benchmark does not have cannot be chosen.
+  // Disable kinds that the chosen benchmark does not have.
   function offerKinds() {
     const there = new Set(
       cards

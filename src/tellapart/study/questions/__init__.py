@@ -1,4 +1,4 @@
-"""The questions that people are asked, one type a file; plugins add theirs by entry point."""
+"""The question types of studies; plugins add theirs by entry point."""
 
 from tellapart.registry import questions as types
 

@@ -1,7 +1,7 @@
 """BISON's two questions: pick a caption that tells two images apart, then verify it.
 
 Hu et al. 2019, section 4.1: one person picks a caption that is true of the target and not of the
-other image (step 2; the pair is dropped where there is none), and two people who do not know the
+other image (step 2; the pair is dropped if there is none), and two people who do not know the
 target say which image it describes (step 3).
 """
 
@@ -28,11 +28,11 @@ from tellapart.study.questions.question import (
 
 
 class PickCaption(QuestionType):
-    """Shown are the target, the other picture and the target's captions in drawn order."""
+    """Shows the target, the other picture, and the target's captions in random order."""
 
     name = "pick-caption"
     about = "which caption is true of the target only, or none (BISON)"
-    needs = "items with two images of which one is the target (its captions are the true ones)"
+    needs = "items with two images, one of which is the target (its captions are the true ones)"
     instructions = (
         "You see a target picture, another picture, and captions that were written for the target."
         "\n\nPick a caption that is true of the **target** and **not** true of the other picture. "
@@ -81,7 +81,7 @@ class PickCaption(QuestionType):
         )
 
     def make_item(self, kept: KeptTask) -> Item:
-        """The caption that was picked for a pair, with the target at a place drawn by the seed."""
+        """A pair with the picked caption, and the target at a position drawn by the seed."""
         target, decoy = kept.matter.images[:2]
         order = drawn_order(seeds.rng(kept.seed, "verified", target, decoy))
         captions = (kept.matter.captions[int(kept.chosen)],)
@@ -90,7 +90,7 @@ class PickCaption(QuestionType):
 
 
 def _target(item: Item) -> int | None:
-    """The image that the captions were written for, where the item says so."""
+    """The image that the captions were written for, if the item says so."""
     if len(item.images) != 2:
         return None
     if item.original is not None:
@@ -100,7 +100,7 @@ def _target(item: Item) -> int | None:
 
 
 class WhichImage(QuestionType):
-    """Shown are a caption and two pictures in drawn order; nothing tells which is the target."""
+    """Shows a caption and two pictures in random order, without saying which is the target."""
 
     name = "which-image"
     about = "which of two pictures the caption describes: first, second, both or neither (BISON)"
@@ -119,19 +119,19 @@ class WhichImage(QuestionType):
             ),
             ("A dog with a red ball on the grass.",),
             ("0",),
-            "Both pictures show a dog with a ball. The ball is red in one of them only.",
+            "Both pictures show a dog with a ball. The ball is red in only one of them.",
         ),
         TrainingExample(
             (Scenery("beach", ("yellow kite",)), Scenery("beach", ("yellow kite", "white bird"))),
             ("A yellow kite at the beach.",),
             ("both",),
-            "The caption does not speak of a bird, and all that it says is true of both.",
+            "The caption does not mention a bird, and everything it says is true of both.",
         ),
         TrainingExample(
             (Scenery("street", ("two green car",)), Scenery("street", ("blue car", "green bus"))),
             ("Three cars on a street.",),
             ("neither",),
-            "There are two cars in one picture and one in the other, nowhere three.",
+            "There are two cars in one picture and one in the other, but three in neither.",
         ),
     )
 
@@ -151,7 +151,7 @@ class WhichImage(QuestionType):
         return which_picture(matter, both, neither, places=("First picture", "Second picture"))
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
-        """The caption that someone picked for the first of two images, asked without telling."""
+        """Ask about the caption that someone picked for the first image, without saying so."""
         caption = earlier.captions[int(chosen)]
         truth = Truth(frozenset({"0"}))
         yield Matter(earlier.item, "verify", earlier.images[:2], (caption,), truth)

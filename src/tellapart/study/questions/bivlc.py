@@ -1,8 +1,8 @@
 """BiVLC's two questions: the best of several generated images, then what is ambiguous.
 
 Miranda et al. 2024, section 3.1: the best of four images for a caption, or none, which drops the
-instance (step 3); then which of two images the original caption describes, or both alike: where
-the generated image is chosen, or both, the instance goes (step 4).
+instance (step 3); then which of two images the original caption describes, or both equally: if
+the generated image or both are chosen, the instance is dropped (step 4).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tellapart.study.questions.question import (
 
 
 class BestImage(QuestionType):
-    """Shown are a caption and its candidates.
+    """Shows a caption and its candidate images.
 
-    An item has one caption and its candidates, or two captions and an original pair: then the
-    candidates are for the other caption. The matter keeps the original image and caption behind
-    the others; they are not shown, a later stage asks about them.
+    An item has one caption with candidates, or two captions and an original pair; then the
+    candidates are for the other caption. The matter has the original image and caption last; they
+    are not shown, but a later stage asks about them.
     """
 
     name = "best-image"
@@ -43,7 +43,7 @@ class BestImage(QuestionType):
         "You see a caption and several pictures that a program made for it. Choose one picture "
         "that shows what the caption says. Several may do, or none: we need one, if there is "
         "one. If none of them fits, choose **None of them**.\n\n"
-        "- All that the caption says must be in the picture: the things, their number, their "
+        "- Everything the caption says must be in the picture: the things, their number, their "
         "colours, who does what.\n"
         "- Defects of the picture do not matter: distorted faces, arms or hands are accepted."
     )
@@ -57,7 +57,7 @@ class BestImage(QuestionType):
             ),
             ("A blue boat and a yellow umbrella on a beach.",),
             ("1",),
-            "One of the others has no umbrella, one a red boat, and one is not on a beach.",
+            "Of the others, one has no umbrella, one has a red boat, and one is not on a beach.",
         ),
         TrainingExample(
             (
@@ -68,7 +68,7 @@ class BestImage(QuestionType):
             ),
             ("Three brown cows at night.",),
             ("none",),
-            "Three cows are in one picture only, and there it is day.",
+            "Only one picture has three cows, and there it is day.",
         ),
     )
 
@@ -93,7 +93,7 @@ class BestImage(QuestionType):
         )
 
     def make_item(self, kept: KeptTask) -> Item | None:
-        """The original pair, and the other caption with the image that was chosen for it."""
+        """The original pair, and the other caption with its chosen image."""
         matter = kept.matter
         if len(matter.captions) != 2:
             return None
@@ -105,14 +105,14 @@ class BestImage(QuestionType):
 
 
 class FirstSecondBoth(QuestionType):
-    """Shown are a caption and two pictures in drawn order."""
+    """Shows a caption and two pictures in random order."""
 
     name = "first-second-both"
     about = "which of two pictures the caption fits better: first, second or both (BiVLC)"
     needs = "items with two images"
     instructions = (
         "You see a caption and two pictures. Choose the picture that the caption describes.\n\n"
-        "If it describes both of them equally well, choose **Both alike**. Judge only what the "
+        "If it describes both of them equally well, choose **Both equally**. Judge only what the "
         "caption says: defects such as distorted faces, arms or hands do not matter."
     )
     examples = (
@@ -123,18 +123,19 @@ class FirstSecondBoth(QuestionType):
             ),
             ("A vase on a table.",),
             ("0",),
-            "There is a vase and a table in both pictures, but it stands on the table in one only.",
+            "Both pictures show a vase and a table, but the vase is on the table in only one "
+            "of them.",
         ),
         TrainingExample(
             (Scenery("snow", ("red car",)), Scenery("snow", ("red car", "green bench"))),
             ("A red car in the snow.",),
             ("both",),
-            "Everything that the caption says is true of both. The bench does not matter.",
+            "Everything the caption says is true of both. The bench does not matter.",
         ),
     )
 
     def matters(self, item: Item) -> Iterator[Matter]:
-        """The original caption with both images; every caption where none is the original."""
+        """The original caption with both images; every caption if there is no original."""
         if len(item.images) != 2:
             return
         asked = range(len(item.captions)) if item.original is None else [item.original[1]]
@@ -145,11 +146,11 @@ class FirstSecondBoth(QuestionType):
 
     def form(self, matter: Matter) -> TaskForm:
         """Two pictures, then both."""
-        both = Option("both", "Both alike")
+        both = Option("both", "Both equally")
         return which_picture(matter, both, places=("First picture", "Second picture"))
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
-        """The original caption with the original image and the candidate that was chosen."""
+        """The original caption with the original image and the chosen candidate."""
         if len(earlier.captions) == 2:
             images = (earlier.images[-1], earlier.images[int(chosen)])
             truth = Truth(frozenset({"0"}))

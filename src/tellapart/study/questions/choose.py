@@ -1,7 +1,7 @@
 """Which caption fits the image, which image fits the caption? Human baselines, both directions.
 
-Miranda et al. 2024, section 4: each of an instance's four queries is asked by itself, as models are
-asked (BiVLC). Ding et al. 2016, section 3.4: the best of five captions (MCIC).
+Miranda et al. 2024, section 4: each of an instance's four queries is asked separately, as it is
+for models (BiVLC). Ding et al. 2016, section 3.4: the best of five captions (MCIC).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tellapart.study.questions.question import (
 
 
 class ChooseCaption(QuestionType):
-    """Shown are a picture and captions in drawn order, of which one must be chosen."""
+    """Shows a picture and captions in random order, one of which must be chosen."""
 
     name = "choose-caption"
     about = "which caption fits the picture (human baseline)"
     needs = "items with two captions or more"
     instructions = (
         "You see a picture and captions. Choose the caption that describes the picture.\n\n"
-        "Exactly one of them is meant. They may differ in a single word: look for the detail that "
+        "Exactly one of them is right. They may differ in a single word: look for the detail that "
         "decides. If you are not sure, choose what seems most likely."
     )
     examples = (
@@ -103,21 +103,22 @@ class BestOfFive(ChooseCaption):
                 "A grey elephant in the snow.",
             ),
             ("0",),
-            "“A big animal” is true as well, but this one says more of what is there.",
+            "“A big animal” is also true, but this caption says more.",
         ),
     )
     fewest = 3
 
 
 class ChooseImage(QuestionType):
-    """Shown are a caption and pictures in drawn order, of which one must be chosen."""
+    """Shows a caption and pictures in random order, one of which must be chosen."""
 
     name = "choose-image"
     about = "which picture fits the caption (human baseline)"
     needs = "items with two images or more"
     instructions = (
         "You see a caption and pictures. Choose the picture that the caption describes.\n\n"
-        "Exactly one of them is meant. The pictures may be alike: read every word and look for the "
+        "Exactly one of them is right. The pictures may be similar: read every word and look "
+        "for the "
         "detail that decides. If you are not sure, choose what seems most likely."
     )
     examples = (
@@ -134,7 +135,7 @@ class ChooseImage(QuestionType):
             ),
             ("A ball to the left of an umbrella.",),
             ("0",),
-            "The same things are in both pictures: what decides is on which side the ball lies.",
+            "Both pictures show the same things; they differ in which side the ball is on.",
         ),
     )
 
@@ -151,7 +152,7 @@ class ChooseImage(QuestionType):
 
 
 class ChooseBothWays(QuestionType):
-    """Shown is a picture with captions, or a caption with pictures."""
+    """Shows a picture with captions, or a caption with pictures."""
 
     name = "choose-both-ways"
     about = "which caption fits the picture and which picture the caption, mixed (BiVLC baseline)"
@@ -159,18 +160,18 @@ class ChooseBothWays(QuestionType):
     instructions = (
         "You see a picture with captions, or a caption with pictures. Choose the caption that "
         "describes the picture, or the picture that the caption describes.\n\n"
-        "Exactly one of them is meant. They may differ in a single detail: look for what decides. "
+        "Exactly one of them is right. They may differ in a single detail: look for it. "
         "If you are not sure, choose what seems most likely."
     )
     examples = (ChooseCaption.examples[0], ChooseImage.examples[0])
 
     def matters(self, item: Item) -> Iterator[Matter]:
-        """All questions of both directions that an item allows."""
+        """All questions in both directions that an item allows."""
         yield from CHOOSE_CAPTION.matters(item)
         yield from CHOOSE_IMAGE.matters(item)
 
     def form(self, matter: Matter) -> TaskForm:
-        """The form of the direction that a matter has: several captions, or several images."""
+        """The form for the matter's direction: several captions, or several images."""
         several = len(matter.captions) > 1
         return CHOOSE_CAPTION.form(matter) if several else CHOOSE_IMAGE.form(matter)
 

@@ -1,7 +1,8 @@
 """FOIL, T1 and T2: is the caption right, and if not, which word is wrong?
 
-Shekhar et al. 2017, section 4.1: people judge the caption first, then click the wrong word. Figures
-are by majority and unanimity, for the wrong word among the foils that the same rule judges rightly.
+Shekhar et al. 2017, section 4.1: people judge the caption first, then click the wrong word. Scores
+are by majority and unanimity; those for the wrong word are over the foils that the same rule judges
+correctly.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ WORD_HINT = "Now point at the word that is wrong."
 
 
 class Foil(QuestionType):
-    """Shown are a picture and one caption; who finds it wrong points at the word."""
+    """Shows a picture and one caption; people who find it wrong point at the word."""
 
     name = "foil"
     about = "is the caption right or wrong, and which word is wrong (FOIL)"
     needs = "any items; the wrong word is known where they have a slot (FOIL)"
     instructions = (
         "You see a picture and a caption. Decide whether the caption is **right** or **wrong**.\n\n"
-        "A wrong caption has one wrong word: something in it is not what the picture shows. Look "
-        "at every thing that it names. A caption that leaves something out is not wrong. If you "
-        "say that it is wrong, point at the word that makes it so."
+        "A wrong caption has one wrong word: something it says is not in the picture. Look at "
+        "everything it names. A caption that leaves something out is not wrong. If you say that it "
+        "is wrong, point at the wrong word."
     )
     examples = (
         TrainingExample(
             (Scenery("street", ("green bus", "brown dog")),),
             ("A dog next to a truck on a street.",),
             ("wrong",),
-            "The picture shows a bus, so the word that is wrong is “truck”. The rest is right.",
+            "The picture shows a bus, so the wrong word is “truck”. The rest is right.",
             word="truck",
         ),
         TrainingExample(
@@ -61,7 +62,7 @@ class Foil(QuestionType):
             (Scenery("room", ("red apple", "big brown table"), "on"),),
             ("A banana lies on a table.",),
             ("wrong",),
-            "What lies there is an apple, so “banana” is wrong.",
+            "There is an apple on the table, so “banana” is wrong.",
             word="banana",
         ),
     )
@@ -90,7 +91,7 @@ class Foil(QuestionType):
         yield from _word_shares(tasks)
 
     def model_option(self, choice: str) -> int | None:
-        """The options of a model's `judge` are yes and no."""
+        """The option of a model's `judge` question: yes or no."""
         return {"right": 0, "wrong": 1}.get(choice)
 
 
@@ -110,7 +111,7 @@ def _is_foil(task: JudgedTask) -> bool:
 
 
 def _word_shares(tasks: Sequence[JudgedTask]) -> Iterator[Share]:
-    """T2: of the foils that a rule judges rightly, those whose word it finds."""
+    """T2: of the foils that a rule judges correctly, the share whose word it finds."""
     foils = [task for task in tasks if task.matter.truth and task.matter.truth.words]
     for how in rules_for(foils):
         if how == "at least one":

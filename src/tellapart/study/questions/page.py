@@ -1,6 +1,6 @@
-"""A question's part of the page: a task as one person sees it, and what their answer means.
+"""A question on the page: a task as one person sees it, and the meaning of their answer.
 
-The order of options is drawn for each person. One of the words of a text can be pointed at.
+The order of options is drawn for each person. People may have to point at a word of a text.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tellapart.study.questions.question import (
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
 PictureAddress = Callable[[int], str]
-"""From a picture's place in the matter to the address that the page loads it from."""
+"""Maps a picture's index in the matter to the address that the page loads it from."""
 
 
 def draw_order(form: TaskForm, seed: int, *path: Any) -> list[int]:
-    """A random order of the options that may move."""
+    """A random order of the options that are not fixed."""
     places = range(len(form.options))
     return sorted(places, key=lambda place: seeds.unit(seed, "options", *path, place))
 
@@ -34,9 +34,9 @@ def draw_order(form: TaskForm, seed: int, *path: Any) -> list[int]:
 def view(
     question: QuestionType, matter: Matter, order: list[int], source: PictureAddress
 ) -> dict[str, Any]:
-    """What the page is given: texts, pictures by address, options in drawn order; never the truth.
+    """What the page receives: texts, addresses of pictures, options in order; never the truth.
 
-    Options are named by their place ("1", "2", ...), so that names tell nothing; fixed options
+    Options are named by their position ("1", "2", ...), so that names reveal nothing; fixed options
     have names of their own.
     """
     form = question.form(matter)
@@ -65,7 +65,7 @@ def view(
 def read_answer(
     question: QuestionType, matter: Matter, order: list[int], value: str, word: int | None
 ) -> PersonAnswer:
-    """What a person chose, in the matter's own keys; `BadInput` where it cannot be."""
+    """A person's choice in terms of the matter's keys; raises `BadInput` if it is invalid."""
     form = question.form(matter)
     named = {name: option.key for name, _, option, _ in _in_order(form, order)}
     if value not in named:
@@ -73,28 +73,28 @@ def read_answer(
     key = named[value]
     if form.word is None or form.word.when != key:
         if word is not None:
-            raise BadInput("no word is asked for with this choice", allowed="no word")
+            raise BadInput("this choice does not ask for a word", allowed="no word")
         return PersonAnswer(key)
     words = len(word_spans(form.word.text))
     if word is None or not 0 <= word < words:
-        raise BadInput(f"{word!r} is not a place of a word", allowed=f"0 to {words - 1}")
+        raise BadInput(f"{word!r} is not the number of a word", allowed=f"0 to {words - 1}")
     return PersonAnswer(key, word)
 
 
 def shown_value(form: TaskForm, order: list[int], key: str) -> str:
-    """The name under which a person saw the option with this key."""
+    """The name that the option with this key had on a person's page."""
     return next(name for name, _, option, _ in _in_order(form, order) if option.key == key)
 
 
 def is_right(matter: Matter, answer: PersonAnswer) -> bool | None:
-    """Whether an answer is right; None where the truth is not known."""
+    """Whether an answer is right; None if the truth is unknown."""
     if matter.check:
         return answer.choice == matter.check
     return matter.truth.fits(answer) if matter.truth is not None else None
 
 
 def _in_order(form: TaskForm, order: list[int]) -> list[tuple[str, str, Option, bool]]:
-    """(name, label, option, fixed) as they stand on the page."""
+    """(name, label, option, fixed) in the page's order."""
     moving = [
         (str(place + 1), form.places[place] if form.places else "", form.options[k], False)
         for place, k in enumerate(order)
@@ -115,7 +115,7 @@ def _word_view(form: TaskForm) -> dict[str, Any] | None:
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text stand; a person's answer is a place in this list.
+    """The positions of the words in a text; a person's answer is an index into this list.
 
     >>> word_spans("A dog's toy.")
     [(0, 1), (2, 7), (8, 11)]
@@ -124,9 +124,9 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def pieces(text: str) -> Iterator[tuple[str, int | None]]:
-    """The text cut into words, which have a place, and what lies between them, which has none.
+    """The text split into words with their indices, and what is between them with None.
 
-    Pieces and not offsets go to the page, because a browser counts letters otherwise than we do.
+    The page gets pieces, not offsets, because browsers count characters differently from Python.
 
     >>> list(pieces("A dog."))
     [('A', 0), (' ', None), ('dog', 1), ('.', None)]

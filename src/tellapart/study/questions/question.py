@@ -1,8 +1,8 @@
-"""What passes between a question type and the rest of a study.
+"""The interface between question types and the rest of a study.
 
-A question type says which tasks an item gives (`matters`) and what a person is shown and may answer
-(`form`); the rest has defaults that it may replace. Drawing the order of options, showing them and
-checking answers is done in `page.py`, alike for every type.
+A question type says which tasks an item yields (`matters`) and what a person sees and may answer
+(`form`); everything else has defaults that it may override. `page.py` draws the order of options,
+shows them and checks answers in the same way for every type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tellapart.items import Item, Origin
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What a person said: the key of an option and, where a word was asked for, its place."""
+    """A person's answer: the key of an option and, if a word was asked for, its index."""
 
     choice: str
     word: int | None = None
@@ -24,13 +24,13 @@ class PersonAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The keys that are right and, where a word is asked for, the places that are."""
+    """The right keys and, if a word is asked for, the indices of right words."""
 
     choices: frozenset[str]
     words: frozenset[int] = frozenset()
 
     def fits(self, answer: PersonAnswer) -> bool:
-        """Whether an answer is right, the word included where one is asked for."""
+        """Whether an answer is right, including the word if one is asked for."""
         if answer.choice not in self.choices:
             return False
         return answer.word is None or not self.words or answer.word in self.words
@@ -38,10 +38,10 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """What one task is about; no word of it but the pictures and captions reaches the page.
+    """What one task is about; only its pictures and captions ever reach the page.
 
-    `item` and `question` name it as runs do (`bison-1a2b`, `image@0`). `check` is the key that an
-    attention check asks for; `explanation` is what a training example says after the answer.
+    `item` and `question` name it as in runs (`bison-1a2b`, `image@0`). `check` is the key that an
+    attention check asks for; `explanation` is shown after the answer to a training example.
     """
 
     item: str
@@ -58,7 +58,7 @@ class Matter:
         return f"{self.item}#{self.question}"
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored."""
+        """The form stored in the database."""
         truth = self.truth
         return {
             "item": self.item,
@@ -72,7 +72,7 @@ class Matter:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """What `to_json` gave."""
+        """Read the result of `to_json`."""
         truth = stored["truth"]
         return cls(
             stored["item"],
@@ -87,7 +87,7 @@ class Matter:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Something that can be chosen: a picture (its place in the matter), a text, or a label."""
+    """An option to choose: a picture (its index in the matter), a text, or a label."""
 
     key: str
     label: str = ""
@@ -97,7 +97,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A picture or a text that stands beside the options, with the label above it."""
+    """A picture or text beside the options, with a label above it."""
 
     label: str
     text: str = ""
@@ -106,9 +106,9 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class WordAsked:
-    """A second step for those who chose `when`: which word of the text is it?
+    """A second step for people who chose `when`: which word of the text is it?
 
-    `hint` stands beside the button until a word is chosen.
+    `hint` is shown beside the button until a word is chosen.
     """
 
     when: str
@@ -119,10 +119,10 @@ class WordAsked:
 
 @dataclass(frozen=True, slots=True)
 class TaskForm:
-    """What is shown and asked.
+    """What a task shows and asks.
 
-    `options` are shown in an order drawn for each person, with the labels `places` by place;
-    `fixed` ones ("both", "none of these", 1 to 5) always stand behind them in the order given.
+    `options` are shown in an order drawn for each person, with the labels `places` by position;
+    `fixed` options ("both", "none of these", 1 to 5) always follow them in the given order.
     """
 
     prompt: str
@@ -135,9 +135,9 @@ class TaskForm:
 
 @dataclass(frozen=True, slots=True)
 class Scenery:
-    """A picture for a training example: what the built-in world draws.
+    """A picture for a training example, drawn by the built-in world.
 
-    Things are named as "two small red dog"; the first stands in the relation to the second.
+    Things are described as in "two small red dog"; the first has the relation to the second.
     """
 
     background: str
@@ -149,7 +149,7 @@ class Scenery:
 class TrainingExample:
     """A training example: a matter with drawn pictures, its right keys, and why they are right.
 
-    `word` is the text of the wrong word, where one is asked for.
+    `word` is the text of the wrong word, if one is asked for.
     """
 
     pictures: tuple[Scenery, ...]
@@ -161,7 +161,7 @@ class TrainingExample:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one person said of a task; `order` is how the options stood."""
+    """One person's answer to a task; `order` is the order of options they saw."""
 
     person: str
     choice: str
@@ -171,7 +171,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTask:
-    """A task about an item, with its judgements in the order in which they were given."""
+    """A task about an item, with its judgements in chronological order."""
 
     id: int
     parent: int | None
@@ -184,7 +184,7 @@ class JudgedTask:
     judgements: tuple[Judgement, ...]
 
     def right(self, judgement: Judgement) -> bool:
-        """Whether the choice is right, whatever word was pointed at."""
+        """Whether the choice is right, regardless of the word."""
         return self.matter.truth is not None and judgement.choice in self.matter.truth.choices
 
     def points_right(self, judgement: Judgement) -> bool:
@@ -197,8 +197,8 @@ class JudgedTask:
 class KeptTask:
     """A task that people kept: what they chose, the item it came from, and the study's seed.
 
-    Where a later stage asked about it too, that stage has kept it as well. `origin` is for the item
-    that is made of it.
+    If a later stage asked about it, too, that stage has also kept it. `origin` is for the item
+    built from it.
     """
 
     matter: Matter
@@ -210,7 +210,7 @@ class KeptTask:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A figure before its interval: tasks (or single answers), each with whether it is right."""
+    """A score without its interval: tasks (or single answers), each right or wrong."""
 
     about: str
     how: str
@@ -222,14 +222,14 @@ RULES: dict[str, Callable[[list[bool]], bool]] = {
     "unanimity": all,
     "at least one": any,
 }
-"""When the judgements of a task count as right together."""
+"""Rules for when a task's judgements count as right overall."""
 
 
 def rules_for(tasks: Sequence[JudgedTask]) -> list[str]:
-    """The rules that mean something for tasks.
+    """The rules that are meaningful for these tasks.
 
-    Unanimity does only where every task has the same number of judgements: where asking stopped at
-    a majority, those who might have disagreed were never asked.
+    Unanimity is meaningful only if every task has the same number of judgements: if asking stopped
+    at a majority, people who might have disagreed were never asked.
     """
     numbers = {len(task.judgements) for task in tasks}
     if numbers <= {1}:
@@ -238,7 +238,7 @@ def rules_for(tasks: Sequence[JudgedTask]) -> list[str]:
 
 
 def right_shares(about: str, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
-    """The share of right answers, and of tasks right by each rule, where the truth is known."""
+    """The share of right answers, and of tasks right by each rule, if the truth is known."""
     tasks = [task for task in tasks if task.matter.truth is not None]
     right = [[task.right(one) for one in task.judgements] for task in tasks]
     if not right:
@@ -253,14 +253,14 @@ def right_shares(about: str, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
 class QuestionType:
     """One kind of question; registered under its name in `tellapart.questions`.
 
-    `about` is one line that says what is asked, `needs` which items it can be asked of.
-    `instructions` are what people read first (blank lines, **bold** and "- " lists are shown as
-    such), `examples` what they practise with; both can be edited in each study's folder.
+    `about` describes the question in one line, `needs` says which items it fits. People read
+    `instructions` first (blank lines, **bold** and "- " lists are rendered) and practise with
+    `examples`; both can be edited in each study's folder.
 
-    `layout` is a class of the page's form (`scale`: the fixed options stand below each other), and
-    `script` a JavaScript module that exports a `taskForm` of its own, usually one that changes what
-    `/static/task.js` makes. `ordinal` says that answers are steps of a scale, for agreement;
-    `measures` are those of the verified benchmark where the items name none.
+    `layout` is a CSS class of the page's form (`scale`: the fixed options are stacked), and
+    `script` a JavaScript module that exports its own `taskForm`, usually one that modifies the form
+    built by `/static/task.js`. `ordinal` says that answers are steps of a scale, for agreement;
+    `measures` are the verified benchmark's if the items name none.
     """
 
     name: ClassVar[str]
@@ -274,37 +274,37 @@ class QuestionType:
     measures: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     def matters(self, item: Item) -> Iterable[Matter]:
-        """The tasks that an item gives; none where the question does not fit it."""
+        """The tasks that an item yields; none if the question does not fit it."""
         raise NotImplementedError
 
     def form(self, matter: Matter) -> TaskForm:
-        """What is shown and asked of a matter."""
+        """What the task about a matter shows and asks."""
         raise NotImplementedError
 
     def figures(self, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
-        """The figures of a stage, of its closed tasks (default: what is known to be right)."""
+        """The scores of a stage's closed tasks (default: shares of right answers)."""
         return right_shares("all", tasks)
 
     def model_option(self, choice: str) -> int | None:
-        """The option of a model's question that a choice stands for; None where none does."""
+        """The option of a model's question that corresponds to a choice; None if there is none."""
         return int(choice) if choice.isdigit() else None
 
 
 @runtime_checkable
 class Following(Protocol):
-    """A question type that can be asked of what an earlier stage chose."""
+    """A question type that can be asked about the choice of an earlier stage."""
 
     def follow(self, earlier: Matter, chosen: str) -> Iterator[Matter]:
-        """The tasks that come out of an earlier matter and the key that was chosen."""
+        """The tasks that follow from an earlier matter and the chosen key."""
         ...
 
 
 @runtime_checkable
 class ItemMaking(Protocol):
-    """A question type of whose answers new items are made; of others, items stay as they are."""
+    """A question type whose answers yield new items; with other types, items stay unchanged."""
 
     def make_item(self, kept: KeptTask) -> Item | None:
-        """The verified item; None where what was kept makes none."""
+        """The verified item; None if the kept task yields none."""
         ...
 
 
@@ -314,7 +314,7 @@ def true_images(item: Item, caption: int) -> frozenset[str]:
 
 
 def which_picture(matter: Matter, *fixed: Option, places: tuple[str, ...] = ()) -> TaskForm:
-    """The form of a caption and pictures, one for each of `places`, or all of the matter's."""
+    """The form of a caption with pictures, one for each of `places`, or all of the matter's."""
     return TaskForm(
         "Which picture does the caption describe?",
         shown=(ShownPart("Caption", matter.captions[0]),),
@@ -325,6 +325,6 @@ def which_picture(matter: Matter, *fixed: Option, places: tuple[str, ...] = ()) 
 
 
 def numbered(images: int = 0, captions: tuple[str, ...] = ()) -> tuple[Option, ...]:
-    """Options for a number of images, or for captions, with their places in the matter as keys."""
+    """Options for images or captions, with their indices in the matter as keys."""
     pictures = tuple(Option(str(i), image=i) for i in range(images))
     return pictures + tuple(Option(str(j), text=text) for j, text in enumerate(captions))

@@ -20,13 +20,13 @@ from tellapart.study.questions.question import (
 
 
 def scale(low: str, high: str) -> tuple[Option, ...]:
-    """The options 1 to 5, with words for both ends."""
+    """The options 1 to 5, with labels at both ends."""
     words = {1: f"1: {low}", 5: f"5: {high}"}
     return tuple(Option(str(k), words.get(k, str(k))) for k in range(1, 6))
 
 
 class RateCorrectness(QuestionType):
-    """Shown are a picture and a caption."""
+    """Shows a picture and a caption."""
 
     name = "rate-correctness"
     about = "how correct a caption is for its picture, 1 to 5"
@@ -46,7 +46,8 @@ class RateCorrectness(QuestionType):
             (Scenery("meadow", ("brown horse", "white sheep")),),
             ("A horse.",),
             ("5",),
-            "It says little, and what it says is true: that is a 5. Leaving out is no mistake.",
+            "It says little, but what it says is true: that is a 5. Leaving things out is not "
+            "a mistake.",
         ),
         TrainingExample(
             (Scenery("room", ("purple cup", "yellow banana")),),
@@ -58,7 +59,7 @@ class RateCorrectness(QuestionType):
             (Scenery("snow", ("red truck",)),),
             ("Two cats sleep on a bed.",),
             ("1",),
-            "Nothing of it has to do with the picture.",
+            "It has nothing to do with the picture.",
         ),
     )
 
@@ -78,7 +79,7 @@ class RateCorrectness(QuestionType):
 
 
 class RateDetail(QuestionType):
-    """Shown is a caption alone: people must not judge what it leaves out."""
+    """Shows only a caption, because people must not judge what it leaves out."""
 
     name = "rate-detail"
     about = "how detailed a caption is, read without its picture, 1 to 5"
@@ -89,7 +90,7 @@ class RateDetail(QuestionType):
         "to 5.\n\n"
         "- 1: it says almost nothing, it could be about any picture\n"
         "- 3: it names the main things\n"
-        "- 5: it says so much (what, how many, which colour, where) that you could draw it\n\n"
+        "- 5: it says enough (what, how many, which colour, where) for you to draw the picture\n\n"
         "Mistakes in grammar do not count."
     )
     examples = (
@@ -103,7 +104,7 @@ class RateDetail(QuestionType):
             (),
             ("Two brown dogs sit to the left of a small red ball on the grass, at night.",),
             ("5",),
-            "What, how many, which colours, where and when: one could draw it.",
+            "It says what, how many, which colours, where and when: you could draw it.",
         ),
     )
 

@@ -1,7 +1,7 @@
 """Yes or no: does a caption describe a picture?
 
-Hu et al. 2019 (BISON's short paper, section 2) ask it of the pictures that retrieval found first in
-place of the right one: more than half of these "errors" are none.
+Hu et al. 2019 (BISON's short paper, section 2) ask it about the pictures that retrieval ranked
+above the right one: more than half of these "errors" are not errors.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tellapart.study.questions.question import (
 
 YES, NO = "yes", "no"
 UNKNOWN = {"truth": "unknown"}
-"""The note of an item of which nobody knows yet whether its caption is true."""
+"""The note of an item for which it is unknown whether its caption is true."""
 
 
 class YesNo(QuestionType):
-    """Shown are a picture and a caption."""
+    """Shows a picture and a caption."""
 
     name = "yes-no"
     about = "does the caption describe the picture, yes or no"
     needs = "any items: each image is shown with each caption"
     instructions = (
         "You see a picture and a caption. Does the caption **describe the picture**?\n\n"
-        "- Yes: everything that it says is true of the picture. It may leave things out.\n"
-        "- No: something that it says is not in the picture, or is otherwise there.\n\n"
+        "- Yes: everything it says is true of the picture. It may leave things out.\n"
+        "- No: something it says is not in the picture, or is different there.\n\n"
         "It does not matter whether it was written for this picture."
     )
     examples = (
@@ -47,7 +47,7 @@ class YesNo(QuestionType):
             (Scenery("meadow", ("brown horse", "white sheep")),),
             ("A horse on the grass.",),
             (YES,),
-            "It leaves out the sheep, and what it says is true.",
+            "It leaves out the sheep, but what it says is true.",
         ),
         TrainingExample(
             (Scenery("street", ("green bus", "brown dog")),),
@@ -74,7 +74,7 @@ class YesNo(QuestionType):
         )
 
     def figures(self, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
-        """What is right where that is known, and how often the answer is yes."""
+        """The share of right answers if the truth is known, and the share of yes."""
         yield from right_shares("all", tasks)
         said = [[one.choice == YES for one in task.judgements] for task in tasks]
         each = [(task, one) for task, row in zip(tasks, said, strict=True) for one in row]
@@ -84,7 +84,7 @@ class YesNo(QuestionType):
             yield Share("yes", how, tuple(decided))
 
     def model_option(self, choice: str) -> int | None:
-        """Models are asked the same: yes is their first option."""
+        """Models are asked the same question; yes is their first option."""
         return {YES: 0, NO: 1}.get(choice)
 
 

@@ -1,4 +1,4 @@
-"""The study's server: pages for annotators and the owner, and the JSON that they speak."""
+"""The study's server: pages for annotators and the owner, and their JSON API."""
 
 from tellapart.errors import TellapartError
 

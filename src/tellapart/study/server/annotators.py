@@ -1,7 +1,7 @@
-"""What annotators' pages call, and what they are told.
+"""The API of the annotators' page: join, consent, next task, answers, going back, leaving.
 
-Join, consent, the next task, answers, going back, leaving. A page is told who the person is, what
-is before them and how far they are; never which tasks are checks or gold, nor what is right.
+A page learns who the person is, their current task and their progress; never which tasks are checks
+or gold, nor what is right.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ANSWERED = (
 
 
 class Visit(Body):
-    """The three ids in a link of Prolific."""
+    """The three ids in a Prolific link."""
 
     PROLIFIC_PID: PlatformId
     STUDY_ID: PlatformId
@@ -63,9 +63,10 @@ class Agreed(Body):
 
 
 class AnswerBody(Body):
-    """An answer to a task; `value` is the option's.
+    """An answer to a task; `value` is the option's name.
 
-    `milliseconds` from shown to answered are the page's word; the server measures for itself.
+    `milliseconds` is the time from shown to answered as reported by the page; the server measures
+    its own.
     """
 
     number: int = Field(ge=1, le=2**31 - 1)
@@ -76,20 +77,20 @@ class AnswerBody(Body):
 
 
 class Confirmed(Body):
-    """The word that must be typed before everything is deleted."""
+    """The word that must be sent to confirm the deletion."""
 
     confirm: str = Field(pattern="^delete$", max_length=10)
 
 
 @router.post("/join")
 async def join(here: Here, body: TokenBody) -> Response:
-    """Begin a session with a personal link's token."""
+    """Start a session with a personal link's token."""
     return await here.begin(lambda conn: people.join(conn, here.study, body.token), COOKIE, "/")
 
 
 @router.post("/join/prolific")
 async def join_from_prolific(here: Here, body: Visit) -> Response:
-    """Begin a session with the ids that Prolific puts into its links."""
+    """Start a session with the ids in a Prolific link."""
     visitor = people.Visitor(body.PROLIFIC_PID, body.STUDY_ID, body.SESSION_ID)
     return await here.begin(
         lambda conn: people.join_from_prolific(conn, here.study, visitor), COOKIE, "/"
@@ -98,7 +99,7 @@ async def join_from_prolific(here: Here, body: Visit) -> Response:
 
 @router.get("/me")
 async def me(here: Here, session: Session = "") -> Response:
-    """Who is signed in, and what the study says."""
+    """Who is signed in, and the study's texts."""
     seat = await here.read(lambda conn: sessions.seat_of(conn, here.study, session, lock=False))
     return json_response(about(here.study, seat))
 
@@ -117,13 +118,13 @@ async def consent(here: Here, body: Agreed, session: Session = "") -> Response:
 
 @router.post("/next")
 async def following(here: Here, _body: Nothing, session: Session = "") -> Response:
-    """The task before this person, and the one after it."""
+    """The person's current task, and the one after it."""
     return json_response(await here.run(lambda conn: work(conn, here.study, session)))
 
 
 @router.post("/answers")
 async def answers(here: Here, body: AnswerBody, session: Session = "") -> Response:
-    """Take an answer and give the next task; the same answer may be sent again."""
+    """Accept an answer and return the next task; the same answer may be sent again."""
     sent = SentAnswer(**dict(body))
     return json_response(
         await here.run(lambda conn: answer_and_work(conn, here.study, session, sent))
@@ -132,13 +133,13 @@ async def answers(here: Here, body: AnswerBody, session: Session = "") -> Respon
 
 @router.get("/tasks/{number}")
 async def task(here: Here, number: Number, session: Session = "") -> Response:
-    """A task that this person was given, with what they said: for going back."""
+    """A task of this person with their answer, for going back."""
 
     def job(conn: Connection) -> dict[str, Any]:
         seat = sessions.seat_of(conn, here.study, session, lock=False)
         assignment = find_assigned(conn, here.study, seat.id, number)
         if assignment is None:
-            raise NotThere(f"there is no task {number}", todo="ask for the next task")
+            raise NotThere(f"there is no task {number}", todo="request the next task")
         before = stored_answer(conn, assignment)
         value = before and shown_value(assignment.form(), assignment.order, before.choice)
         return {
@@ -152,7 +153,7 @@ async def task(here: Here, number: Number, session: Session = "") -> Response:
 
 @router.post("/pause")
 async def pause(here: Here, _body: Nothing, session: Session = "") -> Response:
-    """Let others have what is reserved; `next` goes on later."""
+    """Release the person's reservations; `next` continues later."""
 
     def job(conn: Connection) -> dict[str, Any]:
         people.pause(conn, sessions.seat_of(conn, here.study, session).id)
@@ -169,7 +170,7 @@ async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
 
 @router.post("/delete-me")
 async def delete_me(here: Here, _body: Confirmed, session: Session = "") -> Response:
-    """Delete this person and all that is stored about them."""
+    """Delete this person and all data about them."""
 
     def job(conn: Connection) -> dict[str, Any]:
         people.forget(conn, here.study, sessions.seat_of(conn, here.study, session).code)
@@ -181,7 +182,7 @@ async def delete_me(here: Here, _body: Confirmed, session: Session = "") -> Resp
 
 
 def about(study: OpenStudy, seat: Seat) -> dict[str, Any]:
-    """What a person's page needs before any task: all that stays the same."""
+    """What a person's page needs before any task, and what does not change."""
     plan = study.plan
     return {
         "study": {
@@ -212,7 +213,7 @@ def _stage(stage: OpenStage) -> dict[str, Any]:
 
 
 def work(conn: Connection, study: OpenStudy, session: str) -> dict[str, Any]:
-    """The task before a person and the one after it, reserved for them."""
+    """A person's current task and the one after it, both reserved for them."""
     seat, waiting = arrive(conn, study, session)
     if seat.consented_at is None or seat.state != "active":
         state = "consent" if seat.consented_at is None else "stopped"
@@ -225,10 +226,10 @@ def work(conn: Connection, study: OpenStudy, session: str) -> dict[str, Any]:
 def answer_and_work(
     conn: Connection, study: OpenStudy, session: str, sent: SentAnswer
 ) -> dict[str, Any]:
-    """Take an answer, then give the next task, in one transaction."""
+    """Accept an answer and assign the next task in one transaction."""
     seat, waiting = arrive(conn, study, session)
     if seat.consented_at is None or seat.state != "active":
-        raise NotAllowed("answers are taken after consent only", todo="reload the page")
+        raise NotAllowed("answers are accepted only after consent", todo="reload the page")
     taken = answer(conn, study, seat, sent, waiting)
     left = [assignment for assignment in waiting if assignment.number != sent.number]
     last = None if taken.assignment.role == "training" else sent.number
@@ -253,13 +254,13 @@ def _work(
 
 
 def _code(conn: Connection, study: OpenStudy, seat: Seat) -> str:
-    """What a person takes back to the platform after their last answer; nothing for nothing."""
+    """The completion code for the platform; empty if the person answered nothing."""
     answered = conn.execute(_ANSWERED, {"person": seat.id}).first() is not None
     return study.plan.completion_code if answered else ""
 
 
 def shown(study: OpenStudy, seat: Seat, assignment: Assignment) -> dict[str, Any]:
-    """A task as this person sees it; only training is told apart from the rest."""
+    """A task as this person sees it; only training tasks are marked as such."""
     places = {image: place for place, image in enumerate(assignment.pictures())}
 
     def address(image: int) -> str:
@@ -275,7 +276,7 @@ def shown(study: OpenStudy, seat: Seat, assignment: Assignment) -> dict[str, Any
 
 
 def feedback(taken: TakenAnswer) -> dict[str, Any] | None:
-    """What a training example says after the answer; of nothing else is the truth ever told."""
+    """The feedback on a training example; the truth of other tasks is never sent."""
     assignment, truth = taken.assignment, taken.assignment.matter.truth
     if assignment.role != "training" or truth is None:
         return None
@@ -288,7 +289,7 @@ def feedback(taken: TakenAnswer) -> dict[str, Any] | None:
 
 
 def _progress(study: OpenStudy, seat: Seat, mine: list[Assignment]) -> dict[str, Any]:
-    """How far a person is. Checks and gold items count, or the count would tell them."""
+    """A person's progress. Checks and gold items count, or the count would reveal them."""
     training = sum(assignment.role == "training" for assignment in mine)
     done = seat.served + seat.checks + seat.golds - (len(mine) - training)
     stage = None if seat.stage_id is None else study.stage(seat.stage_id)
@@ -304,7 +305,7 @@ def _progress(study: OpenStudy, seat: Seat, mine: list[Assignment]) -> dict[str,
 
 
 def _more_to_come(conn: Connection, study: OpenStudy, seat: Seat) -> bool:
-    """Whether a task that others hold, or one that follows from it, may yet come to this person."""
+    """Whether a task held by others, or one that follows from it, may still reach this person."""
     rows = conn.execute(
         select(_T.stage_id, func.count().label("items"))
         .join(t.assignment, _A.task_id == _T.id)

@@ -1,8 +1,7 @@
-"""A study's application and its server.
+"""A study's web application and its server.
 
-The application puts the routes of both pages together with the pages themselves, their pictures
-and scripts, and turns errors into answers. It runs behind uvicorn, on this machine unless told
-otherwise.
+The application combines the routes of both pages with the pages themselves, their pictures and
+scripts, and turns errors into responses. It runs on uvicorn, on this machine by default.
 """
 
 from __future__ import annotations
@@ -50,16 +49,16 @@ INSTEAD = {
 }
 SWEEP_SECONDS = 5.0
 PICTURE_CACHE = "private, max-age=3600, immutable"
-"""How long a browser may keep a picture: its address is one person's alone."""
+"""How long a browser may cache a picture; its address is specific to one person."""
 LOG = logging.getLogger("tellapart.study")
 router = APIRouter()
 
 
 def make_app(study: OpenStudy, url: str, proxy: str = "") -> FastAPI:
-    """The application for one open study, at the address that people know.
+    """The application for one open study at its public address.
 
-    `proxy` names the header in which a proxy says where a request comes from; without it no header
-    is believed.
+    `proxy` is the header in which a proxy passes the client's address; without it, no header is
+    trusted.
     """
     server = Server(study, Pictures(study), RateLimits(), url.rstrip("/"))
 
@@ -83,7 +82,7 @@ def make_app(study: OpenStudy, url: str, proxy: str = "") -> FastAPI:
 
 
 async def _sweep(server: Server) -> None:
-    """Give back reservations that ran out, now and then."""
+    """Release expired reservations regularly."""
     while True:
         with contextlib.suppress(Gone):  # the database may come back
             await server.run(lambda conn: expire(conn, server.study))
@@ -93,7 +92,7 @@ async def _sweep(server: Server) -> None:
 @router.get("/", include_in_schema=False)
 @router.get("/prolific", include_in_schema=False)
 async def annotator() -> HTMLResponse:
-    """The annotators' page; a personal link is this address with the token behind a #."""
+    """The annotators' page; a personal link is this address with the token after a #."""
     return HTMLResponse(_page("annotator.html"))
 
 
@@ -111,7 +110,7 @@ async def image(
     mark: Annotated[str, Path(max_length=64)],
     session: Session = "",
 ) -> Response:
-    """A picture of a task that this person was given."""
+    """A picture of one of this person's tasks."""
 
     def job(conn: Connection) -> Assignment:
         seat = seat_of(conn, here.study, session, lock=False)
@@ -132,7 +131,7 @@ async def image(
 
 @router.get("/questions/{name}.js", include_in_schema=False)
 async def question_script(here: Here, name: Annotated[str, Path(max_length=60)]) -> Response:
-    """What a question of this study adds to the page."""
+    """The script that a question of this study adds to the page."""
     scripts = {stage.rules.ask: stage.question.script for stage in here.study.stages}
     if not scripts.get(name):
         raise NotThere("there is no such script")
@@ -145,10 +144,10 @@ def _page(name: str) -> str:
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    """An error in its parts.
+    """An error as JSON, in its parts.
 
-    What is wrong with the database or a picture is for the owner, in the log: names of pictures and
-    where things lie on the server's disk could tell annotators more than they should know.
+    Details about the database or a picture go to the owner's log only: names of pictures and paths
+    on the server could reveal more than annotators should know.
     """
     assert isinstance(error, TellapartError)
     status = next((code for sort, code in STATUSES.items() if isinstance(error, sort)), 422)
@@ -161,16 +160,16 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 
 def serve(study: OpenStudy, where: ServerAddress, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve until told to stop; `ready` is called once the server listens."""
+    """Serve until stopped; `ready` is called once the server is listening."""
     listening = listen(where)
     limits = ConnectionLimits()
-    if where.behind_proxy:  # all connections are the proxy's
+    if where.behind_proxy:  # all connections come from the proxy
         limits = replace(limits, of_address=limits.of_server)
     serve_app(make_app(study, where.url, where.behind_proxy), listening, ready, limits)
 
 
 @contextmanager
 def served(study: OpenStudy) -> Iterator[str]:
-    """Serve a study on this machine while the block lasts; gives the address."""
+    """Serve a study on this machine for the duration of the block; yields the address."""
     with served_app(lambda url: make_app(study, url)) as url:
         yield url

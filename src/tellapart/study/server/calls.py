@@ -1,4 +1,4 @@
-"""What routes share: the server behind them, bodies that hold only what they should, cookies."""
+"""Shared code of the routes: the server behind them, request bodies, cookies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What every route works with; `url` is the address that people know."""
+    """The objects that every route needs; `url` is the public address."""
 
     study: OpenStudy
     pictures: Pictures
@@ -29,7 +29,7 @@ class Server:
     url: str
 
     async def run(self, job: Job[T]) -> T:
-        """Run a job of the database without holding up other requests."""
+        """Run a database job without blocking other requests."""
         return await asyncio.wrap_future(self.study.database.submit(job))
 
     async def read(self, job: Job[T]) -> T:
@@ -37,9 +37,9 @@ class Server:
         return await asyncio.wrap_future(self.study.database.read(job))
 
     async def begin(self, job: Job[str], cookie: str, path: str) -> Response:
-        """Put the token of the session that a job begins into a cookie.
+        """Run a job that starts a session, and put the session's token into a cookie.
 
-        Scripts cannot read the cookie, and requests of other sites do not carry it.
+        Scripts cannot read the cookie, and requests from other sites do not include it.
         """
         response = json_response({"joined": True})
         response.set_cookie(
@@ -49,7 +49,7 @@ class Server:
         return response
 
     async def leave(self, session: str, cookie: str, path: str) -> Response:
-        """End a session and take its cookie away."""
+        """End a session and delete its cookie."""
         await self.run(lambda conn: end_session(conn, session))
         response = json_response({"left": True})
         response.delete_cookie(cookie, path=path)
@@ -57,7 +57,7 @@ class Server:
 
 
 async def server_of(request: Request) -> Server:
-    """The server that a request came to (async, or each request would go through a thread)."""
+    """The server of a request (async, or FastAPI would use a thread for each request)."""
     server: Server = request.app.state.server
     return server
 

@@ -1,7 +1,7 @@
 """Simulated people who work through a study over its real HTTP interface.
 
-They err, prefer the first option, take their time and walk away, each by a seed of their own. What
-they take for right is the truth where it is known, else what the built-in world's pictures say.
+They err, prefer the first option, take their time and quit, each by a seed of their own. What they
+consider right is the truth if it is known, else what the built-in world's pictures show.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SURE = 0.5
 
 @dataclass(slots=True)
 class SimulatedStudy:
-    """What happened: answers by stage, and people who walked away."""
+    """The outcome: answers by stage, and how many people quit."""
 
     answers: Counter[str] = field(default_factory=Counter)
     left: int = 0
@@ -51,7 +51,7 @@ class SimulatedStudy:
 
     def __str__(self) -> str:
         stages = ", ".join(f"{stage}: {number:,}" for stage, number in self.answers.items())
-        return f"{sum(self.answers.values()):,} answers ({stages}); {self.left} walked away"
+        return f"{sum(self.answers.values()):,} answers ({stages}); {self.left} people quit"
 
 
 def simulate(
@@ -60,10 +60,10 @@ def simulate(
     crowd: Crowd = Crowd(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> SimulatedStudy:
-    """Let people work until nothing is left for them.
+    """Have people work until there are no tasks left for them.
 
-    Those who wait look again while others bring the study on. `study` is the one that is served at
-    `url`: from it they know what is right.
+    People who wait try again as long as others make progress. `study` is the one served at `url`;
+    they look up there what is right.
     """
     knowledge = Knowledge(study.content.items)
     every = SimulatedStudy()
@@ -84,7 +84,7 @@ def simulate(
                 if state == "wait":
                     later.append(one)
                 progress("answers", sum(every.answers.values()), 0)
-            # those who waited look again as long as others bring the study on
+            # people who waited try again as long as others make progress
             waiting = later if sum(every.answers.values()) > before else []
     return every
 
@@ -99,7 +99,7 @@ class _Person:
         self._invited, self._url = invited, url
 
     def work(self) -> tuple[Counter[str], str]:
-        """Answer until there is nothing to answer: how many by stage, and how it ended."""
+        """Answer all available tasks; returns the answers by stage, and the final state."""
         answers: Counter[str] = Counter()
         with httpx.Client(base_url=self._url, headers=HEADERS, timeout=60) as client:
             _post(client, "/api/join", {"token": self._invited.token})
@@ -138,7 +138,7 @@ class _Person:
     def _chosen(
         self, value: str, right: PersonAnswer | None, task: dict[str, Any], rng: np.random.Generator
     ) -> dict[str, Any]:
-        """With a word where one is asked for: the right one, or at the error rate another."""
+        """An answer, with a word if one is asked for: the right one, or by error another."""
         asked = task["word"]
         if asked is None or asked["when"] != value:
             return {"value": value, "word": None}
@@ -164,7 +164,7 @@ class _Person:
 
 
 def _post(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Send as the page does: later again where the server says so."""
+    """Send a request as the page does, and retry later if the server says so."""
     for _ in range(ATTEMPTS):
         response = client.post(path, json=body)
         if response.status_code not in LATER:
@@ -182,14 +182,14 @@ def _post(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, An
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Knows what a careful person would answer, or that nobody can tell (None)."""
+    """Knows what a careful person would answer; None if that is impossible to tell."""
 
     benchmark: Benchmark
 
     def right(self, matter: Matter, form: TaskForm, assumed: bool) -> PersonAnswer | None:
         """The right answer to a task.
 
-        `assumed` says that its truth is what an earlier stage assumed, and may be wrong.
+        `assumed` means that its truth was assumed by an earlier stage and may be wrong.
         """
         if matter.check:
             return PersonAnswer(matter.check)
@@ -202,7 +202,7 @@ class Knowledge:
         return self._picked(matter, form) if self._is_world else None
 
     def _described(self, matter: Matter, form: TaskForm) -> PersonAnswer | None:
-        """The picture that the caption describes, or that it is both or neither."""
+        """The picture that the caption describes, or both or neither."""
         caption = matter.captions[0]
         keys = [option.key for option in form.options]
         fitting = [key for key in keys if self._fits(matter.images[int(key)], caption)]
@@ -212,7 +212,7 @@ class Knowledge:
         return PersonAnswer(wanted) if wanted in {o.key for o in form.fixed} else None
 
     def _picked(self, matter: Matter, form: TaskForm) -> PersonAnswer | None:
-        """The first caption that is true of the target alone, or the first picture that fits."""
+        """The first caption that is true of the target only, or the first picture that fits."""
         if not form.options:
             return None
         for option in form.options:

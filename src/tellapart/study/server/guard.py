@@ -1,10 +1,10 @@
-"""What stands before every route of a study: limits, beside what every server refuses.
+"""Rate limits in front of a study's routes, in addition to the gate of every server.
 
-Limits are buckets of permits, refilled at a steady rate, kept in memory: each server limits what
-comes to itself. A session has a bucket of its own, so that nobody is held up by others. An address
-has one for links and sessions that open nothing: the routes look first, and what they do not know
-is refused once the bucket is empty, whatever cookies it brings. So a valid link opens the study
-however many others fail beside it. Pages and static files are never refused.
+Limits are token buckets, refilled at a steady rate and kept in memory: each server limits its own
+requests. Every session has its own bucket, so that people do not slow each other down. Every
+address has one for invalid links and sessions: the routes check first, and invalid ones are refused
+once the bucket is empty, whatever cookies they bring. So a valid link always works, however many
+others fail from the same address. Pages and static files are never refused.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from tellapart.study.keys import hashed
 from tellapart.web.gate import Gate, Refused
 
 LIMITED = ("/api/", "/images/")
-"""Where sessions are needed; everything else is a file that anybody may have."""
+"""Paths that need a session; everything else is public."""
 COOKIE, OWNER_COOKIE = "tellapart", "tellapart-owner"
 OWNER_PATH = "/api/owner"
 UNKNOWN = 401
 LONGEST_NAME = 100
-"""Of what a proxy says that is no address."""
+"""Maximum length of a client name from a proxy that is not an IP address."""
 CALLERS = 20_000
-"""Callers that are remembered; beyond them the one longest silent is forgotten."""
+"""Maximum number of remembered callers; the least recent one is forgotten first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Permits a second, and how many can be saved up."""
+    """Permits per second, and how many can accumulate."""
 
     per_second: float
     burst: float
@@ -43,30 +43,30 @@ class Rate:
 
 SESSION = Rate(20.0, 100.0)
 FAILURES = Rate(0.5, 30.0)
-"""Links and sessions that open nothing, by address."""
+"""Limit for invalid links and sessions, per address."""
 Buckets = OrderedDict[str, tuple[float, float]]
 
 
 @dataclass(slots=True)
 class RateLimits:
-    """Who asked how often; not for use from several threads."""
+    """Counts requests per caller; not thread-safe."""
 
     now: Callable[[], float] = time.monotonic
     answers: Counter[int] = field(default_factory=Counter)
-    """How many requests were answered, by status."""
+    """Number of answered requests, by status."""
     _sessions: Buckets = field(default_factory=OrderedDict)
     _failures: Buckets = field(default_factory=OrderedDict)
 
     def asks(self, session: str) -> float:
-        """Let a session's request in: 0, or how many seconds it has to wait."""
+        """Admit a session's request: 0, or the seconds it has to wait."""
         return self._take(self._sessions, session, SESSION)
 
     def fails(self, address: str) -> float:
-        """Note an attempt that opened nothing: 0, or how many seconds the next has to wait."""
+        """Count an invalid attempt: 0, or the seconds until the next one is allowed."""
         return self._take(self._failures, address, FAILURES)
 
     def _take(self, buckets: Buckets, caller: str, rate: Rate) -> float:
-        """Take a permit: 0 if there is one, else the seconds until there will be."""
+        """Take a permit: 0 if there is one, else the seconds until there is."""
         now = self.now()
         permits, since = buckets.pop(caller, (rate.burst, now))
         permits = min(rate.burst, permits + max(0.0, now - since) * rate.per_second)
@@ -78,31 +78,31 @@ class RateLimits:
 
 
 class Guard(Gate):
-    """The gate of a study, which counts requests."""
+    """The gate of a study, which limits and counts requests."""
 
     def __init__(self, app: ASGIApp, url: str, limits: RateLimits, proxy: str = "") -> None:
         super().__init__(app, url)
         self._limits, self._proxy = limits, proxy
 
     def admit(self, scope: Scope, headers: Headers) -> None:
-        """Whoever asks too often has to wait."""
+        """Refuse a session that sends too many requests."""
         session = _session(scope)
         wait = self._limits.asks(session) if session else 0.0
         if wait:
             raise Refused(429, "too many requests", wait)
 
     def ended(self, scope: Scope, status: int) -> None:
-        """Attempts that open nothing are counted, and refused once there were too many."""
+        """Count invalid attempts, and refuse them once there are too many."""
         self._limits.answers[status] += 1
         wait = self._limits.fails(_address(scope, self._proxy)) if status == UNKNOWN else 0.0
         if wait:
-            raise Refused(429, "too many attempts that open nothing", wait)
+            raise Refused(429, "too many failed attempts", wait)
 
 
 def _session(scope: Scope) -> str:
-    """A hash of the session that a request brings; empty where none is needed or brought.
+    """A hash of a request's session; empty if none is needed or given.
 
-    Other cookies do not tell callers apart, or a new one would be a new caller each time.
+    Other cookies do not identify callers, or changing them would make a new caller each time.
     """
     path = scope["path"]
     if not path.startswith(LIMITED):
@@ -113,9 +113,9 @@ def _session(scope: Scope) -> str:
 
 
 def _address(scope: Scope, proxy: str) -> str:
-    """Where a request comes from: what the proxy's header ends with, where there is one.
+    """The address of a request's client: the last entry of the proxy's header, if there is one.
 
-    Of an IPv6 address the network, which is what one subscriber has.
+    For IPv6, it is the /64 network, which is what one subscriber has.
     """
     named = Headers(scope=scope).get(proxy, "").rpartition(",")[2].strip() if proxy else ""
     client = scope.get("client")

@@ -1,6 +1,6 @@
-"""What watches over a server: whether it is well, and its figures for Prometheus.
+"""Monitoring: a health check, and metrics for Prometheus.
 
-Figures are read with a token of their own (`study owner --json` shows it), which opens nothing
+Metrics need a token of their own (shown by `study owner --json`), which gives access to nothing
 else: `Authorization: Bearer TOKEN`, as Prometheus sends it.
 """
 
@@ -22,11 +22,11 @@ router = APIRouter(include_in_schema=False)
 FORM = "text/plain; version=0.0.4; charset=utf-8"
 OF_STAGES = {
     "items": "Items of the stage.",
-    "closed": "Items that have all their judgements.",
+    "closed": "Items with all their judgements.",
     "kept": "Items that people kept.",
-    "wanted": "Judgements that are wanted.",
-    "given": "Judgements that were given and count.",
-    "held": "Judgements that are reserved and not given yet.",
+    "wanted": "Judgements requested.",
+    "given": "Valid judgements given.",
+    "held": "Judgements reserved but not given yet.",
 }
 
 Sample = tuple[dict[str, str], int]
@@ -35,7 +35,7 @@ Sample = tuple[dict[str, str], int]
 
 @router.get("/health")
 async def health(here: Here) -> dict[str, str]:
-    """Whether the server and its database answer; 503 where the database is away."""
+    """Whether the server and its database respond; 503 if the database does not."""
 
     def job(conn: Connection) -> None:
         conn.execute(select(1))
@@ -48,14 +48,14 @@ async def health(here: Here) -> dict[str, str]:
 async def metrics(
     here: Here, authorization: Annotated[str, Header(max_length=200)] = ""
 ) -> Response:
-    """The study's figures, for Prometheus."""
+    """The study's metrics, for Prometheus."""
     expected = f"Bearer {here.study.keys.metrics}"
     if not hmac.compare_digest(authorization.encode(), expected.encode()):
-        raise NotAllowed("this needs the token for figures", todo="see: tellapart study owner")
+        raise NotAllowed("this needs the metrics token", todo="see: tellapart study owner --json")
     status = await here.read(lambda conn: read_status(conn, here.study))
     answers = [({"status": str(code)}, n) for code, n in sorted(here.limits.answers.items())]
     lines = [
-        *_family("requests", "counter", "Requests that this process answered.", answers),
+        *_family("requests", "counter", "Requests answered by this process.", answers),
         *_of_study(status),
     ]
     return Response("\n".join(lines) + "\n", media_type=FORM)
@@ -71,7 +71,7 @@ def _of_study(status: StudyStatus) -> Iterator[str]:
 
 
 def _family(name: str, kind: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
-    """The lines of one figure, in Prometheus's text form."""
+    """The lines of one metric in Prometheus's text format."""
     full = f"tellapart_study_{name}{'_total' if kind == 'counter' else ''}"
     yield f"# HELP {full} {about}"
     yield f"# TYPE {full} {kind}"

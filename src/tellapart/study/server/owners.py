@@ -1,4 +1,4 @@
-"""What the owner's page calls: progress, people, items, export."""
+"""The API of the owner's page: progress, people, items, export."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHANGES = {"exclude": people.exclude, "restore": people.restore, "revoke": peopl
 
 @dataclass(frozen=True, slots=True)
 class OwnerCalls:
-    """What the owner's page asks for: each job checks the session in its own transaction."""
+    """Jobs for the owner's page; each checks the session in its own transaction."""
 
     server: Server
     session: str
@@ -56,7 +56,7 @@ class OwnerCalls:
 
 
 async def owner_calls(here: Here, session: Session = "") -> OwnerCalls:
-    """The calls of whoever has this session."""
+    """The calls of the owner with this session."""
     return OwnerCalls(here, session)
 
 
@@ -64,7 +64,7 @@ Owner = Annotated[OwnerCalls, Depends(owner_calls)]
 
 
 class Guests(Body):
-    """How many links to make, with a note about the people."""
+    """How many links to create, with a note about the people."""
 
     people: int = Field(ge=1, le=1000)
     label: str = Field("", max_length=200)
@@ -72,7 +72,7 @@ class Guests(Body):
 
 @router.post("/join")
 async def join(here: Here, body: TokenBody) -> Response:
-    """Begin a session with the owner's token."""
+    """Start a session with the owner's token."""
     return await here.begin(
         lambda conn: sessions.join_as_owner(conn, here.study, body.token), OWNER_COOKIE, OWNER_PATH
     )
@@ -86,13 +86,13 @@ async def leave(here: Here, _body: Nothing, session: Session = "") -> Response:
 
 @router.get("/status")
 async def progress(owner: Owner) -> Response:
-    """How far the study is."""
+    """The study's progress."""
     return json_response((await owner.read(read_status)).to_json())
 
 
 @router.get("/agreement")
 async def agreement(owner: Owner) -> Response:
-    """How much people agree, over everyone; pairs of people are in the export."""
+    """Agreement over all people; pairs of people are in the export."""
     record = await owner.read(read_record)
     rows = await asyncio.to_thread(agreements, record, record.plan.seed)
     return json_response([asdict(row) for row in rows if row.measure != COHEN])
@@ -100,13 +100,13 @@ async def agreement(owner: Owner) -> Response:
 
 @router.get("/people")
 async def everyone(owner: Owner) -> Response:
-    """The people, with how much, how fast and how well they judge."""
+    """The people, and how much, how fast and how well they judge."""
     return json_response(await owner.read(crew))
 
 
 @router.post("/people/{code}/delete")
 async def forget(owner: Owner, code: Code, _body: Nothing) -> Response:
-    """Delete a person and all that is stored about them."""
+    """Delete a person and all data about them."""
     await owner.run(lambda conn, study: people.forget(conn, study, code))
     return json_response({"deleted": True})
 
@@ -115,7 +115,7 @@ async def forget(owner: Owner, code: Code, _body: Nothing) -> Response:
 async def change_person(
     owner: Owner, code: Code, change: Literal["exclude", "restore", "revoke"], _body: Nothing
 ) -> Response:
-    """Exclude a person, take that back, or end their link."""
+    """Exclude or restore a person, or revoke their link."""
 
     def job(conn: Connection, study: OpenStudy) -> dict[str, Any]:
         CHANGES[change](conn, study, code)
@@ -126,7 +126,7 @@ async def change_person(
 
 @router.post("/invite")
 async def invite(owner: Owner, body: Guests) -> Response:
-    """Make personal links; each is shown once."""
+    """Create personal links; each is shown once."""
     invited = await owner.run(
         lambda conn, study: people.invite(conn, study, body.people, body.label)
     )
@@ -142,7 +142,7 @@ async def items(
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     truth: bool = False,
 ) -> Response:
-    """A page of items with what became of them; with `truth`, the right answers too."""
+    """A page of items with their outcomes; with `truth`, also the right answers."""
 
     def look(conn: Connection, study: OpenStudy) -> dict[str, Any]:
         return look_at_items(conn, study, stage, state, after, truth=truth)

@@ -1,9 +1,9 @@
-"""Pictures as people see them: made anew, so that nothing but what is visible goes out.
+"""Pictures as people see them: re-encoded, so that only what is visible is sent.
 
-A file's name, its metadata (the built-in world writes its scenes there) and its format could give
-the answer away. Every picture becomes a WebP of at most `SIDE` pixels, kept in the study's folder
-under a name that is a hash. Only images of the study's own tables are ever opened, and only if they
-are still what they were when the study was made.
+A file's name, metadata (the built-in world stores its scenes there) and format could give the
+answer away. Every picture becomes a WebP of at most `SIDE` pixels, kept in the study's folder under
+a hash as its name. Only images in the study's own tables are ever opened, and only if they have not
+changed since the study was created.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tellapart.study.study import OpenStudy
 SIDE = 1600
 QUALITY = 90
 FORMAT = 1
-"""Raised whenever pictures are made otherwise, so that older ones are not served."""
+"""Increased whenever the encoding changes, so that older pictures are not served."""
 AT_ONCE = 2
-"""Pictures that are unpacked at a time: each may be large."""
+"""Maximum number of pictures decoded at a time; each may be large."""
 
 
 class Pictures:
@@ -36,9 +36,9 @@ class Pictures:
         self._making = threading.BoundedSemaphore(AT_ONCE)
 
     def read(self, role: str, image_id: str) -> bytes:
-        """A picture's bytes, from the folder where it was made before.
+        """A picture's bytes, encoded now or taken from the folder.
 
-        `role` is the task's: gold items and training examples have pictures of their own.
+        `role` is the task's role: gold items and training examples have pictures of their own.
         """
         picture = self._find(role, image_id)
         kept = self._folder / f"{_name(role, picture)}.webp"
@@ -58,10 +58,10 @@ class Pictures:
 
 
 def _inside(folder: Path, uri: str) -> Path:
-    """The study's folder, if the path stays in it when all links are followed."""
+    """The study's folder, if the path stays inside it after following all links."""
     root = folder.resolve()
     if not (root / uri).resolve().is_relative_to(root):
-        raise BadImage("a training example's picture lies outside the study's folder", where=uri)
+        raise BadImage("a training example's picture is outside the study's folder", where=uri)
     return root
 
 

@@ -1,4 +1,4 @@
-"""Where a study's people, tasks and judgements are kept: SQLite, or PostgreSQL by URL."""
+"""The database of a study's people, tasks and judgements: SQLite, or PostgreSQL by URL."""
 
 from tellapart.errors import TellapartError
 

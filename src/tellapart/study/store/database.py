@@ -1,9 +1,9 @@
 """A database and the threads that work on it.
 
-All work comes as jobs: functions of a connection that run in one transaction. SQLite has a single
-writer, which commits the jobs that came in meanwhile together, so that many people share one wait
-for the disk; PostgreSQL runs jobs side by side. A job may be run again from the start when the
-database asks for it, so it must do nothing but read and write the database.
+All work is done by jobs: functions of a connection that run in one transaction. SQLite has a single
+writer, which commits all jobs that are waiting together, so that many people share one wait for the
+disk; PostgreSQL runs jobs in parallel. A job may be rerun from the start if the database requires
+it, so it must do nothing but read and write the database.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ T = TypeVar("T")
 Job = Callable[[Connection], T]
 Work = tuple[Job[Any], "Future[Any]"]
 BATCH = 64
-"""Jobs that SQLite's writer commits together, at most."""
+"""Maximum number of jobs that SQLite's writer commits together."""
 CONNECTIONS = 6
-"""To PostgreSQL, of one server: with more, its threads are in each other's way."""
+"""Connections to PostgreSQL per server; with more, its threads slow each other down."""
 AGAIN = {"40001", "40P01", "23505"}
-"""PostgreSQL: another transaction was in the way (serialisation, deadlock, the same key)."""
+"""PostgreSQL: conflicts with another transaction (serialisation, deadlock, the same key)."""
 ATTEMPTS = 4
 PRIVATE = 0o600
 Outcome = tuple["Future[Any]", Any, BaseException | None]
-"""What a job returned, or why it failed."""
+"""A job's future, and its result or its error."""
 
 
 class Gone(TellapartError):
-    """The database cannot be reached or cannot write at the moment; nothing was changed."""
+    """The database is unreachable or cannot write at the moment; nothing was changed."""
 
 
 class Interrupted(Gone):
-    """What a job had read was changed by another before it could write: it is run again."""
+    """Another job changed what a job had read before it could write; it is rerun."""
 
 
 class Database(Protocol):
-    """Runs jobs; what a finished job wrote is on the disk."""
+    """Runs jobs; a finished job's changes are on the disk."""
 
     engine: Engine
 
@@ -70,7 +70,7 @@ class Database(Protocol):
         ...
 
     def close(self) -> None:
-        """Finish what is under way and let go of the database."""
+        """Finish running jobs and close the database."""
         ...
 
 
@@ -82,7 +82,7 @@ def open_database(url: str) -> Database:
     if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
         return PostgreSQL("postgresql+psycopg" + url[len(scheme) :])
     raise BadInput(
-        f"{scheme}: is no database that studies know",
+        f"{scheme}: is not a supported database",
         allowed="sqlite:///PATH or postgresql://USER@HOST/NAME",
     )
 
@@ -93,11 +93,11 @@ def sqlite_url(path: Path) -> str:
 
 
 class SQLite:
-    """One writer thread with its own connection; readers beside it (WAL)."""
+    """One writer thread with its own connection, and readers in parallel (WAL)."""
 
     def __init__(self, url: str) -> None:
         _keep_private(url)
-        # the writer locks the file when it begins: a lock taken later could be refused halfway
+        # the writer locks the file when it begins: taking the lock later could fail halfway
         self.engine = _sqlite_engine(url, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
         self._reading = _sqlite_engine(url, "BEGIN", pool_size=2, max_overflow=2)
         self._jobs: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -115,11 +115,11 @@ class SQLite:
         return future
 
     def read(self, job: Job[T]) -> Future[T]:
-        """Run a job beside the writer, on what was committed last."""
+        """Run a job in parallel to the writer, on the last committed state."""
         return self._readers.submit(_in_transaction, self._reading, job)
 
     def close(self) -> None:
-        """Let the writer finish what it has."""
+        """Let the writer finish its jobs."""
         self._jobs.put(None)
         self._writer.join()
         self._readers.shutdown()
@@ -132,7 +132,7 @@ class SQLite:
             ready = [one for one in batch if one[1].set_running_or_notify_cancel()]
             try:
                 outcomes = self._commit(ready)
-            except Exception:  # nothing of the batch was committed: each by itself, then
+            except Exception:  # the batch was rolled back: run each job by itself
                 outcomes = map(self._alone, ready)
             for future, value, failure in outcomes:
                 if failure is None:
@@ -141,7 +141,7 @@ class SQLite:
                     future.set_exception(failure)
 
     def _next_batch(self) -> list[Work] | None:
-        """What has come in meanwhile; None once there is no more to come."""
+        """The waiting jobs; None once the database is closed."""
         first = self._jobs.get()
         if first is None:
             return None
@@ -163,8 +163,8 @@ class SQLite:
     def _commit(self, batch: list[Work]) -> list[Outcome]:
         """Run jobs in one transaction.
 
-        A job that says no before it has changed anything leaves the others as they are; any other
-        failure undoes the batch.
+        A job that fails before it has changed anything does not affect the others; any other
+        failure rolls back the batch.
         """
         outcomes: list[Outcome] = []
         with self.engine.begin() as connection:
@@ -177,13 +177,15 @@ class SQLite:
                     if raw.total_changes != changes or not raw.in_transaction:
                         raise
                     outcomes.append((future, None, error))
-            if not raw.in_transaction:  # SQLite undid it all by itself, as when the disk is full
-                raise Gone("the transaction was undone", todo="try again in a moment")
+            if (
+                not raw.in_transaction
+            ):  # SQLite rolled back on its own, for example because the disk is full
+                raise Gone("the transaction was rolled back", todo="try again in a moment")
         return outcomes
 
 
 class PostgreSQL:
-    """Some connections, each with a thread."""
+    """Several connections, each with its own thread."""
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(
@@ -193,24 +195,24 @@ class PostgreSQL:
         self._workers = ThreadPoolExecutor(CONNECTIONS, "study-database")
 
     def submit(self, job: Job[T]) -> Future[T]:
-        """Run a job in a transaction of its own, again where the database asks for it."""
+        """Run a job in its own transaction, and rerun it if the database requires it."""
         return self._workers.submit(_in_transaction, self.engine, job)
 
     def read(self, job: Job[T]) -> Future[T]:
-        """The same: readers do not hold up writers here."""
+        """Like `submit`: readers do not block writers here."""
         return self.submit(job)
 
     def close(self) -> None:
-        """Finish what is under way."""
+        """Finish running jobs and close the connections."""
         self._workers.shutdown()
         self.engine.dispose()
 
 
 def _in_transaction(engine: Engine, job: Job[T]) -> T:
-    """Run a job, again where another came in its way or the connection was an old one.
+    """Run a job, and rerun it after a conflict or if the connection was stale.
 
-    Where a connection breaks while it commits, nobody knows whether it did: the job runs again,
-    and finds its own work.
+    If a connection breaks during the commit, it is unknown whether the commit succeeded: the job
+    runs again and finds its own changes.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -229,18 +231,18 @@ def _worth_another(error: Exception) -> bool:
 
 
 def as_gone(error: Exception) -> Exception:
-    """A database's own failure as `Gone`, which people can be told; anything else as it is."""
+    """A database's own error as `Gone`, which can be shown to people; other errors unchanged."""
     if not isinstance(error, SQLAlchemyError):
         return error
     reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
-    return Gone(f"the database says: {reason}", todo="try again in a moment")
+    return Gone(f"database error: {reason}", todo="try again in a moment")
 
 
 def _keep_private(url: str) -> None:
-    """Let the owner alone read a database's file, and those that SQLite puts beside it.
+    """Make a database's file, and SQLite's files beside it, readable only by the owner.
 
-    A new one is made so that it never was readable by others; SQLite gives its companions the same
-    rights. One that somebody else owns is left as they have it.
+    A new file is created with these permissions, so that it is never readable by others; SQLite
+    gives its companions the same ones. Files owned by someone else are left unchanged.
     """
     name = make_url(url).database
     if not name or name == ":memory:" or not Path(name).parent.is_dir():
@@ -253,7 +255,7 @@ def _keep_private(url: str) -> None:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say so
+    connection.isolation_level = None  # we begin transactions explicitly
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=15000"):
         connection.execute(f"PRAGMA {pragma}").close()
 
@@ -266,27 +268,27 @@ def _sqlite_engine(url: str, begin: str, **pool: int) -> Engine:
 
 
 def new_value(column: Column[Any]) -> BindParameter[Any]:
-    """A parameter for a column's value, `_name`: one called as a column would set that column."""
+    """A parameter `_name` for a column's value; a parameter named `name` would set the column."""
     return bindparam(f"_{column.name}", type_=column.type)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Changes that belong together: one statement on PostgreSQL, one after the other on SQLite.
+    """Changes that belong together: one statement on PostgreSQL, several on SQLite.
 
-    Every statement is a journey to PostgreSQL's server and back, which costs more than what it does
-    there; SQLite has no such journey, and cannot change several tables in one statement.
+    Every statement is a round trip to PostgreSQL's server, which costs more than its execution;
+    SQLite has no round trips, and cannot change several tables in one statement.
 
-    The first step returns a row or finds nothing to change; then the others do not happen. On
-    PostgreSQL they may have happened all the same, where the first is not their condition: the
-    caller gives the transaction up.
+    If the first step finds nothing to change and returns no row, the others are not executed. On
+    PostgreSQL they may have been executed anyway if they do not depend on the first; the caller
+    then rolls back the transaction.
     """
 
     sqlite: tuple[Executable, ...]
     postgresql: Executable
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> Any:
-        """The row of the first step; None where it found nothing."""
+        """The row returned by the first step; None if it found nothing."""
         if conn.dialect.name == "postgresql":
             return conn.execute(self.postgresql, dict(values)).first()
         first, *others = self.sqlite

@@ -1,12 +1,12 @@
-"""The schema: the tables of a study's database, and the steps from an older version to this one.
+"""The schema: the tables of a study's database, and the migrations from older versions.
 
 Times are whole milliseconds since 1970. JSON is stored as text, which both databases treat alike.
 
-A new database gets the tables below at once; an older one is brought up to date by numbered
-functions. No migration tool: a study's database is opened by its owner's next command, often a file
-beside the study, so it must update itself without configuration, on both databases, in the
-transaction that opens it. Steps are never edited once released: a test holds the tables against
-each released version, brought up to date.
+A new database gets the tables below directly; an older one is migrated by numbered functions. There
+is no migration tool: a study's database, often a file beside the study, is opened by its owner's
+next command, so it must update itself without configuration, on both databases, in the transaction
+that opens it. Migrations are never edited once released: a test compares the tables below with
+every released version after migration.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from tellapart.errors import BadInput
 
 metadata = MetaData()
 Key = BigInteger().with_variant(Integer(), "sqlite")
-"""SQLite gives out row numbers only for a plain INTEGER key."""
+"""SQLite assigns row numbers only to a plain INTEGER key."""
 ZERO = text("0")
 ROOMY = {"fillfactor": 70}
-"""PostgreSQL: space is left in each page for rows that change often, so that they stay there."""
+"""PostgreSQL: leave space in each page, so that rows that change often can stay in it."""
 
 
 def _key() -> Column[int]:
@@ -88,19 +88,19 @@ task = Table(
     Column("role", Text, nullable=False),  # item, gold, check, training
     Column("key", Text, nullable=False),
     Column("unit", Text, nullable=False),  # what nobody sees twice
-    Column("lane", Integer, nullable=False),  # tasks are given out lane by lane,
+    Column("lane", Integer, nullable=False),  # tasks are assigned lane by lane,
     Column("rank", Integer, nullable=False),  # in this order
     Column("matter", Text, nullable=False),
-    _refers("parent_id", "task.id"),  # the task of an earlier stage that it follows from
+    _refers("parent_id", "task.id"),  # the task of an earlier stage that led to it
     Column("state", Text, nullable=False, server_default="open"),  # open, closed, void
-    Column("full_number", Integer, nullable=False),  # judgements that it gets at most
-    Column("wanted", Integer, nullable=False),  # judgements asked for so far
+    Column("full_number", Integer, nullable=False),  # maximum number of judgements
+    Column("wanted", Integer, nullable=False),  # judgements requested so far
     Column("given", Integer, nullable=False, server_default=ZERO),
     Column("held", Integer, nullable=False, server_default=ZERO),  # reserved, not yet answered
-    Column("kept", Boolean),  # what became of a closed one
+    Column("kept", Boolean),  # outcome of a closed task
     Column("chosen", Text),
     Column("closed_at", BigInteger),
-    # others may take it. A truth value and not a number, so that an index on it seldom changes
+    # others may take it; a boolean rather than a number, so that an index on it rarely changes
     Column("free", Boolean, Computed("state = 'open' AND given + held < wanted", persisted=True)),
     UniqueConstraint("stage_id", "role", "key"),
     Index("task_free", "stage_id", "lane", "rank", sqlite_where=text("free"),
@@ -114,11 +114,11 @@ person = Table(
     metadata,
     _key(),
     _of_study(),
-    Column("code", Text, nullable=False),  # what exports call the person
+    Column("code", Text, nullable=False),  # the person's name in exports
     Column("label", Text, nullable=False, server_default=""),  # the owner's own note
     Column("source", Text, nullable=False),  # link, prolific
     Column("token_hash", Text),
-    Column("pseudonym", Text),  # of the id that a platform gave
+    Column("pseudonym", Text),  # of the person's id on a platform
     Column("session_pseudonym", Text),
     Column("state", Text, nullable=False, server_default="active"),  # active, excluded, revoked
     Column("made_at", BigInteger, nullable=False),
@@ -173,14 +173,14 @@ judgement = Table(
     metadata,
     Column("assignment_id", Key, ForeignKey("assignment.id", ondelete="CASCADE"),
            primary_key=True, autoincrement=False),
-    Column("task_id", Key, nullable=False),  # as the assignment has it
+    Column("task_id", Key, nullable=False),  # same as the assignment's
     Column("person_id", Key, nullable=False),
     Column("choice", Text, nullable=False),
     Column("word", Integer),
     Column("is_right", Boolean),
     Column("answered_at", BigInteger, nullable=False),
-    Column("milliseconds", BigInteger),  # from shown to answered, as the page says;
-    # what the server measures follows from `answered_at` and the assignment's `reserved_at`
+    Column("milliseconds", BigInteger),  # from shown to answered, as reported by the page;
+    # the server's own time follows from `answered_at` and the assignment's `reserved_at`
     Column("revisions", Integer, nullable=False, server_default=ZERO),
     Column("void", Boolean, nullable=False, server_default=text("false")),
     Index("judgement_task", "task_id"),
@@ -201,14 +201,14 @@ event = Table(
 
 
 STEPS: tuple[Callable[[Connection], None], ...] = ()
-"""Step k takes a database from version k + 1 to k + 2; a new one has all tables at once."""
+"""Migration k takes a database from version k + 1 to k + 2; a new one has the latest tables."""
 VERSION = len(STEPS) + 1
 LOCK = 7_265_110_214
-"""PostgreSQL: held while a database is brought up to date, so that two servers take turns."""
+"""PostgreSQL: held during a migration, so that two servers cannot migrate at the same time."""
 
 
 def migrate(connection: Connection) -> None:
-    """Give a new database its tables, and bring an older one up to date."""
+    """Create the tables of a new database, or migrate an older one."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     if not inspect(connection).has_table("schema_version"):
@@ -217,9 +217,9 @@ def migrate(connection: Connection) -> None:
     version = connection.execute(select(schema_version.c.version)).scalar_one()
     if version > VERSION:
         raise BadInput(
-            f"the database is of version {version}",
+            f"the database has version {version}",
             allowed=f"up to {VERSION}",
-            todo="use the version of tellapart that made it, or a newer one",
+            todo="use the version of tellapart that created it, or a newer one",
         )
     for step in STEPS[version - 1 :]:
         step(connection)

@@ -1,6 +1,6 @@
 """BLEU of sentences and of a corpus (Papineni et al. 2002), and of pairs for `pair_bleu`.
 
-The reference length is that of the reference closest in length, the shorter one of two, as in the
+The reference length is that of the reference closest in length (of two, the shorter), as in the
 COCO scripts and in sacrebleu.
 """
 
@@ -26,12 +26,12 @@ class Smoothing:
     """How matches of n-grams become precisions; `kind` is one of the numbers above.
 
     PLAIN: a precision of zero makes the score zero (Papineni et al. 2002).
-    COCO: (matches + 1e-15) / (n-grams + 1e-9), lengths likewise, as the COCO scripts have it.
-    FLOOR: `value` matches where there are none (Chen & Cherry 2014, smoothing 1).
+    COCO: (matches + 1e-15) / (n-grams + 1e-9), lengths likewise, as in the COCO scripts.
+    FLOOR: `value` matches if there are none (Chen & Cherry 2014, smoothing 1).
     ADD: `value` more matches and n-grams for n > 1 (Lin & Och 2004; Chen & Cherry, smoothing 2).
     EXP: 1/2, 1/4, ... matches for the first, second, ... n without any (smoothing 3, mteval-v13a).
 
-    But for COCO a candidate without a single matching word always gets zero.
+    Except with COCO, a candidate without any matching word always gets zero.
     """
 
     name: str
@@ -53,7 +53,7 @@ SMOOTHINGS = {
 
 
 def smoothing_of(smoothing: str | Smoothing) -> Smoothing:
-    """The smoothing of a name; one of your own passes through."""
+    """The smoothing of a name; a `Smoothing` is returned as it is."""
     if isinstance(smoothing, Smoothing):
         return smoothing
     if smoothing not in SMOOTHINGS:
@@ -62,16 +62,16 @@ def smoothing_of(smoothing: str | Smoothing) -> Smoothing:
 
 
 TINY, SMALL = 1e-15, 1e-9
-"""What the COCO scripts add to matches and lengths so that nothing is divided by 0."""
+"""What the COCO scripts add to matches and lengths to avoid division by 0."""
 LINE, AHEAD = 16, 16
-"""How many n-grams lie in a line of the cache; how many sentences are fetched ahead."""
+"""How many n-grams fit in a cache line; how many sentences are prefetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
     """`corpus[k - 1]` and `sentences[k - 1]` (one number for each candidate) are BLEU-k, 0 to 1.
 
-    The corpus score counts matches over all candidates before it divides: it is no mean.
+    The corpus score sums matches over all candidates before dividing, so it is not a mean.
     """
 
     corpus: tuple[float, ...]
@@ -82,7 +82,7 @@ class Bleu:
 
 @dataclass(frozen=True, slots=True)
 class BleuCounts:
-    """All that BLEU is computed from: of a corpus, from the sums over its candidates.
+    """All that BLEU is computed from; for a corpus, the sums over its candidates.
 
     `matched` and `totals` are n-grams that match and n-grams of each length, shape (rows, n);
     `closest` are the lengths of the references closest in length.
@@ -94,7 +94,7 @@ class BleuCounts:
 
     @classmethod
     def of(cls, sets: ReferenceSets, n: int) -> BleuCounts:
-        """One row a candidate."""
+        """One row per candidate."""
         grams, lengths = sets.ngrams(n), sets.sentences.lengths
         matched = np.empty((len(sets), n), np.int64)
         closest = np.empty(len(sets), np.int64)
@@ -108,7 +108,7 @@ class BleuCounts:
         return cls(matched, np.maximum(0, lengths[: len(sets), None] - np.arange(n)), closest)
 
     def summed(self) -> BleuCounts:
-        """One row for all."""
+        """One row with the sums over all rows."""
         return BleuCounts(
             self.matched.sum(0)[None], self.totals.sum(0)[None], self.closest.sum()[None]
         )
@@ -137,8 +137,8 @@ def bleu(
 ) -> Bleu:
     """BLEU-1 to BLEU-n of each candidate and of all together.
 
-    `effective_order` leaves out n-grams that are longer than the candidate (sacrebleu's default
-    for sentences); else their precision is zero. The smoothings `coco` and `add-one` have a
+    `effective_order` leaves out n-grams longer than the candidate (sacrebleu's default for
+    sentences); otherwise their precision is zero. The smoothings `coco` and `add-one` define a
     precision for them and leave none out.
 
     >>> sets = ReferenceSets.of(["a dog runs fast"], [["a dog runs", "the dog runs fast"]])
@@ -171,7 +171,7 @@ class BleuMetric(BuiltInMetric):
 
     @property
     def name(self) -> str:
-        """With the options that are not those of the COCO scripts."""
+        """The name, with any options that differ from the COCO scripts."""
         options = [] if self.brevity else ["brevity=false"]
         options += [f"smoothing={self.smoothing}"] if self.smoothing != "coco" else []
         return f"BLEU-{self.n}" + (f"?{'&'.join(options)}" if options else "")
@@ -183,7 +183,7 @@ class BleuMetric(BuiltInMetric):
         return f"precision of {words}, counted over all captions together"
 
     def marks(self, material: Material) -> Marks:
-        """Of sentences one by one; overall from sums of counts, which is no mean of sentences."""
+        """Scores by sentence; the overall score uses summed counts and is not their mean."""
         counts = BleuCounts.of(material.sets, self.n)
         features = np.concatenate([counts.matched, counts.totals, counts.closest[:, None]], axis=1)
         return Marks(self._scores(counts), features.astype(float), self._overall)
@@ -229,7 +229,7 @@ def precision(matched: float, total: float, k: int, kind: int, value: float, emp
 
 @kernel
 def is_left_out(total: float, k: int, kind: int) -> bool:
-    """Whether the effective order ends before `k`: there are no such n-grams, nor made-up ones."""
+    """Whether the effective order ends before `k`: no such n-grams, and none from smoothing."""
     return total == 0 and kind != COCO and not (kind == ADD and k > 1)
 
 
@@ -262,7 +262,7 @@ def match_sets(
     ids: Array, counts: Array, starts: Array, sets: Array, lengths: Array, n: int,
     matched: Array, references: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """How many n-grams of each candidate are in its references, and the closest one's length.
+    """How many n-grams of each candidate are in its references, and the closest length.
 
     An n-gram counts at most as often as in the reference that has it most often (clipping).
     """
@@ -279,9 +279,9 @@ def match_sets(
         references[s] = closest
         for k in range(n):
             first, last = starts[s * n + k], starts[s * n + k + 1]
-            most[: last - first] = 0  # by place in the candidate's list: no table is needed
+            most[: last - first] = 0  # indexed by position in the candidate's list: no table needed
             for r in range(sets[s], sets[s + 1]):
-                # both lists are sorted by id: one pass over both finds what they share
+                # both lists are sorted by id, so one pass over both finds the shared n-grams
                 i, j, stop = first, starts[r * n + k], starts[r * n + k + 1]
                 while i < last and j < stop:
                     if ids[i] < ids[j]:
@@ -298,14 +298,14 @@ def match_sets(
             matched[s, k] = total
 
 
-# Pairs: the n-grams of a sentence are sorted and repeated ones repeated (see `sort_grams`), so that
-# what two lists share is the number of clipped matches. They are here and not beside `PairBleu`
-# because a kernel may call only kernels of its own file, and these need the smoothings.
+# Pairs: the n-grams of a sentence are sorted with repetitions (see `sort_grams`), so that the size
+# of two lists' intersection is the number of clipped matches. These kernels are here and not beside
+# `PairBleu` because a kernel may call only kernels of its own file, and these need the smoothings.
 
 
 @kernel
 def shared(grams: Array, i: int, last: int, j: int, stop: int) -> int:
-    """How many members two sorted lists share, with repetition; without a branch to mispredict."""
+    """How many members two sorted lists share, with repetition; branch-free for speed."""
     members = 0
     while i < last and j < stop:
         left, right = grams[i], grams[j]
@@ -331,18 +331,18 @@ def pair_score(matched: Array, length: int, reference: int, rules: Any) -> float
         order += 1
     if product == 0.0 or order == 0:
         return 0.0
-    # two square roots are several times faster than a power, and BLEU-4 is what is asked for most
+    # two square roots are several times faster than a power, and BLEU-4 is the usual case
     score = math.sqrt(math.sqrt(product)) if order == 4 else product ** (1.0 / order)
     return score * brevity_penalty(length, reference, kind) if brevity else score
 
 
 @kernel
 def fetch(grams: Array, starts: Array, n: int, places: Array) -> int:
-    """Touch the n-grams of some sentences, so that they are in the cache when they are compared.
+    """Touch the n-grams of some sentences, so that they are cached when they are compared.
 
-    Pairs name sentences all over memory, and waiting for it takes longer than comparing. Nothing
-    here depends on what was read, so that the reads overlap. What is returned must be stored, or
-    the compiler drops the reads.
+    Pairs refer to sentences all over memory, and waiting for it takes longer than comparing.
+    Nothing here depends on the values read, so the reads overlap. The result must be stored, or the
+    compiler drops the reads.
     """
     touched = 0
     for place in places:
@@ -368,14 +368,14 @@ def score_pairs(
         for k in range(min(n, length, other)):
             i, j = n * starts[a] + k * length, n * starts[b] + k * other
             matched[k] = shared(grams, i, i + length - k, j, j + other - k)
-            if matched[k] == 0:  # then no longer n-gram matches either
+            if matched[k] == 0:  # then longer n-grams cannot match either
                 break
         scores[p] = pair_score(matched, length, other, rules)
 
 
 @kernel
 def fill(table: Array, counts: Array, grams: Array, first: int, last: int) -> None:
-    """Put n-grams into an empty open table, with how often each is there."""
+    """Put n-grams with their counts into an empty open-addressing table."""
     mask = table.size - 1
     for i in range(first, last):
         at = (grams[i] * 40503) & mask
@@ -387,7 +387,7 @@ def fill(table: Array, counts: Array, grams: Array, first: int, last: int) -> No
 
 @kernel
 def matches(table: Array, counts: Array, grams: Array, first: int, last: int) -> int:
-    """How many members of a sorted list are in the table, each at most as often as there."""
+    """How many members of a sorted list are in the table, each up to its count there."""
     mask = table.size - 1
     members, run, before = 0, 0, np.int32(-1)
     for i in range(first, last):
@@ -412,9 +412,7 @@ def score_against(
     longest = 1
     for q in range(begin, end):
         longest = max(longest, starts[references[q] + 1] - starts[references[q]])
-    room = (
-        16  # a power of two, at most a quarter full: most n-grams that are looked up are not there
-    )
+    room = 16  # a power of two, at most a quarter full: most lookups are misses
     while room < 4 * n * longest:
         room *= 2
     table, counts = np.empty(room, np.int32), np.empty(room, np.int32)

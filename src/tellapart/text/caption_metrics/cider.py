@@ -1,6 +1,6 @@
 """CIDEr and CIDEr-D: tf-idf weighted n-grams shared with the references (Vedantam et al. 2015).
 
-Also CIDEr-D as a reward: captions sampled in training, against references that are prepared once.
+Also CIDEr-D as a reward for captions sampled in training, with references prepared once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tellapart.text.caption_metrics.sentences import Sentences
 from tellapart.types import Floats, Ints, Ints32
 
 SIGMA, SCALE = 6.0, 10.0
-"""How fast CIDEr-D falls as lengths differ, in words; what it is multiplied by."""
+"""The width of CIDEr-D's length penalty, in words; the factor of the score."""
 
 
 def cider_d(
@@ -41,9 +41,9 @@ def cider_d(
 ) -> OverlapScores:
     """CIDEr-D, which the COCO scripts call CIDEr (Vedantam et al. 2015).
 
-    Without `frequencies` each candidate's references are one document. With a single document all
-    weights are log 1 = 0, so that everything scores 0. A `sigma` of 0 leaves out clipping and the
-    penalty of length.
+    Without `frequencies`, each candidate's references are one document. With a single document all
+    weights are log 1 = 0, so that everything scores 0. A `sigma` of 0 turns off clipping and the
+    length penalty.
 
     >>> sets = ReferenceSets.of(["a dog runs", "a cat"], [["a dog runs"], ["the cat sits"]])
     >>> cider_d(sets).sentences.round(3).tolist()
@@ -71,9 +71,9 @@ def cider(
     n: int = 4,
     scale: float = 1.0,
 ) -> OverlapScores:
-    """CIDEr as first published: cosines without clipping, penalty of length or factor of ten.
+    """CIDEr as first published: cosines without clipping, length penalty or factor of ten.
 
-    Words are taken as they are given, where the paper maps them to stems first.
+    Words are used as given; the paper stems them first.
     """
     return cider_d(sets, frequencies, n=n, sigma=0.0, scale=scale)
 
@@ -93,7 +93,7 @@ def weighted(grams: NGramCounts, rarity: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class CiderMetric(BuiltInMetric):
-    """CIDEr with or without D; rarity of n-grams comes from the material's frequencies."""
+    """CIDEr or CIDEr-D; the rarity of n-grams comes from the material's frequencies."""
 
     clipped: bool = True
 
@@ -112,7 +112,7 @@ class CiderMetric(BuiltInMetric):
         return "rare n-grams shared with the references, as first published"
 
     def marks(self, material: Material) -> Marks:
-        """Overall the mean over captions; resampling leaves the frequencies as they are."""
+        """The overall score is the mean over captions; resampling keeps the frequencies."""
         judge = cider_d if self.clipped else cider
         return Marks.averaged(judge(material.sets, material.frequencies).sentences)
 
@@ -122,10 +122,10 @@ CIDER, CIDER_D = CiderMetric(clipped=False), CiderMetric()
 
 @dataclass(frozen=True, slots=True)
 class CiderReward:
-    """CIDEr-D of captions of images that are named by their places in the references.
+    """CIDEr-D of captions; images are given by their positions in the references.
 
-    The same scores as `cider_d` gives (Rennie et al. 2017 train on them): n-grams that no reference
-    has count in a caption's norm, with the rarity that `frequencies` give them.
+    The scores equal those of `cider_d` (Rennie et al. 2017 train on them): n-grams that are in no
+    reference count in a caption's norm, with the rarity from `frequencies`.
     """
 
     index: NGramIndex
@@ -152,7 +152,7 @@ class CiderReward:
         sigma: float = SIGMA,
         scale: float = SCALE,
     ) -> CiderReward:
-        """Prepared for the tokenised references of each image.
+        """A reward prepared for the tokenised references of each image.
 
         >>> reward = CiderReward.of([["a dog runs"], ["the cat sits", "a cat"]])
         >>> reward.rewards(["a cat", "a dog runs"], [1, 0]).round(3).tolist()
@@ -181,7 +181,7 @@ class CiderReward:
     def rewards(
         self, captions: Sequence[str], images: npt.NDArray[np.integer] | Sequence[int]
     ) -> Floats:
-        """The reward of each tokenised caption for the image at the same place."""
+        """The reward of each tokenised caption for its image in `images`."""
         of = self._places(images, len(captions))
         sentences = Sentences.of(captions)
         prepared = (self._grams.ids, self._weights, self._norms, self._grams.starts,
@@ -200,7 +200,7 @@ class CiderReward:
         return scores
 
     def _known(self, sentences: Sentences) -> Ints32:
-        """Ids of n-grams by length and place, -1 for those that are nowhere in the index."""
+        """Ids of n-grams by length and position, -1 for those not in the index."""
         words = np.array([self._words.get(word, -1) for word in sentences.words], np.int32)
         places = np.empty((self.index.n, len(sentences.ids)), np.int32)
         places[0] = words[sentences.ids]
@@ -227,9 +227,9 @@ def weigh(
     ids: Array, counts: Array, starts: Array, rarity: Array, firsts: Array,
     weights: Array, norms: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Weights of the n-grams of some sentences, and the norm of each one's vectors of them.
+    """Weights of the n-grams of some sentences, and the norms of each sentence's vectors.
 
-    The rarities of n-grams of length k + 1 lie from `firsts[k]` on.
+    The rarities of n-grams of length k + 1 start at `firsts[k]`.
     """
     n = norms.shape[1]
     for s in range(begin, end):
@@ -254,9 +254,9 @@ def product(
 ) -> float:
     """Inner product of two vectors, given as sorted ids and weights.
 
-    `clipped` takes no more of the left one than the right one has, as CIDEr-D does.
+    `clipped` limits weights on the left to those on the right, as in CIDEr-D.
     """
-    # Both lists are sorted by id, so that one pass over both finds what they share.
+    # Both lists are sorted by id, so one pass over both finds the shared n-grams.
     i, j, total = 0, 0, 0.0
     while i < left.size and j < right.size:
         if left[i] < right[j]:
@@ -276,7 +276,7 @@ def score_sets(
     ids: Array, weights: Array, norms: Array, starts: Array, sets: Array, lengths: Array,
     sigma: float, scale: float, scores: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """CIDEr-D of each candidate, or CIDEr where `sigma` is 0."""
+    """CIDEr-D of each candidate, or CIDEr if `sigma` is 0."""
     n = norms.shape[1]
     for s in range(begin, end):
         total = 0.0
@@ -296,11 +296,11 @@ def score_sets(
 
 @kernel
 def own_ids(places: Array, words: Array, k: int, own: Array) -> None:
-    """Ids of a caption's n-grams of length k + 1 by place.
+    """Ids of a caption's n-grams of length k + 1 by position.
 
-    One that is not known (-1) gets a number below 0 that tells where it first comes up: unknown
-    n-grams match nothing, but equal ones count together in the caption's norm. Captions are short,
-    so that looking at all places before is cheaper than a table.
+    An unknown n-gram (-1) gets a negative number that encodes its first position: unknown n-grams
+    match nothing, but equal ones count together in the caption's norm. Captions are short, so
+    scanning all earlier positions is cheaper than a table.
     """
     for i in range(words.size - k):
         own[i] = places[i]
@@ -315,7 +315,7 @@ def own_ids(places: Array, words: Array, k: int, own: Array) -> None:
 
 @kernel
 def same_words(words: Array, i: int, j: int, length: int) -> bool:
-    """Whether a sentence has the same words at two places."""
+    """Whether a sentence has the same words at two positions."""
     k = 0
     while k < length and words[i + k] == words[j + k]:
         k += 1
@@ -324,7 +324,7 @@ def same_words(words: Array, i: int, j: int, length: int) -> bool:
 
 @kernel
 def count_sorted(own: Array, size: int, ids: Array, counts: Array) -> int:
-    """Distinct ids in order, with counts; how many there are."""
+    """Write the distinct ids in order, with counts; returns how many there are."""
     known = 0
     for i in range(size):
         at = known
@@ -342,7 +342,7 @@ def count_sorted(own: Array, size: int, ids: Array, counts: Array) -> int:
 
 @kernel
 def weigh_counts(ids: Array, counts: Array, rarity: Array, unknown: float, weights: Array) -> float:
-    """Weights of n-grams, and the norm of the vector of them."""
+    """Write the weights of n-grams; returns the norm of their vector."""
     total = 0.0
     for i in range(ids.size):
         weights[i] = counts[i] * (rarity[ids[i]] if ids[i] >= 0 else unknown)
@@ -362,7 +362,7 @@ def score_captions(
     longest = 1
     for c in range(begin, end):
         longest = max(longest, starts[c + 1] - starts[c])
-    # room for the longest caption, once: memory asked for in the loop would cost more than the sums
+    # allocated once for the longest caption: allocating in the loop would cost more than the sums
     own, ids, counts = np.empty((3, longest), np.int64)
     weights = np.empty(longest)
     for c in range(begin, end):

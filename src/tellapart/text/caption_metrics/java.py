@@ -1,4 +1,4 @@
-"""Java programs of the package pycocoevalcap: where they are, and how they are kept running."""
+"""The Java programs of the package pycocoevalcap: finding them and keeping them running."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def java(wanted_by: str) -> str:
     path = (shutil.which("java", path=f"{home}/bin") if home else None) or shutil.which("java")
     if path is None:
         raise TellapartError(
-            f"{wanted_by} is a Java program, and there is no Java on this machine",
+            f"{wanted_by} is a Java program, and Java is not installed",
             allowed="a Java runtime, version 8 or newer, on the PATH or under JAVA_HOME",
             todo="install one, for example with: apt install default-jre-headless",
         )
@@ -32,7 +32,7 @@ def java(wanted_by: str) -> str:
 
 
 def program(wanted_by: str, *path: str) -> Path:
-    """A file of pycocoevalcap; says how to get it where it is not there."""
+    """A file of pycocoevalcap; if it is missing, the error says how to get it."""
     spec = find_spec("pycocoevalcap")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if not folders:
@@ -43,25 +43,25 @@ def program(wanted_by: str, *path: str) -> Path:
     file = Path(folders[0], *path)
     if not file.exists():
         raise TellapartError(
-            f"{wanted_by} is not whole: {file.name} is missing",
+            f"{wanted_by} is incomplete: {file.name} is missing",
             where=str(file),
-            todo="install it again: pip install --force-reinstall pycocoevalcap",
+            todo="reinstall it: pip install --force-reinstall pycocoevalcap",
         )
     return file
 
 
 Command = tuple[Sequence[str], Path]
-"""What to start, and the folder to start it in."""
+"""The command, and the folder to run it in."""
 AT_ONCE = 1_000
-"""Lines that are sent together."""
+"""How many lines are sent together."""
 SECONDS = 120.0
-"""How long a line may take, the start of the program included."""
+"""How many seconds a line may take, including the start of the program."""
 ATTEMPTS = 3
-"""How often a program may end in a row without having answered anything."""
+"""How many times in a row a program may end without any answer."""
 
 
 class Watch:
-    """Ends a process that has kept us waiting for too long since `begun`."""
+    """Kills a process that takes too long since `begun`."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         self.begun = time.monotonic()
@@ -84,10 +84,11 @@ class Watch:
 
 
 class LineProgram:
-    """Started when first needed, then kept; gone when Python ends, even where that is killed.
+    """A program that starts on first use and ends with Python, even if that is killed.
 
     Lines are sent without waiting for answers, which come in the same order. A call that is
-    interrupted, or finds the process dead, leaves none behind: the next one starts afresh.
+    interrupted, or finds the process dead, leaves no process behind: the next call starts a new
+    one.
     """
 
     def __init__(self, name: str, command: Callable[[], Command], seconds: float = SECONDS) -> None:
@@ -100,11 +101,11 @@ class LineProgram:
         atexit.register(self.close)
 
     def answers(self, lines: Sequence[str]) -> list[str]:
-        """One answer a line; lines have no line breaks in them.
+        """One answer per line; lines contain no line breaks.
 
-        A line over which the program ends, or takes longer than `seconds`, has the answer "", and
-        the program is started again for those after it. One that ends again and again without
-        having answered anything is an error.
+        If the program ends on a line, or takes longer than `seconds`, the answer is "" and the
+        program is restarted for the lines after it. If it keeps ending without any answer, that is
+        an error.
         """
         answers: list[str] = []
         silent = 0
@@ -113,7 +114,7 @@ class LineProgram:
                 before = len(answers)
                 try:
                     answers += self._ask(lines[before:])
-                except BaseException:  # Ctrl-C: answers that are still to come belong to nobody
+                except BaseException:  # Ctrl-C: pending answers must not reach the next call
                     self._end()
                     raise
                 if len(answers) < len(lines):
@@ -125,7 +126,7 @@ class LineProgram:
         return answers
 
     def _ask(self, lines: Sequence[str]) -> list[str]:
-        """The answers to lines, up to the first over which the program ends or takes too long."""
+        """The answers, up to the first line on which the program ends or takes too long."""
         process = self._running()
         assert process.stdout is not None
         sender = threading.Thread(target=_send, args=(process, lines), daemon=True)
@@ -148,7 +149,7 @@ class LineProgram:
             self._end()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """The process; a new one where there is none, where it died, or after a fork."""
+        """The process; a new one if there is none, if it died, or after a fork."""
         if self._process is None or self._process.poll() is not None or self._owner != os.getpid():
             self._end()
             command, folder = self._command()
@@ -172,8 +173,8 @@ class LineProgram:
         return TellapartError(
             f"{self.name}'s program ended before it answered" + (f": {message}" if message else ""),
             where=f"the line {line[:200]!r}",
-            todo="give the same command again; if it ends here again, see whether there is "
-            "memory enough",
+            todo="run the same command again; if it ends here again, check that there is enough "
+            "memory",
         )
 
     def _end(self) -> None:
@@ -182,7 +183,7 @@ class LineProgram:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                with suppress(OSError, ValueError):  # what was still to be sent
+                with suppress(OSError, ValueError):  # unsent data
                     pipe.close()  # type: ignore[union-attr]
         if self._complaints is not None:
             self._complaints.close()
@@ -190,7 +191,7 @@ class LineProgram:
 
 
 def _send(process: subprocess.Popen[bytes], lines: Sequence[str]) -> None:
-    """All lines; that a process died is noticed by whoever waits for the answers."""
+    """Send all lines; the reader of the answers notices if the process dies."""
     assert process.stdin is not None
     with suppress(OSError, ValueError):
         for begin in range(0, len(lines), AT_ONCE):

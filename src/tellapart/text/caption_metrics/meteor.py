@@ -1,8 +1,8 @@
 """METEOR 1.5 (Denkowski & Lavie 2014), aligned by its own Java program.
 
-The program matches words (exact, stem, synonym, paraphrase) and gives 23 counts for each caption
-against its best reference; scores are functions of these counts and are computed here, equal to
-what the program itself would say of them.
+The program matches words (exact, stem, synonym, paraphrase) and returns 23 counts for each caption
+against its best reference; scores are functions of these counts, computed here with the same
+results as the program's own.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tellapart.types import Floats
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 WEIGHTS = np.array([1.0, 0.6, 0.8, 0.6])
-"""Of exact, stem, synonym and paraphrase matches: the program's parameters for English."""
+"""Weights of exact, stem, synonym and paraphrase matches: the program's English parameters."""
 COUNTS, CHUNKS = 23, 20
-"""How many counts there are of a caption, and which of them is that of chunks."""
-# UTF-8 whatever the locale is; one collector thread is quicker here and needs half the memory.
+"""The number of counts per caption, and the index of the count of chunks."""
+# UTF-8 whatever the locale; one collector thread is faster here and needs half the memory.
 JAVA_OPTIONS = ("-Xmx2G", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8")
 
 
@@ -59,17 +59,17 @@ class Meteor(BuiltInMetric):
     at_once = 1_000
 
     def check(self) -> None:
-        """Raise where Java or the program is missing."""
+        """Raise if Java or the program is missing."""
         program(self.name, "meteor", "meteor-1.5.jar")
         java(self.name)
 
     def marks(self, material: Material) -> Marks:
-        """Per caption, and from the sums of all counts as the program does for a corpus."""
+        """Scores by caption; overall from the sums of all counts, as in the program."""
         lines = [question(c, own) for c, own in zip(*material.tokenised, strict=True)]
         answers = self._answers(lines)
         counts = np.array(
             [
-                _numbers(one) if one else _none(line)
+                _numbers(one) if one else _zero_counts(line)
                 for one, line in zip(answers, lines, strict=True)
             ]
         ).reshape(-1, COUNTS)
@@ -78,7 +78,7 @@ class Meteor(BuiltInMetric):
         return Marks(meteor_score(counts), counts, meteor_score, failed)
 
     def _answers(self, lines: list[str]) -> list[str]:
-        """Each process gets every k-th line; "" where it gave none, as for thousands of words."""
+        """Each process gets every k-th line; "" for no answer, as with thousands of words."""
         n = min(self.processes, max(1, len(lines)))
         if n < 1:
             raise BadInput(f"METEOR cannot run in {n} processes", allowed="1 or more")
@@ -92,8 +92,8 @@ class Meteor(BuiltInMetric):
         return answers
 
 
-def _none(line: str) -> list[float]:
-    """The counts of a caption of which nothing matches its first reference: the score is 0."""
+def _zero_counts(line: str) -> list[float]:
+    """The counts of a caption that matches nothing in its first reference: a score of 0."""
     _, reference, *_, candidate = line.split(" ||| ")
     return [len(candidate.split()), len(reference.split()), *[0.0] * (COUNTS - 2)]
 
@@ -104,12 +104,12 @@ def _numbers(answer: str) -> list[float]:
     except ValueError:
         numbers = []
     if len(numbers) != COUNTS:
-        raise TellapartError(f"METEOR's program gave no counts but: {answer[:200]}")
+        raise TellapartError(f"METEOR's program returned no counts but: {answer[:200]}")
     return numbers
 
 
 def _whole_matches_unbroken(counts: Floats) -> Floats:
-    """A caption that matches its reference word for word has no break: its one chunk is none."""
+    """Set the chunks of a caption that matches its reference word for word from 1 to 0."""
     (length, reference_length), matches = counts[:, :2].T, counts[:, 4:CHUNKS]
     whole = (matches[:, 0::2].sum(axis=1) == length) & (
         matches[:, 1::2].sum(axis=1) == reference_length
@@ -120,11 +120,11 @@ def _whole_matches_unbroken(counts: Floats) -> Floats:
 
 
 def meteor_score(counts: Floats) -> Floats:
-    """From counts (or sums of counts), shape (..., 23), to scores.
+    """Scores from counts (or sums of counts) of shape (..., 23).
 
-    Counts are the lengths of caption and reference, their numbers of function words, for each of
-    the four ways of matching the content words matched in caption and reference and the function
-    words likewise, then chunks and words matched in caption and reference.
+    The counts are: the lengths of caption and reference; their numbers of function words; for each
+    of the four kinds of match, the content words matched in caption and reference and likewise the
+    function words; then chunks, and the words matched in caption and reference.
     """
     lengths, functions = counts[..., 0:2], counts[..., 2:4]
     matches = counts[..., 4:CHUNKS].reshape(*counts.shape[:-1], 4, 2, 2)  # way, word class, side

@@ -1,7 +1,7 @@
-"""What a caption metric is: a value with a name that judges captions against references.
+"""The protocol of a caption metric: a named value that judges captions against references.
 
-A plugin adds one with an object that has the attributes of `CaptionMetric`, named under
-`tellapart.caption_metrics` among its package's entry points; the built-in ones are added so too.
+A plugin adds an object with the attributes of `CaptionMetric`, registered under
+`tellapart.caption_metrics` in its package's entry points; the built-in metrics do the same.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tellapart.text.ptb import ptb_tokenise
 from tellapart.types import Floats
 
 Statistic = Callable[[Floats], Floats]
-"""From totals over captions, shape (..., features), to one number each."""
+"""Maps totals over captions, shape (..., features), to one number each."""
 
 
 class Texts:
-    """What metrics read off texts, each text once: its tokens, and its scene graph.
+    """Tokens and scene graphs of texts, computed once per text.
 
-    `cache` is the folder under which parses are kept, if any.
+    `cache` is the folder for parses, if any.
     """
 
     def __init__(self, cache: Path | None = None) -> None:
@@ -39,7 +39,7 @@ class Texts:
         self._graphs: dict[str, frozenset[SceneTuple]] = {}
 
     def tokens(self, texts: Sequence[str]) -> list[str]:
-        """The Penn Treebank tokens of each text, with spaces between.
+        """The Penn Treebank tokens of each text, separated by spaces.
 
         >>> Texts().tokens(["A dog's ball.", "A cat"])
         ["a dog 's ball", 'a cat']
@@ -60,10 +60,11 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Captions to be judged, each with the references that it is compared with, as written.
+    """Captions to judge, each with its references, as written.
 
     `frequencies` are the document frequencies for CIDEr; None means those of the references here,
-    those of each caption as one document. Materials that share `texts` read each text once.
+    with each caption's references as one document. Materials that share `texts` process each text
+    once.
     """
 
     candidates: Sequence[str]
@@ -73,7 +74,7 @@ class Material:
 
     @cached_property
     def tokenised(self) -> tuple[list[str], list[list[str]]]:
-        """Candidates and references as tokens with spaces between."""
+        """Candidates and references as tokens separated by spaces."""
         every = self.texts.tokens([*self.candidates, *chain.from_iterable(self.references)])
         rest = iter(every[len(self.candidates) :])
         return every[: len(self.candidates)], [list(islice(rest, len(o))) for o in self.references]
@@ -86,11 +87,11 @@ class Material:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marks:
-    """What a metric makes of some captions.
+    """A metric's scores of some captions.
 
-    `each` has one number a caption. The overall score is `statistic` of `features` (one row a
-    caption) summed over captions: so it can be had for any selection of captions, and resampled.
-    `failed` are captions that the metric could not judge: they have 0, and are told of.
+    `each` has one number per caption. The overall score is `statistic` of `features` (one row per
+    caption) summed over captions, so it can be computed for any selection of captions, and
+    resampled. `failed` are captions that the metric could not judge: they score 0 and are reported.
     """
 
     each: Floats
@@ -105,7 +106,7 @@ class Marks:
 
     @classmethod
     def averaged(cls, each: Floats, failed: tuple[int, ...] = ()) -> Marks:
-        """Of a metric whose overall score is the mean over captions."""
+        """Marks of a metric whose overall score is the mean over captions."""
         return cls(each, np.stack([each, np.ones(len(each))], axis=1), _mean, failed)
 
 
@@ -114,11 +115,11 @@ def _mean(totals: Floats) -> Floats:
 
 
 class CaptionMetric(Protocol):
-    """A metric is a value: its name builds it again."""
+    """A metric is a value: its name is enough to rebuild it."""
 
     @property
     def name(self) -> str:
-        """What it prints and is called by."""
+        """Its name, printed and used to select it."""
         ...
 
     @property
@@ -128,21 +129,21 @@ class CaptionMetric(Protocol):
 
     @property
     def cites(self) -> str:
-        """Where it is defined."""
+        """The publication that defines it."""
         ...
 
     @property
     def scale(self) -> float:
-        """What papers multiply it by: 100 for all the usual ones."""
+        """The factor that papers use: 100 for all the usual metrics."""
         ...
 
     @property
     def at_once(self) -> int:
-        """How many captions it is best given together, where there are very many."""
+        """The best number of captions per call, if there are very many."""
         ...
 
     def lacking(self) -> TellapartError | None:
-        """What is missing on this machine for it to run; None where nothing is."""
+        """The error that says what is not installed; None if nothing is missing."""
         ...
 
     def marks(self, material: Material) -> Marks:
@@ -158,7 +159,7 @@ class BuiltInMetric:
     at_once = 20_000
 
     def check(self) -> None:
-        """Raise where something is missing for it to run; most need nothing but this package."""
+        """Raise if something it needs is missing; most metrics need only this package."""
 
     def lacking(self) -> TellapartError | None:
         """The error of `check`, or None."""

@@ -1,6 +1,6 @@
-"""N-grams as numbers: an id for each distinct one, and how often each sentence has which.
+"""N-grams as numbers: an id for each distinct n-gram, and its counts in each sentence.
 
-N-grams are told apart exactly, never by a hash alone: what collides would count as a match.
+N-grams are compared exactly, never by a hash alone: a collision would count as a match.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tellapart.text.caption_metrics.sentences import Sentences
 from tellapart.types import Ints, Ints32
 
 FIRST_ROOM = 1 << 14
-"""Places in a table of n-grams at first."""
+"""The initial size of a table of n-grams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +39,26 @@ class NGramIndex:
 
     @property
     def sizes(self) -> list[int]:
-        """How many n-grams there are of each length."""
+        """The number of n-grams of each length."""
         return [len(self.words), *map(len, self.keys)]
 
     @property
     def firsts(self) -> Ints:
-        """Where n-grams of each length begin if all of them lie in one row; last, how many."""
+        """Where n-grams of each length begin if all are concatenated; last, their number."""
         return np.cumsum([0, *self.sizes])
 
     def tables(self) -> list[Ints]:
-        """Hash tables from keys to ids, for each length from 2; made once."""
+        """Hash tables from keys to ids, for each length from 2; built once."""
         if not self._tables:
             self._tables.extend(table_of(keys) for keys in self.keys)
         return self._tables
 
     def places(self, other: NGramIndex) -> list[Ints32]:
-        """The id here of each n-gram of another index; -1 for those that are not here."""
+        """The id here of each n-gram of another index; -1 for those not in this index."""
         return self._joined(other, grow=False)[1]
 
     def joined(self, other: NGramIndex) -> tuple[NGramIndex, list[Ints32]]:
-        """An index with the n-grams of another after these, and where those of the other are."""
+        """An index with another's n-grams after these, and the ids of the other's n-grams."""
         if other is self:
             return self, [np.arange(size, dtype=np.int32) for size in self.sizes]
         return self._joined(other, grow=True)
@@ -79,9 +79,9 @@ class NGramIndex:
 
 
 def ngram_ids(sentences: Sentences, n: int) -> tuple[Ints32, NGramIndex]:
-    """The id of the n-gram that begins at each word, shape (n, words), and what ids stand for.
+    """The id of the n-gram that begins at each word, shape (n, words), and their index.
 
-    Where a sentence ends before its n-gram does the id is -1.
+    If the sentence ends before the n-gram does, the id is -1.
     """
     if n < 1:
         raise BadInput(f"there are no n-grams of {n} words", allowed="1 or more")
@@ -95,17 +95,17 @@ def ngram_ids(sentences: Sentences, n: int) -> tuple[Ints32, NGramIndex]:
 
 
 def _numbered(places: Ints32, first: int) -> Ints32:
-    """Those that are -1 get numbers from `first` on."""
+    """Replace each -1 by numbers from `first` on."""
     new = places < 0
     return np.where(new, first + np.cumsum(new) - 1, places).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class NGramCounts:
-    """Distinct n-grams of each sentence, in order of their ids, with their counts.
+    """Distinct n-grams of each sentence, ordered by id, with their counts.
 
-    Those of length k (from 1 to `n`) of sentence s are the entries from `starts[s * n + k - 1]` to
-    `starts[s * n + k]`.
+    The n-grams of length k (from 1 to `n`) of sentence s are the entries from
+    `starts[s * n + k - 1]` to `starts[s * n + k]`.
     """
 
     index: NGramIndex
@@ -142,7 +142,7 @@ class NGramCounts:
         return cls(index, packed[0], packed[1], ends)
 
     def renumbered(self, index: NGramIndex, places: Sequence[Ints32]) -> NGramCounts:
-        """The same counts with ids of another index, in the order of those."""
+        """The same counts with the ids of another index, ordered by those."""
         ids, counts = self.ids.copy(), self.counts.copy()
         new, firsts = np.concatenate(places), self.index.firsts
         in_threads(
@@ -154,9 +154,9 @@ class NGramCounts:
 
 @kernel
 def slot_of(table: Array, key: Any) -> Any:
-    """Where a key is in an open table of (key, id), or the empty place where it belongs."""
+    """The slot of a key in an open-addressing table of (key, id), or its empty slot."""
     # Fibonacci hashing (Knuth, vol. 3, section 6.4): keys are two small numbers side by side, whose
-    # own low bits would crowd a few places. Tables have 2**k places and are at most half full.
+    # own low bits would crowd a few slots. Tables have 2**k slots and are at most half full.
     mask = table.shape[0] - 1
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     at = np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
@@ -167,7 +167,7 @@ def slot_of(table: Array, key: Any) -> Any:
 
 @kernel
 def grown(table: Array) -> Array:
-    """The same table with twice the room."""
+    """The same table with twice the slots."""
     larger = np.full((2 * table.shape[0], 2), -1, np.int64)
     for k in range(table.shape[0]):
         if table[k, 0] != -1:
@@ -179,7 +179,7 @@ def grown(table: Array) -> Array:
 def intern(
     shorter: Array, distinct: int, words: Array, starts: Array, k: int
 ) -> tuple[Array, Array]:
-    """Ids of n-grams of `k` words by the place of their first, given those of `k - 1` words.
+    """Ids of n-grams of `k` words by the position of the first, given those of `k - 1` words.
 
     Exact: two ids below 2**31 fit into one key, and keys are compared, not only hashed.
     """
@@ -194,8 +194,8 @@ def intern(
     for s in range(starts.size - 1):
         for i in range(starts[s], starts[s + 1] - k + 1):
             key = (np.int64(shorter[i]) << 32) | np.int64(words[i + k - 1])
-            # An n-gram with a part that comes up once comes up once itself: it is new, and need not
-            # be looked for. That spares the table most of the longer n-grams.
+            # An n-gram with a part that occurs once occurs once itself: it is new and needs no
+            # lookup. That keeps most of the longer n-grams out of the table.
             if often[shorter[i]] > 1 and often[shorter[i + 1]] > 1:
                 at = slot_of(table, key)
                 if table[at, 0] == key:
@@ -216,9 +216,9 @@ def intern(
 def count(
     places: Array, starts: Array, ids: Array, counts: Array, sizes: Array, begin: int, end: int
 ) -> None:
-    """Sort and count the n-grams of some sentences; lists start where there is surely room.
+    """Sort and count the n-grams of some sentences; each list starts with enough room.
 
-    Sorted by insertion: a caption has about ten words, for which nothing is faster. Sorted lists
+    Insertion sort, because a caption has about ten words, for which nothing is faster. Sorted lists
     let metrics compare two sentences in one pass over both.
     """
     n = places.shape[0]
@@ -249,7 +249,7 @@ def pack(
     ids: Array, counts: Array, starts: Array, ends: Array, packed: Array, n: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Move the lists of some sentences together."""
+    """Move the lists of some sentences together, without gaps."""
     for s in range(begin, end):
         first, length = starts[s], starts[s + 1] - starts[s]
         for k in range(n):
@@ -262,7 +262,7 @@ def pack(
 
 @kernel
 def table_of(keys: Array) -> Array:
-    """A table from keys to their places."""
+    """A table from keys to their positions."""
     room = 16
     while room < 2 * keys.size:
         room *= 2
@@ -276,7 +276,7 @@ def table_of(keys: Array) -> Array:
 
 @kernel
 def find_all(table: Array, keys: Array) -> Array:
-    """Ids of keys, -1 for those that are not there."""
+    """Ids of keys, -1 for those not in the table."""
     ids = np.empty(keys.size, np.int32)
     for k in range(keys.size):
         ids[k] = -1 if keys[k] < 0 else table[slot_of(table, keys[k]), 1]
@@ -305,9 +305,9 @@ def renumber(
 def known_ids(
     words: Array, starts: Array, table: Array, rooms: Array, places: Array, begin: int, end: int
 ) -> None:
-    """Ids of n-grams by the place of their first word, -1 where a table does not have them.
+    """Ids of n-grams by the position of their first word, -1 for those not in the table.
 
-    `places[0]` has the ids of words already; the table of n-grams of k + 1 words is the part of
+    `places[0]` already has the ids of words; the table of n-grams of k + 1 words is the part of
     `table` from `rooms[k - 1]` to `rooms[k]`.
     """
     for k in range(1, places.shape[0]):

@@ -1,4 +1,4 @@
-"""BLEU of very many pairs of sentences, from n-grams that are found and sorted once."""
+"""BLEU of very many pairs of sentences, with n-grams extracted and sorted once."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Places = npt.NDArray[np.integer]
 
 
 class PairBleu:
-    """BLEU-n between sentences that are named by their places in `sentences`.
+    """BLEU-n between sentences, given by their positions in `sentences`.
 
-    There is no brevity penalty unless `brevity` asks for one, as for MCIC's decoys (Ding et al.
-    2016, section 3.2). Smoothings and `effective_order` are those of `bleu`.
+    There is no brevity penalty unless `brevity` is set, as for MCIC's decoys (Ding et al. 2016,
+    section 3.2). Smoothings and `effective_order` are those of `bleu`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PairBleu:
         return len(self._starts) - 1
 
     def scores(self, candidates: Places, references: Places) -> Floats:
-        """The score of each candidate with the reference at the same place; any equal shapes.
+        """The score of each candidate with the reference at the same index; any equal shapes.
 
         >>> pairs = PairBleu(Sentences.of(["a dog runs", "a dog sits", "a cat"]), n=2)
         >>> pairs.scores(np.array([0, 2]), np.array([1, 1])).round(3).tolist()
@@ -72,7 +72,7 @@ class PairBleu:
         return scores.reshape(left.shape)
 
     def scores_against(self, references: Places, candidates: Places) -> Floats:
-        """The scores of candidates [q, k] with the reference [q] of their row.
+        """The scores of candidates [q, k] with their row's reference [q].
 
         Faster than `scores`: the n-grams of a reference are looked up once for its row.
         """
@@ -104,10 +104,10 @@ class PairBleu:
 def sort_grams(
     places: Array, firsts: Array, starts: Array, grams: Array, begin: int, end: int
 ) -> None:
-    """Sort the n-grams of some sentences, repeated ones repeated.
+    """Sort the n-grams of some sentences, keeping repetitions.
 
-    Those of sentence s that have k + 1 words lie from n * starts[s] + k * length on. `firsts[k]` is
-    added to their ids, so that n-grams of two lengths are never equal.
+    The n-grams of k + 1 words of sentence s start at n * starts[s] + k * length. `firsts[k]` is
+    added to their ids, so that n-grams of different lengths are never equal.
     """
     n = places.shape[0]
     for s in range(begin, end):

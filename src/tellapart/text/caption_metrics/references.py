@@ -1,4 +1,4 @@
-"""References: those that each candidate is compared with, and how many have an n-gram."""
+"""References of each candidate, and document frequencies of n-grams."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tellapart.types import Floats, Ints, Ints32
 class ReferenceSets:
     """Sentence k is candidate k; its references are `range(starts[k], starts[k + 1])`.
 
-    References lie after all candidates in `sentences`. In `spaced` only plain spaces part words:
-    the COCO scripts take 1 1/2, which has a no-break space, as one word for ROUGE-L and as two for
-    BLEU and CIDEr.
+    References come after all candidates in `sentences`. In `spaced` only plain spaces separate
+    words: for the COCO scripts, 1 1/2, which has a no-break space, is one word for ROUGE-L and two
+    for BLEU and CIDEr.
     """
 
     sentences: Sentences
@@ -35,7 +35,7 @@ class ReferenceSets:
 
     @classmethod
     def of(cls, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> ReferenceSets:
-        """One list of references, with one or more in it, for each candidate; all tokenised."""
+        """From candidates and a non-empty list of references for each; all tokenised."""
         if len(candidates) != len(references):
             raise BadInput(
                 f"{len(candidates):,} candidates but {len(references):,} lists of references",
@@ -59,10 +59,10 @@ class ReferenceSets:
 
 
 def set_starts(references: Sequence[Sequence[str]]) -> Ints:
-    """Where each list of references starts in all of them; raises for one that is empty."""
+    """Where each list of references starts in their concatenation; raises if one is empty."""
     for k, own in enumerate(references):
         if isinstance(own, str) or not len(own):
-            what = "are one text" if isinstance(own, str) else "are missing"
+            what = "are a single text" if isinstance(own, str) else "are missing"
             raise BadInput(
                 f"the references of candidate {k} {what}", allowed="a list of one text or more"
             )
@@ -72,22 +72,22 @@ def set_starts(references: Sequence[Sequence[str]]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class OverlapScores:
-    """A score for each candidate, and their mean (0 where there are none)."""
+    """A score for each candidate, and their mean (0 if there are none)."""
 
     corpus: float
     sentences: Floats
 
     @classmethod
     def of(cls, sentences: Floats) -> OverlapScores:
-        """With the mean."""
+        """The scores with their mean."""
         return cls(float(sentences.mean()) if len(sentences) else 0.0, sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFrequencies:
-    """`counts[k - 1][id]` documents have that n-gram of length k; there are `documents` of them.
+    """`counts[k - 1][id]` of the `documents` have that n-gram of length k.
 
-    A document is all references of one image. CIDEr weighs n-grams by how few documents have them.
+    A document is all references of one image. CIDEr weights n-grams by how few documents have them.
     """
 
     index: NGramIndex
@@ -120,13 +120,13 @@ class DocumentFrequencies:
 
     @property
     def rarest(self) -> float:
-        """The rarity of an n-gram that is in no document, or in one."""
+        """The rarity of an n-gram that is in at most one document."""
         return float(np.log(max(1, self.documents)))
 
     def rarity(self, index: NGramIndex) -> Floats:
-        """log(documents / documents with it) of each n-gram of an index, at least 1 having it.
+        """log(documents / max(1, documents with it)) of each n-gram of an index.
 
-        Those of all lengths in one row (see `NGramIndex.firsts`).
+        All lengths are concatenated (see `NGramIndex.firsts`).
         """
         known = self.up_to(index.n)
         counts = list(known.counts)
@@ -138,10 +138,10 @@ class DocumentFrequencies:
         return self.rarest - np.log(np.maximum(1, np.concatenate(counts)))
 
     def up_to(self, n: int) -> DocumentFrequencies:
-        """Those of n-grams of up to `n` words."""
+        """The frequencies of n-grams of up to `n` words."""
         if n > self.index.n:
             raise BadInput(
-                f"these document frequencies know n-grams of up to {self.index.n} words, not of {n}"
+                f"these document frequencies cover n-grams of up to {self.index.n} words, not {n}"
             )
         if n == self.index.n:
             return self
@@ -149,7 +149,7 @@ class DocumentFrequencies:
         return DocumentFrequencies(index, self.counts[:n], self.documents)
 
     def save(self, path: Path | str) -> None:
-        """Write to one file."""
+        """Write to a file."""
         words = "\n".join(self.index.words).encode("utf-8", "surrogatepass")
         arrays: dict[str, Any] = {f"keys{k}": keys for k, keys in enumerate(self.index.keys, 2)}
         arrays |= {f"counts{k}": counts for k, counts in enumerate(self.counts, 1)}
@@ -161,7 +161,7 @@ class DocumentFrequencies:
     def load(cls, path: Path | str) -> DocumentFrequencies:
         """Read what `save` wrote."""
         if not Path(path).is_file():
-            raise BadInput("there are no document frequencies", where=str(path))
+            raise BadInput("the file of document frequencies does not exist", where=str(path))
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
@@ -175,7 +175,7 @@ class DocumentFrequencies:
             return cls(index, counts, int(arrays["documents"]))
         except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, BadZipFile):
             raise BadInput(
-                "these are not document frequencies", where=str(path), todo="make them again"
+                "the file has no document frequencies", where=str(path), todo="compute them again"
             ) from None
 
 
@@ -183,8 +183,8 @@ class DocumentFrequencies:
 def count_documents(
     ids: Array, starts: Array, documents: Array, n: int, k: int, counts: Array
 ) -> None:
-    """In how many documents each n-gram of length k + 1 is; a document is a run of sentences."""
-    # the last document that an n-gram was seen in: one number each, where sets would be rebuilt
+    """Count the documents with each n-gram of length k + 1; a document is a run of sentences."""
+    # the last document in which each n-gram was seen: one number each instead of a set per document
     seen = np.full(counts.size, -1, np.int32)
     for d in range(documents.size - 1):
         for s in range(documents[d], documents[d + 1]):

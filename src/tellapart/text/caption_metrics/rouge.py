@@ -12,14 +12,14 @@ from tellapart.text.caption_metrics.metric import BuiltInMetric, Marks, Material
 from tellapart.text.caption_metrics.references import OverlapScores, ReferenceSets
 
 BETA = 1.2
-"""How much more recall weighs than precision, as in the COCO scripts."""
+"""The weight of recall relative to precision, as in the COCO scripts."""
 
 
 def rouge_l(sets: ReferenceSets, beta: float = BETA) -> OverlapScores:
     """F-measure of the highest precision and the highest recall over the references.
 
     The two may come from different references, as in the COCO scripts. A candidate without words
-    gets 0 (those scripts take no words as one empty word, which an empty reference shares).
+    gets 0 (those scripts treat no words as one empty word, which an empty reference shares).
 
     >>> rouge_l(ReferenceSets.of(["a dog runs"], [["a dog sits", "the dog runs"]])).corpus
     0.6666666666666666
@@ -42,7 +42,7 @@ class RougeL(BuiltInMetric):
     cites = "Lin 2004, ROUGE"
 
     def marks(self, material: Material) -> Marks:
-        """Overall the mean over captions."""
+        """The overall score is the mean over captions."""
         return Marks.averaged(rouge_l(material.sets).sentences)
 
 
@@ -51,8 +51,8 @@ ROUGE_L = RougeL()
 
 @kernel
 def common(left: Array, right: Array, row: Array) -> Any:
-    """Length of the longest common subsequence; `row` is room for len(right) + 1 numbers."""
-    # one row of the usual table: a cell needs only those above, left and diagonally above
+    """Length of the longest common subsequence; `row` has space for len(right) + 1 numbers."""
+    # one row of the dynamic program suffices: a cell needs only its upper and left neighbours
     row[: right.size + 1] = 0
     for word in left:
         diagonal = 0

@@ -1,6 +1,6 @@
 """Scene graphs of captions: objects, attributes and relations, read off a dependency parse.
 
-Simpler rules to the same end as Schuster et al. 2015, section 4. A tuple of one is an object, of
+The rules are simpler than those of Schuster et al. 2015, section 4. A tuple of one is an object, of
 two an object with an attribute, of three a relation; all words are lemmas.
 """
 
@@ -15,9 +15,9 @@ LIGHT = frozenset(
     """group couple bunch lot pair number set row line pile stack variety kind type sort piece slice
     collection assortment picture photo photograph image view shot""".split()
 )
-"""Nouns that stand for what comes after their "of": a group of people is people."""
+"""Nouns that stand for the noun after "of": a group of people is people."""
 PLACES = frozenset("top front back side middle center centre edge end corner".split())
-"""Nouns that make a preposition with what is around them: on top of, in front of."""
+"""Nouns that are part of a preposition: on top of, in front of."""
 NUMBERS = {
     word: str(number)
     for number, word in enumerate(
@@ -29,12 +29,12 @@ CLAUSES = frozenset({"acl", "relcl"})
 
 
 def scene_tuples(parse: Parse) -> frozenset[SceneTuple]:
-    """What a caption says is there, how it is, and how it hangs together."""
+    """The objects, attributes and relations in a caption."""
     return frozenset(_Graph(parse).tuples())
 
 
 class _Graph:
-    """A caption's parse with what each token stands for."""
+    """A caption's parse, read as a scene graph."""
 
     def __init__(self, parse: Parse) -> None:
         self.tokens = parse.tokens
@@ -53,7 +53,7 @@ class _Graph:
         return tuples
 
     def thing(self, noun: Token) -> list[SceneTuple]:
-        """What a noun says is there, how it is, whose it is, and where."""
+        """A noun's object, attributes, possessors and relations."""
         tuples: list[SceneTuple] = []
         if self.meant(noun) is noun:
             tuples += [(noun.lemma,), *((noun.lemma, word) for word in self.qualities(noun))]
@@ -62,11 +62,11 @@ class _Graph:
         return tuples + self.links(noun, [self.meant(noun).lemma])
 
     def below(self, token: Token, *deps: str) -> list[Token]:
-        """What hangs on a token in one of some ways."""
+        """The children of a token with one of some dependencies."""
         return [child for child in self.children[token.place] if child.dep in deps]
 
     def meant(self, noun: Token) -> Token:
-        """The noun that a light noun stands for, else itself."""
+        """The noun that a light noun stands for, or the noun itself."""
         if noun.lemma in LIGHT:
             for preposition in self.below(noun, "prep"):
                 for inner in self.below(preposition, "pobj") if preposition.lemma == "of" else []:
@@ -74,7 +74,7 @@ class _Graph:
         return noun
 
     def together(self, noun: Token) -> list[Token]:
-        """A noun and those joined to it by and, commas or or; what each stands for."""
+        """A noun and the nouns coordinated with it, each resolved by `meant`."""
         rest = [one for joined in self.below(noun, "conj") for one in self.together(joined)]
         return [self.meant(noun), *rest] if noun.pos in NOUNS else rest
 
@@ -87,7 +87,7 @@ class _Graph:
         return qualities
 
     def deeds(self, verb: Token) -> list[SceneTuple]:
-        """What a verb says of its subjects: what they do, are, and do it to."""
+        """A verb's subjects with their actions, states and objects."""
         done_by, done_to = self.partners(verb)
         tuples: list[SceneTuple] = []
         for subject in done_by:
@@ -101,7 +101,7 @@ class _Graph:
         return tuples + self.links(verb, done_by or done_to)
 
     def partners(self, verb: Token) -> tuple[list[str], list[str]]:
-        """Who does what a verb says, and to whom."""
+        """The subjects and the objects of a verb."""
         done_by = self._names(self.below(verb, *SUBJECTS))
         done_to = self._names(self.below(verb, *OBJECTS))
         done_to += self._names(self.below(verb, "nsubjpass"))
@@ -117,7 +117,7 @@ class _Graph:
         return done_by, done_to
 
     def links(self, token: Token, subjects: list[str]) -> list[SceneTuple]:
-        """Relations by the prepositions that hang on a noun or verb."""
+        """Relations from the prepositions attached to a noun or verb."""
         places = []
         for preposition in self.below(token, "prep"):
             if token.lemma not in LIGHT or preposition.lemma != "of":

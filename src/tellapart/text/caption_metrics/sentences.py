@@ -1,4 +1,4 @@
-"""Sentences as numbers: each distinct word has an id, all sentences lie in one array."""
+"""Sentences as numbers: each distinct word has an id, and all sentences are in one array."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tellapart.types import Ints, Ints32
 
 WIDE_SPACES = "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" \
     "\u2028\u2029\u202f\u205f\u3000"  # fmt: skip
-"""What `str.split` parts words at beside the ASCII spaces."""
+"""The characters besides ASCII spaces at which `str.split` splits."""
 NARROW_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f"
 FIRST_ROOM = 1 << 14
-"""Places in the table of words at first: captions of a benchmark have about that many words."""
+"""The initial size of the table of words: about as many as a benchmark's captions have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
     """Sentence k is `ids[starts[k]:starts[k + 1]]`; `words[id]` is the word.
 
-    Ids are given in the order in which words first come up.
+    Ids follow the order in which words first occur.
     """
 
     ids: Ints32
@@ -32,7 +32,7 @@ class Sentences:
 
     @classmethod
     def of(cls, tokenised: Sequence[str]) -> Sentences:
-        """Sentences given as their tokens with spaces between; parted where `str.split()` does.
+        """From sentences as tokens separated by spaces; they are split as by `str.split()`.
 
         >>> sentences = Sentences.of(["a dog and a cat", "", "a cat"])
         >>> sentences.ids.tolist(), sentences.starts.tolist()
@@ -50,7 +50,7 @@ class Sentences:
         return cls(ids, starts, words)
 
     def with_sentences(self, places: Sequence[int], words: Sequence[Sequence[str]]) -> Sentences:
-        """The same but for the sentences at some places, in order, which get other words."""
+        """The same, with other words in the sentences at some positions (in order)."""
         known = {word: k for k, word in enumerate(self.words)}
         pieces, lengths, at = [], self.lengths, 0
         for place, sentence in zip(places, words, strict=True):
@@ -70,13 +70,13 @@ class Sentences:
 
 
 def _joined(tokenised: Sequence[str]) -> str:
-    """All sentences, one on each line, with no other wide spaces than plain ones."""
+    """All sentences, one per line, with plain spaces only."""
     try:
         text = "\n".join(tokenised)
     except TypeError:
         k, bad = next((k, s) for k, s in enumerate(tokenised) if not isinstance(s, str))
         raise BadInput(
-            f"sentence {k} is not text: {bad!r:.60}", allowed="tokens with spaces between"
+            f"sentence {k} is not text: {bad!r:.60}", allowed="tokens separated by spaces"
         ) from None
     if text.count("\n") != len(tokenised) - 1:
         text = "\n".join(sentence.replace("\n", " ") for sentence in tokenised)
@@ -87,7 +87,7 @@ def _joined(tokenised: Sequence[str]) -> str:
 
 
 def with_other_spaces(tokenised: Sequence[str]) -> list[int]:
-    """The sentences that have other spaces than plain ones, as `ptb_tokenise` has in 1 1/2."""
+    """The sentences with other than plain spaces, as `ptb_tokenise` writes in 1 1/2."""
     text = " ".join(tokenised)
     offsets = []
     for space in NARROW_SPACES if text.isascii() else NARROW_SPACES + WIDE_SPACES:
@@ -102,13 +102,13 @@ def with_other_spaces(tokenised: Sequence[str]) -> list[int]:
     return places
 
 
-# Words are read off the bytes of one long text: every n-gram metric begins with this, and splitting
-# and looking up strings in Python would take longer than all the rest of it.
+# Words are read from the bytes of one long text: every n-gram metric begins with this, and
+# splitting and looking up strings in Python would take longer than all the rest.
 
 
 @kernel
 def word_bytes() -> Array:
-    """Which bytes are part of words: all but those that `str.split` parts at."""
+    """Which bytes are part of words: all but those at which `str.split` splits."""
     inside = np.ones(256, np.bool_)
     inside[9:14] = False
     inside[28:33] = False
@@ -117,7 +117,7 @@ def word_bytes() -> Array:
 
 @kernel
 def same(text: Array, a: int, b: int, length: int) -> bool:
-    """Whether two stretches of a text are equal."""
+    """Whether two spans of a text are equal."""
     k = 0
     while k < length and text[a + k] == text[b + k]:
         k += 1
@@ -126,7 +126,7 @@ def same(text: Array, a: int, b: int, length: int) -> bool:
 
 @kernel
 def rehashed(hashes: Array, known: int, room: int) -> Array:
-    """A table of `room` places with the words that are known."""
+    """A table of `room` slots with the known words."""
     table = np.full(room, -1, np.int32)
     for word in range(known):
         at = np.int64(hashes[word]) & (room - 1)
@@ -138,9 +138,9 @@ def rehashed(hashes: Array, known: int, room: int) -> Array:
 
 @kernel
 def intern_words(text: Array, sentences: int) -> tuple[Array, Array, Array, Array]:
-    """Ids of words in a text (UTF-8) with a sentence on each line, and where sentences start.
+    """Ids of words in a text (UTF-8) with one sentence per line, and where sentences start.
 
-    Also where each distinct word was first seen, and its length. Words of equal hash are compared
+    Also where each distinct word first occurs, and its length. Words of equal hash are compared
     byte by byte, so that ids are exact.
     """
     ids = np.empty((text.size + 1) // 2, np.int32)
@@ -157,8 +157,8 @@ def intern_words(text: Array, sentences: int) -> tuple[Array, Array, Array, Arra
                 starts[line] = size
             at += 1
             continue
-        # FNV-1a: its multiplications leave the lowest bits weak, and those choose the place in the
-        # table, so that higher ones are mixed in at the end
+        # FNV-1a: its multiplications leave the lowest bits weak, and those choose the slot, so
+        # higher bits are mixed in at the end
         begin, mixed = at, np.uint32(2166136261)
         while at < text.size and inside[text[at]]:
             mixed = np.uint32((mixed ^ np.uint32(text[at])) * np.uint32(16777619))
@@ -181,7 +181,7 @@ def intern_words(text: Array, sentences: int) -> tuple[Array, Array, Array, Arra
             ids[size] = table[place] = known
             hashes[known], firsts[known], lengths[known] = mixed, begin, length
             known += 1
-            if 2 * known > table.size:  # fuller tables have long runs to search
+            if 2 * known > table.size:  # fuller tables have long probe sequences
                 table = rehashed(hashes, known, 2 * table.size)
                 hashes = np.concatenate((hashes, np.empty_like(hashes)))
                 firsts = np.concatenate((firsts, np.empty_like(firsts)))

@@ -1,12 +1,12 @@
 """SPICE (Anderson et al. 2016) through its own Java program, and `spice-py`, which needs no Java.
 
-pycocoevalcap has the program but not the Stanford CoreNLP models that it parses with; those are to
-be fetched once (see `Spice.lacking`). Captions go in as tokens, as the COCO scripts have it.
+pycocoevalcap has the program but not the Stanford CoreNLP models that it parses with; users must
+fetch these once (see `Spice.lacking`). The program gets captions as tokens, as in the COCO scripts.
 
-`spice-py` is an F-score over scene graphs in Python; after SPICE, but not SPICE. As there (section
-3) a caption becomes a set of tuples, the references the union of theirs, and the score is the
-F-score of the tuples that match. The parser (spaCy), the rules (`scene_graphs.py`) and so the
-numbers are others: never put them beside published SPICE.
+`spice-py` is an F-score over scene graphs in Python, modelled on SPICE but not SPICE. As in SPICE
+(section 3), a caption becomes a set of tuples, the references the union of theirs, and the score is
+the F-score of the matching tuples. The parser (spaCy) and the rules (`scene_graphs.py`) differ, and
+so do the numbers: never compare them with published SPICE.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tellapart.text.caption_metrics.scene_graphs import SceneTuple
 from tellapart.types import Floats
 
 MODELS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
-# From Java 16 on the program may look into Java's own classes only if that is allowed.
+# From Java 16 on, the program may access Java's own classes only if they are opened.
 OPENED = ("lang", "math", "net", "text", "util", "util.concurrent")
 OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -41,12 +41,12 @@ SOURCE = "https://nlp.stanford.edu/software/stanford-corenlp-full-2015-12-09.zip
 Judged = tuple[str, list[str]]
 """A caption and its references, tokenised."""
 MOST_FAILURES = 40
-"""Of the program on one system's captions, in search of those over which it fails."""
+"""How many failed runs are allowed in the search for the captions on which the program fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spice(BuiltInMetric):
-    """SPICE: F-scores over the tuples of scene graphs; `memory` is what Java may take."""
+    """SPICE: F-scores over the tuples of scene graphs; `memory` is Java's memory limit."""
 
     memory: str = "4G"
 
@@ -56,17 +56,17 @@ class Spice(BuiltInMetric):
     at_once = 1_000_000
 
     def check(self) -> None:
-        """Raise where Java, the program, or the models that it parses with are missing."""
+        """Raise if Java, the program, or the models that it parses with are missing."""
         folder = program(self.name, "spice", "spice-1.0.jar").parent / "lib"
         java(self.name)
         missing = [model for model in MODELS if not (folder / model).is_file()]
         if missing:
             raise TellapartError(
-                f"SPICE parses with Stanford CoreNLP 3.6.0, of which {len(missing)} of "
+                f"SPICE needs Stanford CoreNLP 3.6.0, and {len(missing)} of its "
                 f"{len(MODELS)} files are missing: {', '.join(missing)}",
                 where=str(folder),
-                todo=f"take both files out of {SOURCE} (about 400 MB) and put them into that "
-                "folder; or do without, with spice-py, which is another score of the same kind",
+                todo=f"copy both files from {SOURCE} (about 400 MB) into that folder; or use "
+                "spice-py instead, a different score of the same kind",
             )
 
     def marks(self, material: Material) -> Marks:
@@ -80,9 +80,9 @@ class Spice(BuiltInMetric):
         return Marks.averaged(np.array([score or 0.0 for score in scores]), failed)
 
     def _scores(self, rows: list[Judged], problems: list[TellapartError]) -> list[float | None]:
-        """Scores; where the program fails, of each half: so one caption spoils no other.
+        """Scores; if the program fails, each half is tried, so one caption spoils no other.
 
-        It may fail `MOST_FAILURES` times; `problems` has what it said.
+        It may fail `MOST_FAILURES` times; `problems` collects the errors.
         """
         try:
             with tempfile.TemporaryDirectory(prefix="tellapart-spice-") as folder:
@@ -110,8 +110,8 @@ class Spice(BuiltInMetric):
             message = " ".join((done.stderr or done.stdout).split())[-400:] or "no message"
             raise TellapartError(
                 f"SPICE's Java program ended with code {done.returncode}: {message}",
-                todo="see whether the memory suffices (SPICE?memory=8G asks for more) and "
-                "whether both CoreNLP files are whole",
+                todo="check that there is enough memory (SPICE?memory=8G allows more) and that "
+                "both CoreNLP files are complete",
             )
         scores = {row["image_id"]: row["scores"]["All"]["f"] for row in read_json(answered)}
         return np.array([float(scores[k]) for k in range(len(rows))])
@@ -124,7 +124,7 @@ Senses = dict[str, frozenset[str]]
 class SpicePy(BuiltInMetric):
     """F-score of objects, attributes and relations; with or without WordNet's synonyms.
 
-    The synonyms are those inside METEOR's program, as in SPICE; Java is not needed to read them.
+    The synonyms come from METEOR's program, as in SPICE; reading them does not need Java.
     """
 
     synonyms: bool = True
@@ -133,7 +133,7 @@ class SpicePy(BuiltInMetric):
 
     @property
     def name(self) -> str:
-        """Says where synonyms were left out."""
+        """The name, which says if synonyms are left out."""
         return "spice-py" if self.synonyms else "spice-py?synonyms=false"
 
     @property
@@ -143,7 +143,7 @@ class SpicePy(BuiltInMetric):
         return f"scene-graph F-score on spaCy parses, {matched} matched; not SPICE"
 
     def check(self) -> None:
-        """Raise where a spaCy pipeline or the file with the synonyms is missing."""
+        """Raise if a spaCy pipeline or the file with the synonyms is missing."""
         from tellapart.text.spacy_pipeline import find_pipeline
 
         find_pipeline()
@@ -151,7 +151,7 @@ class SpicePy(BuiltInMetric):
             if self.synonyms:
                 _synonyms_file()
         except TellapartError as error:
-            error.todo += "; or do without synonyms: spice-py?synonyms=false"
+            error.todo += "; or leave synonyms out: spice-py?synonyms=false"
             raise
 
     def marks(self, material: Material) -> Marks:
@@ -170,7 +170,7 @@ class SpicePy(BuiltInMetric):
 def f_score(
     candidate: frozenset[SceneTuple], reference: frozenset[SceneTuple], senses: Senses
 ) -> float:
-    """Of the tuples on either side that have a match on the other.
+    """The F-score of the tuples on each side that have a match on the other.
 
     >>> f_score(frozenset({("dog",), ("dog", "red")}), frozenset({("dog",), ("cat",)}), {})
     0.5
@@ -204,7 +204,7 @@ def _matched(these: frozenset[SceneTuple], those: frozenset[SceneTuple], senses:
 
 
 def _senses(word: str, senses: Senses) -> frozenset[str]:
-    """A word that WordNet does not know has one sense, its own."""
+    """A word's senses; a word that is not in WordNet has one sense of its own."""
     return senses.get(word) or frozenset((word,))
 
 
@@ -214,7 +214,7 @@ def _synonyms_file() -> Path:
 
 @lru_cache(maxsize=1)
 def wordnet() -> Senses:
-    """The senses of each word in WordNet, as METEOR's program has them: a word, a line of ids."""
+    """The senses of each word in WordNet, from METEOR's file: a word, then a line of ids."""
     with zipfile.ZipFile(_synonyms_file()) as packed:
         lines = packed.read("synonym/english.synsets").decode().splitlines()
     pairs = zip(lines[::2], lines[1::2], strict=True)

@@ -1,1 +1,1 @@
-"""Recipes: for each system, settings by name; what a recipe does not say is the default."""
+"""Recipes: named settings for each system; missing settings have their defaults."""

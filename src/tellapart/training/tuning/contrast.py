@@ -1,9 +1,9 @@
-"""The task of dual encoders: pictures and captions find each other, hard negatives among them.
+"""The task of dual encoders: matching pictures with captions, with hard negatives.
 
-One grid of cosines carries every loss. Plain InfoNCE: N images by N captions. Negative texts: N by
-2N, where only captions choose images. Negative texts and images: 2N by 2N. Batches that do not fit
-are encoded in chunks whose inner states are computed again on the way back (gradient caching, Gao
-et al. 2021), so that memory is that of a chunk while the loss goes over the whole batch.
+Every loss uses one grid of cosines. Plain InfoNCE: N images by N captions. Negative texts: N by 2N,
+where only captions choose images. Negative texts and images: 2N by 2N. Batches that do not fit in
+memory are encoded in chunks whose activations are computed again in the backward pass (gradient
+caching, Gao et al. 2021), so that memory is that of a chunk while the loss covers the whole batch.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ class TuningConfig:
 
 @dataclass(frozen=True, slots=True)
 class ContrastSettings:
-    """The loss, the negatives, and how a batch is taken.
+    """The loss, the negatives, and how a batch is processed.
 
     `loss` is info-nce (with the model's own scale), hardest or sum (max-margin). `chunk` inputs are
-    encoded at a time (0: all at once). `statistics`: batch normalisation learns them from the
-    batches, as a training from nothing must; else those of the start are kept. `best_by` names the
-    figure of validation that chooses the weights: accuracy (in-batch, both ways), or BENCH:MEASURE
-    of a watched benchmark. Prepared pictures are kept in memory up to `keep_gb`.
+    encoded at a time (0: all together). With `statistics`, batch normalisation learns its
+    statistics from the batches, as training from scratch requires; otherwise those of the start are
+    kept. `best_by` names the validation figure that selects the weights: accuracy (in-batch, both
+    directions), or BENCH:MEASURE of a watched benchmark. Prepared pictures are kept in memory up to
+    `keep_gb`.
     """
 
     loss: str = "info-nce"
@@ -65,7 +66,7 @@ class ContrastSettings:
     keep_gb: float = 1.0
 
     def check(self) -> None:
-        """Raise where a setting makes no sense."""
+        """Raise if a setting makes no sense."""
         if self.loss not in LOSSES:
             raise UnknownName("loss", self.loss, LOSSES)
         if self.negatives not in NEGATIVES:
@@ -78,7 +79,7 @@ class ContrastSettings:
 
 
 class ContrastTask(Task):
-    """Pictures and captions find each other; chosen by in-batch accuracy or by near misses."""
+    """Matches pictures with captions; the best weights by in-batch accuracy or near misses."""
 
     Settings = ContrastSettings
     splits_batches: ClassVar[bool] = True
@@ -97,7 +98,7 @@ class ContrastTask(Task):
         self.share = data.share
 
     def train(self, mode: bool = True) -> ContrastTask:
-        """Batch normalisation keeps to the statistics that it has, unless it is to learn them."""
+        """Batch normalisation keeps its statistics, unless it should learn them."""
         super().train(mode)
         if not self.settings.statistics:
             for module in self.modules():
@@ -106,7 +107,7 @@ class ContrastTask(Task):
         return self
 
     def forward(self, batch: PairBatch, epoch: int) -> Tensor:
-        """The loss over the whole batch, whichever part of it is here."""
+        """The loss over the whole batch, of which this process has a part."""
         encoder: PixelEncoder = self.system
         images = self._encoded(encoder.encode_images, (batch.pixels,))
         texts = self._encoded(lambda *read: encoder.encode_texts(read), batch.texts)
@@ -117,12 +118,12 @@ class ContrastTask(Task):
             if self.settings.loss == "info-nce":
                 return info_nce(grid, batch.owner, encoder.scale())
             hardest = self.settings.loss == "hardest"
-            # The scale takes no part; torch's processes want to hear of every weight.
+            # The scale is unused here, but distributed torch needs a gradient for every weight.
             unused = 0.0 * encoder.log_scale()
             return max_margin(grid, batch.owner, self.settings.margin, hardest=hardest) + unused
 
     def _encoded(self, encode: Callable[..., Tensor], inputs: Read) -> Tensor:
-        """Unit rows, all at once or in chunks that are computed again on the way back."""
+        """Unit rows, all together or in chunks that are computed again in the backward pass."""
         size = self.settings.chunk or len(inputs[0])
         rows = []
         for start in range(0, len(inputs[0]), size):
@@ -153,7 +154,7 @@ class ContrastTask(Task):
 
 
 def in_batch(grid: Tensor, owner: Tensor) -> dict[str, float]:
-    """Which share of true cells beats all others of its row, and of its column."""
+    """The share of true cells that beat all others in their row, and in their column."""
     m = len(owner)
     right = grid[owner, torch.arange(m, device=grid.device)]
     others = grid.masked_fill(own_cells(grid, owner), float("-inf"))
@@ -171,7 +172,7 @@ def watch(model: Any, bench: Benchmark) -> dict[str, float]:
 
 
 class _GatheredRows(torch.autograd.Function):
-    """Rows of all processes; on the way back what they all say of one's own rows is added."""
+    """Rows of all processes; the backward pass sums the gradients of this process's rows."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, number: int, rank: int, count: int) -> Tensor:
@@ -194,9 +195,9 @@ class _GatheredRows(torch.autograd.Function):
 def gathered(rows: Tensor, number: int, rank: int, count: int) -> Tensor:
     """The rows of all processes, with gradients.
 
-    Every process computes the loss of the whole batch. Their gradients are averaged afterwards, and
-    each counts its own rows' as often as there are processes, so that the average is the gradient
-    that one process alone would have.
+    Every process computes the loss of the whole batch. The gradients are averaged afterwards, so
+    each process multiplies those of its own rows by the number of processes; the average is then
+    the gradient that a single process would have.
     """
     if count == 1:
         return rows

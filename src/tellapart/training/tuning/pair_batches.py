@@ -1,4 +1,4 @@
-"""Batches of training pairs: pictures and texts as an encoder takes them, shared by processes."""
+"""Batches of training pairs: pictures and texts as encoder inputs, shared by processes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tellapart.types import Ints
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """What one process holds of a batch, and what all of it is.
+    """One process's share of a batch, and the size of the whole.
 
     `pixels` and `texts` are this process's share. `owner` is each caption's row among all images of
-    the batch; texts behind these are negatives. `images` and `captions` count the whole batch.
+    the batch; texts after these are negatives. `images` and `captions` count the whole batch.
     """
 
     pixels: Tensor
@@ -38,7 +38,7 @@ class PairBatch:
 
 
 def share_of(number: int, rank: int, count: int) -> slice:
-    """The part of `number` rows that a process takes; parts differ by one at most.
+    """The part of `number` rows for a process; parts differ by at most one.
 
     >>> [share_of(5, rank, 2) for rank in (0, 1)]
     [slice(0, 3, None), slice(3, 5, None)]
@@ -49,9 +49,9 @@ def share_of(number: int, rank: int, count: int) -> slice:
 
 
 class PairSet:
-    """Pairs that an encoder is trained on, or chosen by.
+    """Pairs for training or validating an encoder.
 
-    Pictures are prepared once and kept as long as they fit into `keep_gb`; nothing is augmented.
+    Pictures are prepared once and kept as long as they fit in `keep_gb`; there is no augmentation.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class PairSet:
         return len(self.pairs)
 
     def minibatch(self, rows: Ints, *, regions: bool = False) -> PairBatch:
-        """The share of some rows that this process has; each image of the batch is there once."""
+        """The share of this process in some rows; each image of the batch occurs once."""
         shown = self._shown[rows]
         texts = [self._titles[k] for k in rows.tolist()]
         false = [self._false[k] for k in rows.tolist()]
@@ -93,7 +93,7 @@ class PairSet:
             raise BadInput(
                 f"a batch of {len(numbers)} images cannot be shared by {count} processes",
                 allowed="at least one image for each",
-                todo="give a larger batch with --set batch=NUMBER",
+                todo="use a larger batch with --set batch=NUMBER",
             )
         mine = numbers[share_of(len(numbers), rank, count)]
         own_texts = texts[share_of(len(texts), rank, count)]
@@ -106,7 +106,7 @@ class PairSet:
         )
 
     def batches(self, size: int) -> Iterator[PairBatch]:
-        """All rows in their order; the last batch may be smaller."""
+        """All rows in order; the last batch may be smaller."""
         for start in range(0, len(self), size):
             yield self.minibatch(np.arange(start, min(start + size, len(self))))
 

@@ -26,16 +26,16 @@ def export_pairs(
     seed: int = 0,
     overwrite: bool = False,
 ) -> Path:
-    """Write `train` and `validation` in each form; no picture is in both.
+    """Write `train` and `validation` in each format; no picture is in both.
 
     `csv`: train.csv, validation.csv; `webdataset`: shards/train-000000.tar, ...; `huggingface`:
-    data/train-00000-of-....parquet, ... and a dataset card. `pairs.json` says where it all is from.
+    data/train-00000-of-....parquet, ... and a dataset card. `pairs.json` states the origin.
     """
     for form in forms:
         if form not in FORMS:
-            raise UnknownName("form of training pairs", form, FORMS)
+            raise UnknownName("format of training pairs", form, FORMS)
     if not forms:
-        raise BadInput("no form is named", allowed=", ".join(FORMS))
+        raise BadInput("no format was named", allowed=", ".join(FORMS))
     parts = dict(zip(("train", "validation"), split_pairs(pairs, held_out, seed), strict=True))
     with whole_folder(out, overwrite=overwrite) as folder:
         for name, part in parts.items():
@@ -71,12 +71,12 @@ def _readme(pairs: TrainingPairs, counts: dict[str, dict[str, int]], data: bool)
     lines = [
         f"# {pairs.name}, for training",
         "",
-        "Pictures with a caption and a false caption of it"
-        + (", and a picture of the false one." if seen else "."),
+        "Pictures with a true and a false caption"
+        + (", and a picture of the false caption." if seen else "."),
         *(f"{name}: {n['pairs']:,} pairs, {n['images']:,} pictures." for name, n in counts.items()),
         "Split by picture: no picture is in both.",
         f"Licence: {licence}. Citation: {pairs.about.get('citation') or 'none'}.",
-        "Where each row is from stands in its column `origin`; how they were made in `pairs.json`.",
+        "The column `origin` has the source of each row; `pairs.json` says how they were made.",
     ]
     written = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{written}---\n\n" + "\n".join(lines) + "\n"

@@ -1,10 +1,10 @@
-"""Files of training pairs that other trainers read, written and read again.
+"""Writing and reading files of training pairs in the formats of other trainers.
 
-Three forms. A table as open_clip takes it: `filepath,title,neg_title` (NegCLIP's columns) and,
-where there are negative pictures, `neg_filepath`. Shards as webdataset takes them: tar files with
-`KEY.jpg`, `KEY.txt`, `KEY.neg.txt`, `KEY.neg.jpg` and `KEY.json`. Parquet as `datasets` takes it,
-in BiVLC's columns: image, caption, negative_caption, negative_image, with pictures inside. Reading
-lists what there is; pictures are read one by one when their batch comes.
+There are three formats. A table for open_clip: `filepath,title,neg_title` (NegCLIP's columns) and,
+if there are negative pictures, `neg_filepath`. Shards for webdataset: tar files with `KEY.jpg`,
+`KEY.txt`, `KEY.neg.txt`, `KEY.neg.jpg` and `KEY.json`. Parquet for `datasets`, with BiVLC's
+columns: image, caption, negative_caption, negative_image, with pictures inside. Reading lists the
+contents; pictures are read one by one when needed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PICTURES = ("filepath", "image")
 FALSE_PICTURES = ("neg_filepath", "negative_image", "neg_image")
 FORMAT = tarfile.USTAR_FORMAT
 SHARD_ROWS = 1_000
-"""How many rows a shard, or a Parquet file, holds."""
+"""Rows per shard or Parquet file."""
 
 
 def shards_of(path: Path) -> list[Path]:
-    """The tar files that are meant: one, those of a folder, or those of a pattern with stars."""
+    """The tar files at a path: one, those of a folder, or those matching a pattern with stars."""
     if path.is_dir():
         return sorted(path.glob("*.tar"))
     if path.suffix == ".tar":
@@ -49,7 +49,7 @@ def shards_of(path: Path) -> list[Path]:
 
 
 def read_pair_files(path: Path) -> TrainingPairs | None:
-    """The pairs in a table, or in shards; None for a table that is some other thing."""
+    """The pairs in a table or in shards; None for a table of something else."""
     shards = shards_of(path)
     if shards:
         return _of_shards(path, shards)
@@ -130,7 +130,7 @@ def _of_parquet(path: Path) -> TrainingPairs | None:
 
 
 def _of_shards(path: Path, shards: list[Path]) -> TrainingPairs:
-    """Rows of tar files: their headers and texts are read, and where each picture lies."""
+    """Rows of tar files: reads their headers and texts, and the offset of each picture."""
     pictures: dict[str, Picture] = {}
     rows: list[PairRow] = []
     root = shards[0].parent
@@ -159,7 +159,7 @@ def _of_shards(path: Path, shards: list[Path]) -> TrainingPairs:
 
 
 def _samples(shard: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Members that share a key: texts as they are, pictures as OFFSET,SIZE."""
+    """Members that share a key: texts as text, pictures as OFFSET,SIZE."""
     try:
         with tarfile.open(shard) as archive:
             key, found = "", dict[str, str]()
@@ -184,14 +184,14 @@ def _samples(shard: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 yield key, found
     except (OSError, tarfile.TarError, UnicodeDecodeError) as error:
         raise BadInput(
-            f"{shard.name} is not a whole shard: {error}",
+            f"{shard.name} is not a complete shard: {error}",
             where=str(shard),
-            allowed="a tar file, not compressed, as webdataset writes it",
+            allowed="an uncompressed tar file, as webdataset writes it",
         ) from None
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """What the export wrote beside its files, where it did."""
+    """The metadata that the export wrote beside its files, if any."""
     for folder in (path.parent, path.parent.parent):
         if (folder / "pairs.json").is_file():
             about: dict[str, Any] = json.loads((folder / "pairs.json").read_text("utf-8"))
@@ -200,7 +200,7 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def write_pair_table(pairs: TrainingPairs, path: Path) -> None:
-    """`filepath,title,neg_title` and, where there are such pictures, `neg_filepath`."""
+    """Write `filepath,title,neg_title` and, if there are such pictures, `neg_filepath`."""
     seen = pairs.rows["neg_image"].is_not_null().any()
     heads = ["filepath", "title", "neg_title", *(["neg_filepath"] if seen else []), "kind",
              "origin"]  # fmt: skip
@@ -215,10 +215,10 @@ def write_pair_table(pairs: TrainingPairs, path: Path) -> None:
 
 
 def _relative(picture: Picture, path: Path) -> str:
-    """The picture's file as seen from the table; one inside another file has none."""
+    """The picture's path relative to the table; raises if it is inside another file."""
     if "#" in picture.image.uri and not picture.path.name.endswith(picture.image.uri):
         raise BadInput(
-            f"image {picture.id} lies inside another file, so that a table cannot name it",
+            f"image {picture.id} is inside another file, so a table cannot name it",
             where=picture.image.uri,
             todo="export shards or Parquet: --form webdataset, --form huggingface",
         )
@@ -226,7 +226,7 @@ def _relative(picture: Picture, path: Path) -> str:
 
 
 def write_shards(pairs: TrainingPairs, folder: Path, begin: str) -> list[Path]:
-    """Tar files of `SHARD_ROWS` rows each; the same pairs give the same bytes."""
+    """Write tar files of `SHARD_ROWS` rows each; the same pairs give the same bytes."""
     written = []
     for number, start in enumerate(range(0, len(pairs), SHARD_ROWS)):
         path = folder / f"{begin}-{number:06d}.tar"
@@ -258,7 +258,7 @@ def _members(pairs: TrainingPairs, key: str, row: tuple[Any, ...]) -> Iterator[t
 
 
 def write_pair_parquet(pairs: TrainingPairs, folder: Path, begin: str) -> list[Path]:
-    """Parquet files of `SHARD_ROWS` rows each, with pictures inside as `datasets` stores them."""
+    """Write Parquet files of `SHARD_ROWS` rows each, with pictures as in `datasets`."""
     stored = pl.Struct({"bytes": pl.Binary, "path": pl.String})
     written = []
 

@@ -1,7 +1,7 @@
-"""Training pairs: a picture and its caption, and where there are, a false caption and its picture.
+"""Training pairs: a picture and its caption, and optionally a false caption and its picture.
 
 They come from a corpus (captions alone), from a benchmark (its items' false captions, and the
-pictures that these are true of), or from files that other trainers read (`pair_files.py`).
+pictures that these are true of), or from files in other trainers' formats (`pair_files.py`).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ COLUMNS = {
     "kind": pl.String,
     "origin": pl.String,
 }
-"""The columns of pairs: ids of pictures, texts, the kind of near miss, and who made the row."""
+"""The columns of pairs: ids of pictures, texts, the kind of near miss, and the row's origin."""
 NEGATIVES = ("none", "texts", "images")
-"""What of the negatives a training uses: nothing, false captions, or these with their pictures."""
+"""Which negatives a training uses: none, false captions, or these with their pictures."""
 PairRow = tuple[str, str, str | None, str | None, str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPairs:
-    """Rows of pairs, and the pictures that they name by their ids; its length is that of the rows.
+    """Rows of pairs, and the pictures that they name by id; its length is the number of rows.
 
-    `about` is kept with everything that is made from them: licence, citation, how it was built.
+    `about` goes with everything made from them: licence, citation, how it was built.
     """
 
     name: str
@@ -61,18 +61,18 @@ class TrainingPairs:
 
     @property
     def sha256(self) -> str:
-        """The hash of what is learned from: texts, and pictures as far as they are known."""
+        """The hash of the training data: texts, and pictures as far as they are known."""
         known = [(one, self.pictures[one].image.sha256 or "") for one in self.images]
         return seeds.digest(list(self.rows.iter_rows()), known)
 
     def where(self, keep: Bools) -> TrainingPairs:
-        """Some of the rows."""
+        """The pairs with only some of the rows."""
         return TrainingPairs(
             self.name, self.rows.filter(pl.Series(keep)), self.pictures, self.about
         )
 
     def having(self, negatives: str) -> TrainingPairs:
-        """The rows that have what a training needs; raises where none has."""
+        """The rows with the negatives that a training needs; raises if there are none."""
         if negatives == "none":
             return self
         there = self.rows["neg_title"].is_not_null()
@@ -81,10 +81,10 @@ class TrainingPairs:
         if not there.any():
             what = "false captions" if negatives == "texts" else "false captions with pictures"
             raise BadInput(
-                f"{self.name} has no {what}, which this recipe learns from",
+                f"{self.name} has no {what}, which this recipe needs",
                 allowed="a benchmark of build negatives (texts) or build bivlc (texts and "
                 "images), or a table with filepath, title, neg_title, neg_filepath",
-                todo="build some: tellapart build negatives CORPUS OUT, or take --recipe coco",
+                todo="build some: tellapart build negatives CORPUS OUT, or use --recipe coco",
             )
         return self.where(there.to_numpy())
 
@@ -117,7 +117,7 @@ def pairs_of_corpus(corpus: Corpus) -> TrainingPairs:
 
 
 def pairs_of_benchmark(bench: Benchmark) -> TrainingPairs:
-    """A row for each false caption of each item's pair; its picture where the item has one."""
+    """A row for each false caption of each item's pair, with its picture if the item has one."""
     card = bench.card
     about = {"licence": card.licence, "citation": card.citation, "made": dict(card.made)}
     rows = [row for item in bench for row in _item_rows(item)]
@@ -126,7 +126,7 @@ def pairs_of_benchmark(bench: Benchmark) -> TrainingPairs:
 
 
 def _item_rows(item: Item) -> list[PairRow]:
-    """The pair that was there before anything was edited (else the first), with its negatives."""
+    """The original pair before edits (or else the first pair), with its negatives."""
     image, caption = item.original or min(item.true)
     origin = f"{item.origin.made_by}: {item.id}"
     rows: list[PairRow] = []
@@ -140,7 +140,7 @@ def _item_rows(item: Item) -> list[PairRow]:
 
 
 def open_pairs(source: TrainingPairs | Benchmark | Corpus | Path | str) -> TrainingPairs:
-    """Pairs from whatever is named: objects, or the path of any form that is known."""
+    """Pairs from an object, or from the path of any known format."""
     from tellapart.training.tuning.pair_files import read_pair_files, shards_of
 
     if isinstance(source, TrainingPairs):
@@ -157,7 +157,7 @@ def open_pairs(source: TrainingPairs | Benchmark | Corpus | Path | str) -> Train
 
 
 def joined_pairs(parts: Sequence[TrainingPairs]) -> TrainingPairs:
-    """Several sources as one; an id that means two pictures is made two."""
+    """Several sources as one; an id used for two pictures is split into two ids."""
     if len(parts) == 1:
         return parts[0]
     pictures: dict[str, Picture] = {}
@@ -179,10 +179,10 @@ def joined_pairs(parts: Sequence[TrainingPairs]) -> TrainingPairs:
 def split_pairs(
     pairs: TrainingPairs, share: float, seed: int
 ) -> tuple[TrainingPairs, TrainingPairs]:
-    """Rows to train on, and a share of the pictures held out with all rows that touch them.
+    """Rows for training, and a share of the pictures held out with all their rows.
 
-    Split by picture, not by row as BiVLC's authors did (pitfall 14): rows that are connected
-    through pictures, or through equal ones, stay together.
+    The split is by picture, not by row as BiVLC's authors did: rows that are connected through
+    pictures, or through equal ones, stay together.
     """
     if not 0 < share < 1:
         raise BadInput(f"a share of {share} cannot be held out", allowed="between 0 and 1")
@@ -196,8 +196,8 @@ def split_pairs(
     distinct = np.unique(groups)
     if len(distinct) < 2:
         raise BadInput(
-            f"the pictures of {pairs.name} are all connected, so that none can be held out",
-            todo="name other pairs to validate on with --validation",
+            f"the pictures of {pairs.name} are all connected, so none can be held out",
+            todo="give other pairs for validation with --validation",
         )
     order = seeds.rng(seed, "held out pairs").permutation(len(distinct))
     apart = distinct[order[: max(1, round(share * len(distinct)))]]

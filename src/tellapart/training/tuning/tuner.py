@@ -1,4 +1,4 @@
-"""A whole fine-tune of a dual encoder: pairs, encoder and task go in, a folder comes out."""
+"""A whole fine-tune of a dual encoder: from pairs, encoder and task to a folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAME = "clip"
 
 @dataclass(frozen=True, slots=True)
 class TuningOrder:
-    """What is to be fine-tuned, by which recipe; `watched` benchmarks are looked at on the way."""
+    """What to fine-tune, by which recipe; `watched` benchmarks are measured during training."""
 
     start: str
     recipe: str = "coco"
@@ -44,7 +44,7 @@ class TuningOrder:
 
 @dataclass(frozen=True, slots=True)
 class TunedModel:
-    """What came out: where it lies, the figures by which it was chosen, and what it cost."""
+    """The result of a fine-tune: its folder, the figures that selected it, and its cost."""
 
     folder: Path
     card: TunedCard
@@ -87,7 +87,7 @@ def tune(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> TunedModel:
-    """Fine-tune and write a folder; a training that was stopped goes on where it was."""
+    """Fine-tune and write a folder; an interrupted training resumes."""
     recipe = tuning_recipe(order)
     negatives = recipe.task.negatives
     data, validation = data.having(negatives), validation.having(negatives)
@@ -131,13 +131,13 @@ def _texts(data: TrainingPairs) -> Sequence[str]:
 
 
 def adapt(encoder: PixelEncoder, config: TuningConfig) -> Any:
-    """Freeze a tower, or put LoRA's additions in; returns what merges them at the end, or None."""
+    """Freeze a tower, or add LoRA's weights; returns the wrapper that merges them, or None."""
     if config.freeze:
         for one in encoder.tower(config.freeze):
             one.requires_grad_(False)
     if not config.lora_rank:
         return None
-    mend_torchvision()  # peft imports what imports it
+    mend_torchvision()  # peft imports it indirectly
     peft = need("peft", "lora")
     settings = peft.LoraConfig(
         r=config.lora_rank,
@@ -162,7 +162,7 @@ def _finish(
     state: TrainingState,
     data: TrainingPairs,
 ) -> None:
-    """Put the best weights and all that is known of them into the folder."""
+    """Write the best weights and their metadata into the folder."""
     encoder.save(folder)
     measured = [row for row in state.rows if "loss" not in row]
     place = {"epoch": state.best_epoch + 1, "step": state.best_step}

@@ -1,1 +1,1 @@
-"""Verbs of benchmarks: got, looked at, handled, audited."""
+"""Verbs for benchmarks: get, show, change, audit and export them."""

@@ -24,24 +24,25 @@ def audit(
     captions_from: Annotated[
         Corpus | Path | str | None,
         Help(
-            "A corpus that attackers learn from (default: the true captions of the benchmark's "
-            "other images)."
+            "Corpus that the attackers learn from (default: true captions of the benchmark's other "
+            "images)."
         ),
     ] = None,
     fair_part: Annotated[
         Path | None,
-        Help("Also find the part that cannot be guessed, and write its items' ids to this file."),
+        Help("Also find the part that cannot be guessed, and write its item ids to this file."),
     ] = None,
     corpus: Annotated[
-        Corpus | Path | str | None, Help("Captions (and objects) to hold FOIL's own rules against.")
+        Corpus | Path | str | None,
+        Help("Corpus of captions (and objects) for checking FOIL's own rules."),
     ] = None,
-    objects: Annotated[Path | None, Help("File that says which objects each image shows.")] = None,
+    objects: Annotated[Path | None, Help("File with the objects in each image.")] = None,
     synonyms: Annotated[
-        Mapping[str, str] | Path | None, Help("JSON file that says which category a word names.")
+        Mapping[str, str] | Path | None, Help("JSON file that maps words to categories.")
     ] = None,
     overlap_with: Annotated[
         Corpus | Benchmark | Path | str | None,
-        Help("A corpus or benchmark whose images should not be in this one."),
+        Help("Corpus or benchmark that should share no images with this one."),
     ] = None,
     options: AuditOptions = AuditOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
@@ -54,7 +55,7 @@ def audit(
 
     if corpus is None and (objects is not None or synonyms):
         raise BadInput(
-            "--objects and --synonyms describe a corpus, and none was given",
+            "--objects and --synonyms describe a corpus, but none was given",
             todo="name the corpus with --corpus",
         )
     other = overlap_with

@@ -1,4 +1,4 @@
-"""The verb `diff`: what sets two benchmarks apart, item by item."""
+"""The verb `diff`: how two benchmarks differ, item by item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tellapart.verbs import BenchmarkSource, Verb, open_benchmark
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkDifference:
-    """What sets two benchmarks apart, by item id."""
+    """How two benchmarks differ, by item id."""
 
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
@@ -31,7 +31,7 @@ class BenchmarkDifference:
         for ids, what in (
             (self.only_first, "only in the first"),
             (self.only_second, "only in the second"),
-            (self.changed, "ask something else under the same id"),
+            (self.changed, "differ under the same id"),
         ):
             shown = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
             lines.append(f"{len(ids):,} {what}" + (f": {shown}" if ids else ""))
@@ -39,7 +39,7 @@ class BenchmarkDifference:
 
 
 def diff(first: BenchmarkSource, second: BenchmarkSource) -> BenchmarkDifference:
-    """Say what sets two benchmarks apart, item by item."""
+    """Show how two benchmarks differ, item by item."""
     a, b = (open_benchmark(one).items.frame.select("id", "content") for one in (first, second))
     common = a.join(b, on="id", how="inner", suffix="_b", maintain_order="left")
     changed = common.filter(common["content"] != common["content_b"])["id"]

@@ -1,10 +1,10 @@
 """The verb `export`: a folder that the Hugging Face hub and Croissant readers understand.
 
-`data/test.parquet` holds one row an item with its pictures inside (as `datasets` stores images),
-`README.md` is the dataset card, which tells `datasets` what is a picture, `croissant.json` the
-Croissant 1.0 description (JSON-LD). With `benchmark.json` and `images.parquet` beside them, every
-verb reads the folder as the benchmark that it was. `--for training` writes pairs for trainers
-instead (`training/tuning/pair_export.py`).
+`data/test.parquet` has one row per item with its pictures inside (as `datasets` stores images),
+`README.md` is the dataset card, which tells `datasets` which columns are pictures, and
+`croissant.json` is the Croissant 1.0 description (JSON-LD). Thanks to `benchmark.json` and
+`images.parquet` beside them, every verb can read the folder as the original benchmark.
+`--for training` writes pairs for trainers instead (`training/tuning/pair_export.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DATA = "data/test.parquet"
 PURPOSES = ("hub", "training")
 NO_DERIVATIVES = "no derivatives"
-"""What an item's notes say where its edited pictures must not be shared."""
+"""The licence note of an item whose edited pictures must not be shared."""
 FIELDS = {
     "id": ("sc:Text", "Stable name of the item"),
     "kind": ("sc:Text", "Kind of near miss"),
@@ -57,7 +57,7 @@ CONTEXT = {
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
-"""The terms of Croissant 1.0, which its readers expect in full."""
+"""The terms of Croissant 1.0; its readers expect all of them."""
 
 
 def export(
@@ -65,27 +65,30 @@ def export(
     out: OutFolder,
     *,
     look: Annotated[
-        bool, Help("Put the pictures into the file.", alias="--images/--no-images")
+        bool, Help("Store the pictures in the file.", alias="--images/--no-images")
     ] = True,
     purpose: Annotated[
         str,
         Help(
-            "hub: a test, with Croissant metadata; training: pairs with their negatives, also "
-            "of a corpus.",
+            "hub: a test set with Croissant metadata; training: pairs with their negatives, "
+            "also from "
+            "a corpus.",
             flag="--for",
         ),
     ] = "hub",
     form: Annotated[
         tuple[str, ...],
-        Help("training: csv, webdataset, huggingface, separated by commas."),
+        Help("training: formats, separated by commas: csv, webdataset, huggingface."),
     ] = ("csv",),
-    held_out: Annotated[float, Help("training: share of the pictures to validate on.")] = 0.2,
+    held_out: Annotated[
+        float, Help("training: share of the pictures held out for validation.")
+    ] = 0.2,
     seed: Seed = 0,
     overwrite: Overwrite = False,
 ) -> Path:
     """Write a benchmark for the Hugging Face hub, with Croissant metadata.
 
-    In Python: a picture that is missing is an error unless `look` is False.
+    In Python: a missing picture is an error unless `look` is False.
     """
     from tellapart.benchmark.benchmark import card_json
     from tellapart.files import whole_folder, write_json, write_parquet, write_text
@@ -98,7 +101,7 @@ def export(
 
         named = benchmark
         if isinstance(benchmark, str) and not Path(benchmark).exists():
-            named = open_benchmark(benchmark)  # one that is known by its name
+            named = open_benchmark(benchmark)  # a benchmark known by its name
         pairs = open_pairs(named)
         return export_pairs(
             pairs, Path(out), form, held_out=held_out, seed=seed, overwrite=overwrite
@@ -117,7 +120,7 @@ def export(
 
 
 def _that_may_be_shared(bench: Benchmark) -> Benchmark:
-    """Without edited pictures whose licence forbids derived works; the card counts the items."""
+    """Drop items with edited pictures whose licence forbids derivatives; the card counts them."""
     from tellapart.benchmark.benchmark import make_benchmark
 
     if not bench.card.made.get("no_derivatives"):
@@ -152,7 +155,7 @@ def _table(bench: Benchmark, look: bool, folder: Path) -> tuple[pl.DataFrame, Im
 
 
 def _stored(bench: Benchmark, image: str) -> dict[str, Any]:
-    """A picture as `datasets` stores it: its file, or, of a part of a picture, that part alone."""
+    """A picture as `datasets` stores it: the file itself, or only the crop that is used."""
     from tellapart.benchmark.image_files import ending_of
     from tellapart.pictures import crop_box, split_uri
 
@@ -165,7 +168,7 @@ def _stored(bench: Benchmark, image: str) -> dict[str, Any]:
             picture.open().save(part, "PNG")
             data = part.getvalue()
     except BadImage as error:
-        error.todo = "put the picture there, or export without pictures: --no-look"
+        error.todo = "restore the picture, or export without pictures: --no-look"
         raise
     return {"bytes": data, "path": f"{image}.{ending_of(data)}"}
 
@@ -174,7 +177,7 @@ VALUES = {"String": "string", "Int32": "int32", "Int64": "int64", "Boolean": "bo
 
 
 def _feature(kind: Any, name: str) -> dict[str, Any]:
-    """The type of a column, as a dataset card says it (`{"list": "image"}`)."""
+    """The type of a column in the notation of dataset cards (`{"list": "image"}`)."""
     import polars as pl
 
     if isinstance(kind, pl.List):
@@ -193,7 +196,7 @@ def _features(schema: Any) -> list[dict[str, Any]]:
 
 
 def croissant(bench: Benchmark, data_sha256: str) -> dict[str, Any]:
-    """The description after the Croissant 1.0 format (MLCommons 2024)."""
+    """The description in the Croissant 1.0 format (MLCommons 2024)."""
     card = bench.card
     source = {"@id": "items-file"}
     return {
@@ -238,7 +241,7 @@ def croissant(bench: Benchmark, data_sha256: str) -> dict[str, Any]:
 
 
 def dataset_card(bench: Benchmark, schema: Any) -> str:
-    """The hub's README: its head in YAML, then the facts."""
+    """The hub's README: a YAML header, then the facts."""
     import yaml
 
     from tellapart.attack.text_alone import text_alone
@@ -262,7 +265,7 @@ def dataset_card(bench: Benchmark, schema: Any) -> str:
         "",
         f"{counts['items']:,} items, {counts['images']:,} images, {counts['captions']:,} captions.",
         f"Measured by: {', '.join(bench.card.measures)}.",
-        f"Verified: {bench.card.verified or 'by nobody'}.",
+        f"Verified: {bench.card.verified or 'no'}.",
         *([f"{str(alone)[:1].upper()}{str(alone)[1:]}."] if alone else []),
         f"Citation: {bench.card.citation or 'none'}.",
         f"Items sha256: `{facts['items_sha256']}`.",

@@ -1,4 +1,4 @@
-"""The verb `get`: a published benchmark becomes one like any other."""
+"""The verb `get`: import a published benchmark."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def get(
     name: Annotated[
         str,
-        Help("A benchmark (see: tellapart list importers), or table for any file of your own."),
+        Help("A benchmark (see: tellapart list importers), or table for a file of your own."),
     ],
     files: Annotated[
         Sequence[Path | str] | Path | str,
         Help(
-            "Files, folders that hold them, or hf:owner/name; left out, they are downloaded "
-            "where that can be done (sugarcrepe).",
+            "Files, their folders, or hf:owner/name; if omitted, they are downloaded if possible "
+            "(sugarcrepe).",
             flag="--from",
             metavar="FILES...",
         ),
@@ -38,9 +38,9 @@ def get(
 ) -> Benchmark:
     """Get a published benchmark from its authors' files.
 
-    In Python: `files` are files, folders that hold them, or a dataset on the Hugging Face hub
-    (`hf:owner/name`); left out, they are downloaded where their address is known. `out` left out
-    is a folder of the benchmark's name under `TELLAPART_HOME`. A file in its place is read.
+    In Python: `files` are files, their folders, or a dataset on the Hugging Face hub
+    (`hf:owner/name`); if omitted, they are downloaded if their address is known. `out` defaults
+    to a folder with the benchmark's name under `TELLAPART_HOME`; if it is a file, it is read.
     """
     from tellapart.benchmark.homes import home
     from tellapart.benchmark.image_files import save_portable
@@ -50,7 +50,7 @@ def get(
     importer: Importer = importers.get(name)
     sources = [files] if isinstance(files, Path | str) else files
     if not sources and out is not None and Path(out).is_file():
-        sources, out = [out], None  # `get table FILE`: what is a file cannot be the folder
+        sources, out = [out], None  # `get table FILE`: an existing file cannot be the output folder
     benchmark = import_benchmark(importer, source_files(importer, sources, progress), options)
     where = Path(out) if out is not None else home() / benchmark.name
     return save_portable(
@@ -59,26 +59,27 @@ def get(
 
 
 def _notes(benchmark: Benchmark) -> list[str]:
-    """What a person should know of what came in."""
+    """Remarks about the imported data."""
     made = benchmark.card.made
     doubles = made["duplicates"]
     lines = skipped_notes(benchmark.card.skipped)
     if doubles["items"]:
         kept = "kept and flagged" if doubles["kept"] else "left out"
-        lines.append(f"{doubles['items']:,} items ask the same as an earlier one: {kept}")
+        lines.append(f"{doubles['items']:,} items duplicate an earlier one: {kept}")
     if made.get("left_out_unconfirmed"):
         number = made["left_out_unconfirmed"]
         lines.append(f"{number:,} pairs that people did not confirm: left out (--all)")
     if made.get("rows_of_other_sorts"):
-        lines.append(f"{made['rows_of_other_sorts']:,} rows of other sorts: left out")
+        lines.append(f"{made['rows_of_other_sorts']:,} rows of other types: left out")
     if made.get("rows_without_negatives"):
         lines.append(f"{made['rows_without_negatives']:,} rows without a negative: left out")
     if made.get("left_out_without_images"):
         lines.append(f"{made['left_out_without_images']:,} items without their pictures: left out")
     elif made.get("images_only_printed"):
         lines.append(
-            "the file has its pictures only as Python prints them: answers that were computed "
-            "elsewhere can be imported, models have nothing to look at"
+            "the file has its pictures only as printed Python objects: answers computed "
+            "elsewhere can "
+            "be imported, but models cannot be run"
         )
     elif made["images"]["missing"]:
         lines.append(_missing_pictures(benchmark))
@@ -86,14 +87,14 @@ def _notes(benchmark: Benchmark) -> list[str]:
 
 
 def _missing_pictures(benchmark: Benchmark) -> str:
-    """How many pictures are not there, and what can be done about it."""
+    """How many pictures are missing, and what to do about it."""
     made = benchmark.card.made
     found, missing = made["images"]["found"], made["images"]["missing"]
     line = f"{missing:,} of {found + missing:,} pictures were not found"
     if not found:
-        return f"{line}: name their folder with --images DIR"
+        return f"{line}: give their folder with --images DIR"
     ready, items = made["items_with_images"], len(benchmark.items)
-    kept = "subset --with-images keeps those"
+    kept = "keep only those with subset --with-images"
     return f"{line}; {ready:,} of {items:,} items have all of theirs ({kept})"
 
 

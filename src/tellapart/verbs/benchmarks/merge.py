@@ -1,4 +1,4 @@
-"""The verb `merge`: one benchmark with the items of several."""
+"""The verb `merge`: several benchmarks as one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def merge(
     benchmarks: Annotated[Sequence[Benchmark | Path | str], Help("Two or more benchmarks.")],
     out: Annotated[Path | str, Help("Folder to write to.", first=True)],
     *,
-    name: Annotated[str, Help("The new benchmark's name.")],
+    name: Annotated[str, Help("Name of the new benchmark.")],
     overwrite: Overwrite = False,
 ) -> Benchmark:
-    """Put the items of several benchmarks together.
+    """Combine the items of several benchmarks.
 
-    In Python: two items of one id are an error, and so are two pictures.
+    In Python: duplicate item ids are an error, and so are different pictures with the same id.
     """
     from tellapart.benchmark.benchmark import make_benchmark, save_benchmark
     from tellapart.benchmark.table import ItemTable
@@ -58,7 +58,7 @@ def merge(
 
 
 def _from(root: Path, other: Path, uri: str) -> str:
-    """A path that was relative to one folder, relative to another."""
+    """A path relative to one folder, rewritten relative to another."""
     from tellapart.pictures import split_uri
 
     if "://" in uri:
@@ -73,8 +73,8 @@ def _check_same(known: Image | None, image: Image) -> None:
         raise BadInput(
             f"two different pictures are called {image.id}",
             where=f"{known.uri}, {image.uri}",
-            allowed="one picture an id",
-            todo="give the images of one corpus other ids and build its benchmark again",
+            allowed="one picture per id",
+            todo="rename the images of one corpus and build its benchmark again",
         )
 
 

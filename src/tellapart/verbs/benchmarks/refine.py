@@ -1,10 +1,10 @@
-"""The verb `refine`: of a benchmark the part that cannot be guessed from the text alone.
+"""The verb `refine`: the part of a benchmark that cannot be guessed from the text alone.
 
-The way `fair` leaves out items until attackers that never look are at chance
-(`attack/fair_items.py`). The way `two-scores` keeps the negatives that two text-only scores cannot
-tell from the truth: Miranda et al. 2024, BiVLC, section 5.2, steps 1 to 3, after Hsieh et al. 2023,
-SugarCrepe: the best 35% of each kind by plausibility and grammar, without duplicates and malformed
-ones, then as many whose original is ahead as whose negative is.
+The way `fair` removes items until blind attackers are at chance (`attack/fair_items.py`). The way
+`two-scores` keeps the negatives that two text-only scores cannot tell from the truth: Miranda et
+al. 2024, BiVLC, section 5.2, steps 1 to 3, after Hsieh et al. 2023, SugarCrepe: the best 35% of
+each kind by plausibility and grammar, without duplicates and malformed ones, then equally many
+whose original scores higher and whose negative does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FAIR, TWO_SCORES = WAYS = ("fair", "two-scores")
 TABLE = "refinement.parquet"
-"""Every negative with its scores and what became of it; can be refined again as it is."""
+"""Every negative with its scores and outcome; `refine` can read this table again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,44 +42,49 @@ class RefineOptions:
 
     way: Annotated[
         str,
-        Help("fair (attackers are at chance) or two-scores (default: where scores are named)."),
+        Help(
+            "fair (attackers are at chance) or two-scores (default: two-scores if scores "
+            "are given)."
+        ),
     ] = ""
     captions_from: Annotated[
         Any,
-        Help("fair: a corpus that attackers learn from (default: the benchmark's own captions)."),
+        Help("fair: corpus that the attackers learn from (default: the benchmark's own captions)."),
     ] = None
     plausibility: Annotated[
-        Any, Help("What gives the first score: vera, blind, hf:NAME?head=lm, a run, ...")
+        Any, Help("Source of the first score: vera, blind, hf:NAME?head=lm, a run, ...")
     ] = ""
     grammar: Annotated[
-        Any, Help("What gives the second: cola, hf:NAME?head=classifier, a run, ...")
+        Any, Help("Source of the second score: cola, hf:NAME?head=classifier, a run, ...")
     ] = ""
-    keep: Annotated[float, Help("The share of each kind that is chosen.")] = 0.35
+    keep: Annotated[float, Help("Share of each kind to select.")] = 0.35
     combine: Annotated[
-        str, Help("The best by the mean of both scores, or by both, each by itself.")
+        str, Help("Select by the mean of both scores (mean), or by each of them separately (both).")
     ] = "mean"
     similar: Annotated[
-        float, Help("Leave out negatives as like their original as this, such as 0.999.")
+        float, Help("Drop negatives at least this similar to their original, such as 0.999.")
     ] = 0.0
-    bins: Annotated[int, Help("Bins of the gaps by each score, from -1 to 1.")] = 50
+    bins: Annotated[int, Help("Number of bins for the score gaps, from -1 to 1.")] = 50
     bins_a_side: Annotated[
-        int, Help("Bins as SugarCrepe counts them: so many on either side of 0.")
+        int, Help("Bins as SugarCrepe counts them: this many on either side of 0.")
     ] = 0
-    within: Annotated[str, Help("Gaps are evened out for each kind, or over all kinds.")] = "kind"
-    scale: Annotated[str, Help("rank, or given where scores are already probabilities.")] = "rank"
+    within: Annotated[str, Help("Balance the gaps within each kind (kind), or over all kinds.")] = (
+        "kind"
+    )
+    scale: Annotated[str, Help("rank, or given if the scores are already probabilities.")] = "rank"
     folds: Annotated[
-        int, Help("Images are held out in this many parts; 1: exact, nothing held out.")
+        int, Help("Hold images out in this many folds; 1: exact, nothing held out.")
     ] = 10
     seed: Seed = 0
-    name: Annotated[str, Help("The new benchmark's name.")] = ""
-    batch_size: Annotated[int, Help("How many captions a model gets at a time.")] = 64
+    name: Annotated[str, Help("Name of the new benchmark.")] = ""
+    batch_size: Annotated[int, Help("How many captions a model processes at a time.")] = 64
     cache: Cache = None
     use_cache: UseCache = True
     overwrite: Overwrite = False
 
     @property
     def chosen_way(self) -> str:
-        """The way that is asked for, by name or by what else is given."""
+        """The requested way, by name or implied by other options."""
         way = self.way or (TWO_SCORES if self.plausibility or self.grammar else FAIR)
         if way not in WAYS:
             raise UnknownName("way to refine", way, WAYS)
@@ -87,7 +92,7 @@ class RefineOptions:
 
     @property
     def recipe(self) -> RefineRecipe:
-        """What the steps of refining need of them."""
+        """The settings of the refinement steps."""
         from tellapart.mine.refinement import RefineRecipe
 
         bins = 2 * self.bins_a_side or self.bins
@@ -99,7 +104,7 @@ class RefineOptions:
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """How many of the given items are kept by a way, and what that way reports; prints itself."""
+    """How many items were given and kept, and the report of the way used; prints itself."""
 
     way: str
     given: int
@@ -118,7 +123,7 @@ class Refined:
 def refine(
     source: Annotated[
         Benchmark | Path | str,
-        Help("A benchmark's folder or name, or a table of scored negatives.", metavar="BENCH"),
+        Help("Folder or name of a benchmark, or a table of scored negatives.", metavar="BENCH"),
     ],
     out: OutFolder,
     options: RefineOptions = RefineOptions(),  # noqa: B008 (frozen)
@@ -126,16 +131,16 @@ def refine(
 ) -> Refined:
     """Keep the part of a benchmark that cannot be guessed from the text alone.
 
-    Items are left out until attackers that read captions and never look are at chance on the rest;
-    half of the images decide nothing, and show what attackers get before and after.
+    Items are removed until attackers that read captions but never look are at chance on the rest.
+    Half of the images take no part in the choice and show the attackers' accuracy before and after.
 
     With two scores (--plausibility, --grammar), the papers' way: the best negatives of each kind by
-    both, without duplicates and malformed ones; then as many whose original is ahead as whose
-    negative is, in every cell of a grid of gaps.
+    both, without duplicates and malformed ones; then, in every cell of a grid of score gaps,
+    equally many whose original scores higher and whose negative does.
 
-    In Python: OUT becomes a benchmark with the items that are kept (of a table, a folder without
-    one); `refinement.json` there is what is returned. Beside it, with two scores,
-    `refinement.parquet` says of every negative what became of it.
+    In Python: OUT becomes a benchmark with the kept items (for a table, only a folder with the
+    results); its `refinement.json` has the returned values. With two scores, `refinement.parquet`
+    gives the outcome of every negative.
     """
     from tellapart.benchmark.benchmark import Benchmark, make_benchmark, write_benchmark
     from tellapart.files import TABLE_KINDS, suffix, whole_folder
@@ -171,7 +176,7 @@ def refine(
 def _refine_fairly(
     whole: Benchmark, out: Path, options: RefineOptions, progress: Progress
 ) -> Refined:
-    """Leave out items until attackers are at chance."""
+    """Remove items until attackers are at chance."""
     from tellapart.attack.fair_items import fair_part_of
     from tellapart.attack.statistics import CaptionSource
     from tellapart.benchmark.benchmark import make_benchmark, write_benchmark
@@ -195,8 +200,8 @@ def _refine_fairly(
     return summary
 
 
-def _two_scores(done: RefinedNegatives, told: Refinement) -> Refined:
-    return Refined(TWO_SCORES, len(done.kept), int(done.kept.sum()), told)
+def _two_scores(done: RefinedNegatives, refinement: Refinement) -> Refined:
+    return Refined(TWO_SCORES, len(done.kept), int(done.kept.sum()), refinement)
 
 
 def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refined:
@@ -205,8 +210,8 @@ def _refine_table(path: Path, out: Path, options: RefineOptions) -> Refined:
     from tellapart.mine.refinement import refined, report
 
     done = refined(scored(read_table(path), path), options.recipe)
-    told = report(done, path.name, dict.fromkeys(SCORES, path.name))
-    summary = _two_scores(done, told)
+    refinement = report(done, path.name, dict.fromkeys(SCORES, path.name))
+    summary = _two_scores(done, refinement)
     with whole_folder(out, overwrite=options.overwrite) as partial:
         _write(partial, done.table(), summary)
     return summary
@@ -220,7 +225,7 @@ def _write(folder: Path, table: pl.DataFrame, summary: Refined) -> None:
 
 
 def _check_models(models: tuple[Any, ...]) -> None:
-    """Raise for what cannot give scores, before the other one has been asked for hours."""
+    """Raise for a model that cannot score, before the other one has run for hours."""
     from tellapart.mine.negative_scores import SCORES, is_run
     from tellapart.models.names import ModelName
 

@@ -56,12 +56,10 @@ def show(
     items: Annotated[int | None, Help("How many items to show (default: 3, on a page 24).")] = None,
     seed: Seed = 0,
     page: Annotated[
-        Path | None, Help("Write a page of items with their pictures to this HTML file.")
+        Path | None, Help("Write an HTML page of items with their pictures to this file.")
     ] = None,
-    browse: Annotated[
-        bool, Help("Make such a page and open it in the browser.", flag="--open")
-    ] = False,
-    images: Annotated[Path | None, Help("Folder that holds the pictures, if they moved.")] = None,
+    browse: Annotated[bool, Help("Open such a page in the browser.", flag="--open")] = False,
+    images: Annotated[Path | None, Help("Folder with the pictures, if they have moved.")] = None,
 ) -> Showing:
     """Print a benchmark's card and some of its items."""
     from tellapart import seeds
@@ -94,7 +92,7 @@ def _write_page(benchmark: Benchmark, items: Sequence[Item], out: Path, *, brows
 
 
 def item_lines(item: Item) -> list[str]:
-    """An item in words: what it shows, what is true, what can be asked."""
+    """An item as text: its images and captions, what is true, what can be asked."""
     from tellapart.questions import Ask, questions
 
     lines = [f"{item.id}  ({item.kind})"]

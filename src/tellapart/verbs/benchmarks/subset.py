@@ -1,4 +1,4 @@
-"""The verb `subset`: a benchmark with some of another's items."""
+"""The verb `subset`: some of a benchmark's items."""
 
 from __future__ import annotations
 
@@ -24,20 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubsetOptions:
-    """Which items to keep: all conditions must hold; `limit` draws a sample of what is left.
+    """Which items to keep: all conditions must hold; `limit` then draws a sample.
 
-    `ids` are the items' own, or a file that holds them.
+    `ids` are item ids, or a file of them.
     """
 
     kinds: Annotated[tuple[str, ...], Help("Kinds to keep, separated by commas.")] = ()
-    ids: Annotated[Path | frozenset[str] | None, Help("A file with one item id a line.")] = None
-    with_images: Annotated[bool, Help("Only items all of whose pictures are found.")] = False
-    drop_duplicates: Annotated[
-        bool, Help("Leave out items that ask the same as an earlier one.")
-    ] = False
-    limit: Annotated[int | None, Help("A random sample of this many items.", alias="--items")] = (
-        None
-    )
+    ids: Annotated[Path | frozenset[str] | None, Help("File with one item id per line.")] = None
+    with_images: Annotated[bool, Help("Only items whose pictures are all found.")] = False
+    drop_duplicates: Annotated[bool, Help("Drop items that duplicate an earlier one.")] = False
+    limit: Annotated[
+        int | None, Help("Keep a random sample of this many items.", alias="--items")
+    ] = None
     seed: Seed = 0
 
 
@@ -46,7 +44,7 @@ def subset(
     out: OutFolder,
     options: SubsetOptions = SubsetOptions(),  # noqa: B008 (frozen)
     *,
-    name: Annotated[str, Help("The new benchmark's name.")] = "",
+    name: Annotated[str, Help("Name of the new benchmark.")] = "",
     overwrite: Overwrite = False,
 ) -> Benchmark:
     """Keep some of a benchmark's items; the card says how they were chosen."""

@@ -1,4 +1,4 @@
-"""The verb `validate`: is a benchmark whole, and can it be run here?"""
+"""The verb `validate`: is a benchmark intact, and can it be run here?"""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 NAMED = re.compile(r"\b(item|image|group|id) ('[^']*'|\S+)|\b\d+\b")
-"""What tells two problems of one sort apart."""
+"""The parts of a message in which two problems of the same sort differ."""
 SHOWN = 3
-"""How many problems of a sort are shown."""
+"""How many problems of each sort are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemSort:
-    """Problems that differ only in what they are about: how many, and the first few."""
+    """Problems that differ only in the item they concern: how many, and the first few."""
 
     times: int
     examples: tuple[str, ...]
@@ -43,7 +43,7 @@ class ProblemSort:
 
 
 def sorted_problems(problems: Sequence[BadInput]) -> tuple[ProblemSort, ...]:
-    """Problems put together by what they say, the commonest first."""
+    """Problems grouped by message, the most frequent first."""
     alike: dict[str, list[BadInput]] = {}
     for problem in problems:
         alike.setdefault(NAMED.sub(r"\1 ...", problem.what), []).append(problem)
@@ -59,7 +59,7 @@ def _line(problem: BadInput) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What `validate` found: problems that must be mended, and remarks to know of."""
+    """The findings of `validate`: problems that must be fixed, and remarks."""
 
     benchmark: str
     items: int
@@ -69,12 +69,12 @@ class Validation:
 
     @property
     def sorts(self) -> tuple[ProblemSort, ...]:
-        """The problems, summed up."""
+        """The problems, grouped."""
         return sorted_problems(self.problems)
 
     @property
     def good(self) -> bool:
-        """Nothing must be mended."""
+        """Whether there are no problems."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
@@ -102,14 +102,14 @@ def validate(
     benchmark: BenchmarkSource,
     *,
     look: Annotated[bool, Help("Also open every picture.", alias=" /--no-images")] = True,
-    images: Annotated[Path | None, Help("Folder that holds the pictures, if they moved.")] = None,
+    images: Annotated[Path | None, Help("Folder with the pictures, if they have moved.")] = None,
     fair: Annotated[
         float | None,
-        Help("Fail where the text alone is surely more than so many points above chance."),
+        Help("Fail if the text alone is significantly more than this many points above chance."),
     ] = None,
     progress: Progress = silent,
 ) -> Validation:
-    """Check that a benchmark is whole and that its pictures can be read."""
+    """Check that a benchmark is intact and that its pictures can be read."""
     from tellapart.benchmark.image_files import pictures_in
 
     whole = pictures_in(open_benchmark(benchmark), images)
@@ -118,9 +118,9 @@ def validate(
         problems += _image_problems(whole, progress)
     remarks = _remarks(whole)
     if fair is not None:
-        unfair, told = _unfair(whole, fair, progress)
+        unfair, notes = _unfair(whole, fair, progress)
         problems += unfair
-        remarks += told
+        remarks += notes
     return Validation(
         whole.name, len(whole.items), len(whole.images), tuple(problems), tuple(remarks)
     )
@@ -129,14 +129,18 @@ def validate(
 def _unfair(
     benchmark: Benchmark, points: float, progress: Progress
 ) -> tuple[list[BadInput], list[str]]:
-    """Whether attackers get further than allowed without looking: problems and remarks."""
+    """Problems and remarks if attackers exceed the allowed accuracy without looking."""
     from tellapart.attack.text_alone import text_alone
 
     if not 0 <= points < 100:
-        raise BadInput(f"--fair {points:g} is no distance from chance", allowed="0 to 100 points")
+        raise BadInput(
+            f"--fair {points:g} is not a distance from chance", allowed="0 to 100 points"
+        )
     known = text_alone(benchmark, progress=progress)
     if known is None:
-        return [], ["fair: no caption is chosen here, or of too few items to learn from"]
+        return [], [
+            "fair: no question asks for a caption, or there are too few items to learn from"
+        ]
     bar = points / 100
     kinds = [hit.kind for hit in known.kinds if hit.low > hit.chance + bar]
     remarks = [str(known)]
@@ -153,7 +157,7 @@ def _unfair(
 
 
 def _item_problems(benchmark: Benchmark) -> list[BadInput]:
-    """One problem an item at the most, in the order of the items; then ids that recur."""
+    """At most one problem per item, in item order; then duplicate ids."""
     items = benchmark.items
     problems = dict(items.faulty())
 
@@ -165,7 +169,7 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
     note(
         items.contents() != contents,
         lambda place: BadInput(
-            f"item {items.ids[place]} was changed after it was made",
+            f"item {items.ids[place]} was changed after it was built",
             allowed="items as they were built or imported",
             todo="build or import the benchmark again",
         ),
@@ -174,7 +178,7 @@ def _item_problems(benchmark: Benchmark) -> list[BadInput]:
     note(
         connected != groups,
         lambda place: BadInput(
-            f"item {items.ids[place]} is in group {groups[place]!r}, "
+            f"item {items.ids[place]} is in group {groups[place]!r}, but "
             f"its images and captions connect it to {connected[place]!r}"
         ),
     )
@@ -200,7 +204,7 @@ def _image_problems(benchmark: Benchmark, progress: Progress) -> list[BadInput]:
             if image.sha256 and picture.stored_sha256() != image.sha256:
                 problems.append(
                     BadInput(
-                        f"image {image.id} is not the file that the benchmark was made with",
+                        f"image {image.id} is not the file that the benchmark was built with",
                         where=str(picture.path),
                         allowed=f"sha256 {image.sha256}",
                         todo="fetch the original file, or build the benchmark again",
@@ -216,11 +220,11 @@ def _remarks(benchmark: Benchmark) -> list[str]:
     remarks = []
     doubles = len(benchmark.items) - benchmark.items.frame["content"].n_unique()
     if doubles:
-        remarks.append(f"{doubles:,} items ask the same as another one")
+        remarks.append(f"{doubles:,} items duplicate another one")
     if not benchmark.card.verified:
-        remarks.append("nobody verified these items")
+        remarks.append("these items are not verified")
     if benchmark.card.skipped:
-        remarks.append(f"{len(benchmark.card.skipped):,} bad rows were left out when it was made")
+        remarks.append(f"{len(benchmark.card.skipped):,} bad rows were skipped when it was built")
     return remarks
 
 

@@ -1,4 +1,4 @@
-"""What builders share: their options, the corpus they read, the benchmark they write."""
+"""Shared code of the builders: options, reading the corpus, writing the benchmark."""
 
 from __future__ import annotations
 
@@ -24,27 +24,29 @@ OutArgument = Annotated["Path | str", Help("Folder to write the benchmark to.")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """What every builder can be told; each builder's own options are a subclass.
+    """Options of every builder; each builder's own options are a subclass.
 
-    `verifier` is a model that says whether a caption is true of an image (a score above 0.5):
-    `oracle` for the built-in world. Without one the benchmark is marked as not verified.
-    `images` and what follows says how a corpus is read that is given as a path; with `look` it is
-    an error if none of its pictures is there.
+    `verifier` is a model that decides whether a caption is true of an image (a score above 0.5),
+    such as `oracle` for the built-in world. Without one, the benchmark is marked as not verified.
+    `images` and the options after it say how to read a corpus given as a path; with `look`, it is
+    an error if none of its pictures can be found.
     """
 
-    name: Annotated[str, Help("The benchmark's name (default: the builder's).")] = ""
+    name: Annotated[str, Help("Name of the benchmark (default: the builder's).")] = ""
     items: Annotated[int | None, Help("At most this many items.")] = None
     seed: Seed = 0
     verifier: Annotated[
-        str, Help("A model that checks captions, such as oracle (built-in world).")
+        str, Help("Model that checks captions, such as oracle (built-in world).")
     ] = ""
-    images: Annotated[Path | None, Help("Folder that holds the pictures.", last=True)] = None
-    look: Annotated[bool, Help("Stop if none of the corpus's pictures is there.", last=True)] = True
-    objects: Annotated[
-        Path | None, Help("File that says which objects each image shows.", last=True)
-    ] = None
-    image_column: Annotated[str, Help("Tables: the column of images.", last=True)] = "image"
-    caption_column: Annotated[str, Help("Tables: the column of captions.", last=True)] = "caption"
+    images: Annotated[Path | None, Help("Folder with the pictures.", last=True)] = None
+    look: Annotated[
+        bool, Help("Stop if none of the corpus's pictures can be found.", last=True)
+    ] = True
+    objects: Annotated[Path | None, Help("File with the objects in each image.", last=True)] = None
+    image_column: Annotated[str, Help("Tables: name of the image column.", last=True)] = "image"
+    caption_column: Annotated[str, Help("Tables: name of the caption column.", last=True)] = (
+        "caption"
+    )
     copy_images: CopyImages = False
     skip_bad: SkipBad = False
     overwrite: Overwrite = False
@@ -52,21 +54,21 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairBuildOptions(BuildOptions):
-    """For builders whose items must not be solved by their texts alone.
+    """Options of builders whose items must not be solvable from their texts alone.
 
-    What a text-only model knows comes from the corpus itself and from `captions_from`.
+    Text-only models learn from the corpus itself and from `captions_from`.
     """
 
-    unfiltered: Annotated[bool, Help("Keep what a text-only model can tell, as the papers do.")] = (
-        False
-    )
+    unfiltered: Annotated[
+        bool, Help("Keep items that a text-only model can solve, as the papers do.")
+    ] = False
     captions_from: Annotated[
         Any,
-        Help("A further corpus whose captions text-only models may know: the more, the fairer."),
+        Help("Another corpus for text-only models to learn from; more captions make fairer items."),
     ] = None
 
     def captions_known(self) -> Corpus | None:
-        """The further corpus, if one is named."""
+        """The additional corpus, if one is given."""
         return None if self.captions_from is None else open_corpus(self.captions_from)
 
 
@@ -82,8 +84,8 @@ def build(
 ) -> Benchmark:
     """Build a benchmark (`bison`, `mcic`, `foil`, ...) into a folder and return it.
 
-    `options` are the builder's own (`BisonOptions(...)`), or `BuildOptions(...)` where its
-    defaults will do.
+    `options` are the builder's own (`BisonOptions(...)`), or `BuildOptions(...)` to keep the
+    builder's defaults.
     """
     function = find_builder(name).function
     own: type[BuildOptions] = type(signature(function).parameters["options"].default)
@@ -99,13 +101,13 @@ def build(
 
 
 def find_builder(name: str) -> Verb:
-    """The builder of a name; an unknown one is an error that names the near ones."""
+    """A builder by name; the error for an unknown name suggests similar ones."""
     from tellapart.registry import builders
 
     builder = builders.get(name)
     if not isinstance(builder, Verb):
         raise BadInput(
-            f"the builder {name!r} is no verb",
+            f"the builder {name!r} is not a verb",
             where=f"entry point {name} of {builders.group}",
             allowed="a Verb, such as VERB = builder_verb(function, example=...)",
         )
@@ -121,22 +123,22 @@ def source_corpus(corpus: Path | str | Corpus, out: Path | str, options: BuildOp
         raise BadInput(f"items: {options.items}", allowed="1 or more")
     check_free(Path(out), overwrite=options.overwrite)
     source = open_corpus(corpus, ReadOptions(**{name: getattr(options, name) for name in READING}))
-    if options.look and source is not corpus:  # one that was made in Python is known to its maker
+    if options.look and source is not corpus:  # the caller knows a corpus made in Python
         _check_pictures(source)
     return source
 
 
 def _check_pictures(corpus: Corpus) -> None:
-    """Raise where no picture is there: nobody can be asked about the items."""
+    """Raise if no picture is found: no model or person could answer the items."""
     if not len(corpus) or any(picture.is_there() for picture in corpus):
         return
     first = next(iter(corpus))
     raise BadInput(
-        f"none of the {len(corpus):,} pictures of {corpus.name} is there",
+        f"none of the {len(corpus):,} pictures of {corpus.name} was found",
         where=f"such as {first.place}",
         allowed="a corpus with pictures",
-        todo="name the folder that holds them with --images, or build from captions alone with "
-        "--no-look (look=False) and give the pictures later",
+        todo="give their folder with --images, or build from the captions alone with --no-look "
+        "(look=False) and add the pictures later",
     )
 
 
@@ -149,9 +151,9 @@ def builder_card(
     *,
     items: Sequence[Item] = (),
 ) -> Card:
-    """The card of a benchmark that was built from a corpus; `how` are the builder's own facts.
+    """The card of a benchmark built from a corpus; `how` has the builder's own facts.
 
-    With the `items` it also says how near their wrong options are.
+    If `items` are given, it also says how similar their wrong options are.
     """
     from tellapart.benchmark.benchmark import Card
     from tellapart.mine.verdict import nearness
@@ -174,11 +176,11 @@ def builder_card(
 
 
 def nothing_fair(candidates: int) -> BadInput:
-    """Why a fair part is empty, and what to do."""
+    """The error for an empty fair part: why, and what to do."""
     return BadInput(
-        f"none of {candidates:,} candidates has a twin that text alone cannot tell from it",
-        allowed="many captions in which either of two words is true",
-        todo="give more captions, or keep what can be guessed with --unfiltered",
+        f"none of the {candidates:,} candidates has a twin that cannot be told apart by text alone",
+        allowed="many captions in which either of two words can be true",
+        todo="give more captions, or keep guessable items with --unfiltered",
     )
 
 
@@ -201,7 +203,7 @@ def save_items(
 
 
 def closing(benchmark: Benchmark) -> str:
-    """What was written where, and the verdict on it."""
+    """What was written where, and the verdict on the benchmark."""
     from tellapart.mine.verdict import verdict
 
     return "\n".join([benchmark_text(benchmark), *(f"  {line}" for line in verdict(benchmark))])
@@ -212,7 +214,7 @@ def builder_verb(
     example: str,
     tables: Callable[[Mapping[str, Any]], Iterable[str]] = lambda made: (),
 ) -> Verb:
-    """A builder as a verb: it prints tables of what the card says, and the verdict on it."""
+    """A builder as a verb that prints tables from the card, and the verdict on the benchmark."""
 
     def text(benchmark: Benchmark) -> str:
         return "\n\n".join([*tables(benchmark.card.made), closing(benchmark)])

@@ -1,7 +1,8 @@
-"""`build bison`: a caption and two similar images, of which it describes one.
+"""`build bison`: a caption and two similar images, one of which it describes.
 
-Hu et al. 2019, section 4.1. The paper's second and third stage are people's work (`for_study`);
-else a verifier chooses the captions, or a rule proposes them and the benchmark is not verified.
+Hu et al. 2019, section 4.1. People do the paper's second and third stage (`for_study`);
+otherwise a verifier chooses the captions, or a rule proposes them and the benchmark is not
+verified.
 """
 
 from __future__ import annotations
@@ -43,51 +44,52 @@ DIRECTIONS = ("both", "one")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BisonOptions(BuildOptions):
-    """How pairs of images are found, and what is made of them.
+    """How image pairs are found, and what is built from them.
 
-    With `directions` "both" each image of a pair is the target in turn, as in the released data.
-    Without a verifier the most informative caption is proposed if its score is at least
+    With `directions` "both", each image of a pair is the target in turn, as in the released data.
+    Without a verifier, the most informative caption is proposed if its score is at least
     `least_telling` (see `mine/informativeness.py`).
     """
 
     vectors: Annotated[
         str,
         Help(
-            "What images are compared by: a file of word vectors (fastText, word2vec, GloVe), "
-            "fasttext (trained here), tf-idf, paragraphs, sentences:NAME, or auto: fasttext where "
+            "Vectors for comparing images by their captions: a file of word vectors (fastText, "
+            "word2vec, "
+            "GloVe), fasttext (trained here), tf-idf, paragraphs, sentences:NAME, or auto: "
+            "fasttext if "
             "gensim is installed and there are 20,000 captions, else tf-idf."
         ),
     ] = "auto"
-    neighbours: Annotated[int, Help("Decoys for each image.")] = 1
-    directions: Annotated[str, Help("both: each image of a pair is the target in turn; one.")] = (
-        "both"
-    )
+    neighbours: Annotated[int, Help("Decoys per image.")] = 1
+    directions: Annotated[
+        str, Help("both: each image of a pair is the target in turn; one: each pair is asked once.")
+    ] = "both"
     for_study: Annotated[
         bool,
         Help(
-            "Write the pairs with all captions for a study with people, or propose the "
-            "caption that tells most (not verified; with a verifier: one that it lets through).",
+            "Write the pairs with all captions for a study with people, or propose the most "
+            "informative caption (not verified; with a verifier: one that it accepts).",
             flag="--for-study/--auto",
         ),
     ] = False
     least_telling: Annotated[
         float,
         Help(
-            "Without a verifier: drop a pair if no caption is exp(this) times likelier to be "
-            "said of the target than of the decoy."
+            "Without a verifier: drop a pair if no caption is exp(this) times likelier for the "
+            "target "
+            "than for the decoy."
         ),
     ] = 3.5
-    search: Annotated[str, Help("Search for neighbours: auto, exact, approximate.")] = "auto"
-    parser: Annotated[str, Help("spaCy pipeline that parts of speech are counted by, or none.")] = (
-        "auto"
-    )
-    fast_training: Annotated[bool, Help("Train on all cores; not repeatable.")] = False
+    search: Annotated[str, Help("Neighbour search: auto, exact or approximate.")] = "auto"
+    parser: Annotated[str, Help("spaCy pipeline for counting parts of speech, or none.")] = "auto"
+    fast_training: Annotated[bool, Help("Train on all cores; not reproducible.")] = False
     workers: Workers = ""
     shard: ShardShare = ""
     gather: Gather = False
 
     def check(self) -> None:
-        """Raise where a value cannot be meant."""
+        """Raise for invalid values."""
         if self.neighbours < 1:
             raise BadInput(f"neighbours: {self.neighbours}", allowed="1 or more")
         if self.directions not in DIRECTIONS:
@@ -100,7 +102,7 @@ def bison(
     options: BisonOptions = BisonOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """A caption and two similar images, of which it describes one."""
+    """A caption and two similar images, one of which it describes."""
     from tellapart.mine.build_crew import build_crew
 
     options.check()
@@ -155,7 +157,7 @@ def _built(
 def _chooser(
     captions: MinedCaptions, corpus: Corpus, options: BisonOptions
 ) -> MostInformative | HardestVerified:
-    """What chooses captions: a verifier where there is one."""
+    """The chooser of captions: by a verifier if there is one."""
     from tellapart.mine.image_pairs import HardestVerified, MostInformative
     from tellapart.mine.verifier import Verifier
 
@@ -168,22 +170,22 @@ def _chooser(
 def _check_some(
     number: int, nearest: NearestImages, counts: PairCounts, options: BisonOptions
 ) -> None:
-    """Raise where there are no items, with the reason."""
+    """Raise an error with the reason if there are no items."""
     if number:
         return
     images, known = len(nearest.captions.images), len(nearest.known)
     if images < 2:
-        why = "the corpus has captions of one image, and a decoy is another"
+        why = "the corpus has captions of only one image, and a decoy must be another image"
     elif known < 2:
-        why = f"{images - known:,} of {images:,} images have no words that the vectors know"
+        why = f"{images - known:,} of {images:,} images have no words with vectors"
     elif not counts.pairs:
         why = f"all {known:,} images have the same captions, or are the same picture"
     else:
-        why = f"of {counts.pairs:,} pairs of images no caption tells the images apart"
+        why = f"no caption tells the images of any of the {counts.pairs:,} pairs apart"
     raise BadInput(
-        f"no item came out for {options.name or 'bison'}: {why}",
+        f"{options.name or 'bison'} has no items: {why}",
         allowed="images with captions that differ",
-        todo="give a larger corpus, or looser options (--neighbours, --least-telling)",
+        todo="use a larger corpus, or looser options (--neighbours, --least-telling)",
     )
 
 
@@ -195,7 +197,7 @@ def _write_for_study(
     options: BisonOptions,
     how: dict[str, Any],
 ) -> Benchmark:
-    """Write the pairs for people, and the same as a benchmark that nobody has verified."""
+    """Write the pairs for a study, and also as a benchmark that is not verified."""
     from tellapart.benchmark.benchmark import load_benchmark
     from tellapart.files import whole_folder
     from tellapart.mine.image_pairs import study_item, study_rows, write_pairs

@@ -1,11 +1,11 @@
-"""`build bivlc`: two images and two captions that differ by a detail, asked both ways.
+"""`build bivlc`: two images and two captions that differ in one detail, asked in both directions.
 
-Miranda et al. 2024, section 3. Where the second picture comes from says the maker:
+Miranda et al. 2024, section 3. The maker decides where the second picture comes from:
 
-- none named: the built-in world's edited scene is drawn, one near miss an image;
+- none given: the edited scene of the built-in world is drawn, one near miss per image;
 - one that makes pictures from captions (or edits a picture by a caption): candidates for each
   negative caption, from which people, simulated people or a scorer choose;
-- `photo:`: real photographs with boxes, mirrored or with objects taken out.
+- `photo:`: real photographs with boxes, mirrored or with objects removed.
 """
 
 from __future__ import annotations
@@ -47,29 +47,30 @@ CANDIDATES = "candidates"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BivlcOptions(BuildOptions):
-    """Which kinds of near miss, who makes the pictures, and who chooses among them."""
+    """Kinds of near miss, the maker of the pictures, and who chooses among them."""
 
     kinds: Annotated[
         tuple[str, ...], Help("Kinds of near miss, separated by commas (default: all).")
     ] = ()
     maker: Annotated[
-        str, Help("Who makes the second pictures, such as photo: (tellapart list makers).")
+        str, Help("Maker of the second pictures, such as photo: (see: tellapart list makers).")
     ] = ""
-    candidates: Annotated[int, Help("Pictures that are made for each negative caption.")] = 4
+    candidates: Annotated[int, Help("How many pictures to make for each negative caption.")] = 4
     boxes: Annotated[
-        Path | None, Help("photo: the file of boxes (COCO's instances, or one box list an image).")
+        Path | None,
+        Help("photo: the file of boxes (COCO instances, or one list of boxes per image)."),
     ] = None
     auto: Annotated[
-        str, Help("A scorer that chooses in the place of people; what it chose is not verified.")
+        str, Help("Scorer that chooses instead of people; its choices count as not verified.")
     ] = ""
-    margin: Annotated[float, Help("--auto: how much better the right caption must fit.")] = 0.0
+    margin: Annotated[float, Help("--auto: by how much the right caption must score better.")] = 0.0
     people: Annotated[
-        int, Help("So many simulated people choose, by a study (built-in world only).")
+        int, Help("Have this many simulated people choose in a study (built-in world only).")
     ] = 0
-    error: Annotated[float, Help("--people: share of their answers that are wrong.")] = 0.0
+    error: Annotated[float, Help("--people: share of wrong answers.")] = 0.0
 
     def checked_kinds(self, known: Sequence[str]) -> tuple[str, ...]:
-        """The kinds that are meant, where all of them exist."""
+        """The kinds to use (default: all); raises for unknown ones."""
         for kind in self.kinds:
             if kind not in known:
                 raise UnknownName("kind of near miss", kind, known)
@@ -82,9 +83,9 @@ def bivlc(
     options: BivlcOptions = BivlcOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """Two images and two captions that differ by a detail, asked both ways.
+    """Two images and two captions that differ in one detail, asked in both directions.
 
-    With a maker, what is given may also be a benchmark of negative captions.
+    With a maker, CORPUS may also be a benchmark of negative captions.
     """
     _check(options)
     if not options.maker:
@@ -99,9 +100,9 @@ def bivlc(
 
 def _check(options: BivlcOptions) -> None:
     if options.auto and options.people:
-        raise BadInput("--auto and --people both choose", todo="give one of them")
+        raise BadInput("--auto and --people exclude each other", todo="give only one of them")
     if (options.auto or options.people) and not options.maker:
-        raise BadInput("there is nothing to choose among", todo="name a maker with --maker")
+        raise BadInput("--auto and --people need a maker", todo="name a maker with --maker")
     if options.candidates < 1:
         raise BadInput(f"candidates: {options.candidates}", allowed="1 or more")
 
@@ -109,7 +110,7 @@ def _check(options: BivlcOptions) -> None:
 def _drawn(
     corpus: Path | str | Corpus, out: Path, options: BivlcOptions, progress: Progress
 ) -> Benchmark:
-    """The world's own way: the edited scene itself is drawn, true by construction."""
+    """Draw the world's edited scenes, which are true by construction."""
     from tellapart.benchmark.benchmark import load_benchmark, make_benchmark, write_benchmark
     from tellapart.benchmark.image_files import with_copies
     from tellapart.corpus.world.painter import SIDE, png_bytes
@@ -154,7 +155,7 @@ def _photos(
     options: BivlcOptions,
     progress: Progress,
 ) -> Benchmark:
-    """Photographs with boxes: both pictures of a pair go the same way through the maker."""
+    """Photographs with boxes: the maker treats both pictures of a pair alike."""
     from tellapart.corpus.categories import categories_for
     from tellapart.image_features.boxes import read_labelled_boxes
     from tellapart.mine.hard_images import by_kind
@@ -172,8 +173,8 @@ def _photos(
     source = source_corpus(corpus, out, options)
     if options.boxes is None:
         raise BadInput(
-            "where are the boxes of the objects?",
-            allowed="--boxes FILE: COCO's instances, or one list of boxes an image",
+            "the objects' boxes are missing",
+            allowed="--boxes FILE: COCO instances, or one list of boxes per image",
         )
     names = object_names(categories_for(source))
     found = photo_pairs(source, read_labelled_boxes(options.boxes), names, kinds, options.seed)
@@ -190,7 +191,7 @@ def _photos(
         },
         "refused": refusal_counts(found.refused),
         "no_derivatives": sum(item.origin.notes.get("licence", "") != "" for item in items),
-        "images": "both pictures of a pair cropped to whole blocks and encoded alike",
+        "images": "both pictures of a pair cropped to whole blocks and encoded in the same way",
         "maker": maker.facts.to_json(),
     }
 
@@ -213,7 +214,7 @@ def _made(
     finish: Callable[[Candidates, Path], Benchmark],
     progress: Progress,
 ) -> Benchmark:
-    """Make the pictures in a folder that stays if this is interrupted, then the benchmark."""
+    """Make the pictures in a folder that survives an interruption, then the benchmark."""
     from tellapart._version import __version__
     from tellapart.benchmark.benchmark import load_benchmark, write_benchmark
     from tellapart.benchmark.image_files import with_copies
@@ -239,7 +240,7 @@ def _generated(
     options: BivlcOptions,
     progress: Progress,
 ) -> Benchmark:
-    """Candidates for each negative caption; then who is to choose chooses."""
+    """Make candidates for each negative caption; then a scorer or simulated people choose."""
     from tellapart.benchmark.benchmark import load_benchmark, make_benchmark
     from tellapart.mine.hard_images import by_kind
 
@@ -266,7 +267,7 @@ def _generated(
         return make_benchmark(card, origin.root, items, [*images.values(), *made.images.values()])
 
     if (place / "benchmark.json").is_file() and not options.overwrite and place != out:
-        benchmark = load_benchmark(place)  # an earlier call came as far as this
+        benchmark = load_benchmark(place)  # an earlier call got this far
     else:
         requests = [one for several in wanted.values() for one in several]
         benchmark = _made(maker, requests, place, options, finish, progress)
@@ -288,7 +289,7 @@ class _HardSource:
     about: Mapping[str, Any]
 
     def used(self) -> list[str]:
-        """The images that captions belong to, each once."""
+        """The images of the captions, each once."""
         return list(dict.fromkeys(hard.image for hard in self.captions))
 
     def picture(self, image: str) -> Any:
@@ -318,7 +319,7 @@ def _hard_captions(
         found = sample_captions(every, options.items, options.seed)
         if not found:
             raise BadInput(
-                f"{negatives.name} has no negative caption"
+                f"{negatives.name} has no negative captions"
                 + " of these kinds" * bool(options.kinds),
                 allowed="items with one image, a true caption and a false one",
                 todo="make some with: tellapart build negatives CORPUS NEGATIVES",
@@ -365,7 +366,7 @@ def _candidates_card(
 def _chosen_by_model(
     candidates: Benchmark, out: Path, options: BivlcOptions, progress: Progress
 ) -> Benchmark:
-    """A scorer in the place of people; the card says that nobody verified it."""
+    """A scorer chooses instead of people; the card says that the result is not verified."""
     from tellapart.benchmark.benchmark import make_benchmark
     from tellapart.benchmark.image_files import save_portable
     from tellapart.mine.hard_images import choose_by_scores
@@ -384,8 +385,8 @@ def _chosen_by_model(
             "chosen": choice.chosen,
             "not ambiguous": choice.clear,
         },
-        "chosen_by": f"{run.card.model}, which must like the right caption better by more than "
-        f"{options.margin:g}; nobody looked",
+        "chosen_by": f"{run.card.model}, which must score the right caption higher by more than "
+        f"{options.margin:g}; not checked by people",
     }
     about = f"BiVLC items from {candidates.card.made['from']}, chosen by a model, not verified"
     card = replace(candidates.card, about=about, made=made, verified="")
@@ -396,7 +397,7 @@ def _chosen_by_model(
 def _chosen_by_people(
     candidates: Benchmark, out: Path, options: BivlcOptions, progress: Progress
 ) -> Benchmark:
-    """Simulated people take the paper's two stages of a study, over its real interface."""
+    """Simulated people do the paper's two stages in a study, over its real interface."""
     from tellapart.benchmark.benchmark import load_benchmark, make_benchmark
     from tellapart.benchmark.image_files import save_portable
     from tellapart.mine.hard_images import by_kind
@@ -443,7 +444,7 @@ def _funnel(results: Path, candidates: Benchmark) -> dict[str, int]:
 
 
 def steps_table(made: Mapping[str, Any]) -> list[str]:
-    """What was left at each step, by kind."""
+    """How many items were left after each step, by kind."""
     from tellapart.text.table_text import aligned
 
     steps: Mapping[str, Mapping[str, int]] = made.get("steps", {})

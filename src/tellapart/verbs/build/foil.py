@@ -33,7 +33,7 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoilOptions(FoilMethod, FairBuildOptions):
-    """The method of FOIL, and what every builder can be told."""
+    """Options of the FOIL method, and those of every builder."""
 
 
 def foil(
@@ -49,7 +49,9 @@ def foil(
 
     options.check()
     source = source_corpus(corpus, out, options)
-    world = bool(source.about.get("world"))  # its words are about as likely: not filtered
+    world = bool(
+        source.about.get("world")
+    )  # its words are about equally likely, so nothing is filtered
     filtered = not options.unfiltered and not world
     method = options.resolved(
         world=world, filtered=filtered, seeing=None if filtered else seeing_captioner(source)
@@ -87,7 +89,7 @@ def _hardest(
 def _fair(
     maker: FoilItems, corpus: Corpus, options: FoilOptions, progress: Progress
 ) -> tuple[list[Item], dict[str, Any]]:
-    """Foils that text alone does not tell from the truth."""
+    """Foils that text alone cannot tell from the truth."""
     from tellapart.attack.fairness import FairRecipe
     from tellapart.mine.fair import fair_pairs
     from tellapart.mine.verifier import Verifier
@@ -95,7 +97,7 @@ def _fair(
     if options.hardest != "auto":
         raise BadInput(
             f"--hardest {options.hardest} picks foils that text alone may tell from the truth",
-            todo="give --unfiltered with it, or leave it out",
+            todo="add --unfiltered, or omit --hardest",
         )
     verifier = Verifier(corpus, options.verifier)
     rows, candidates = maker.candidates()

@@ -39,74 +39,76 @@ CHOICES = ("auto", *WAYS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McicOptions(BuildOptions):
-    """The ways to build MCIC, and what they depend on.
+    """The ways to build MCIC, and their settings.
 
-    `way` "fair-sets" lets five near captions of five images share one set of options (see
-    `mine/mcic/fair_sets.py`); "paper" takes decoys for each caption by itself. "auto" means fair
-    sets, unless guards are left out with `without`: only the paper's way can do without them.
+    With `way` "fair-sets", five similar captions of five images share one set of options (see
+    `mine/mcic/fair_sets.py`); with "paper", each caption gets its own decoys. "auto" means fair
+    sets, unless `without` disables guards, which only the paper's way allows.
 
-    `vectors` "auto" means tf-idf up to 50,000 captions, by which siblings have better ranks, and
-    paragraph vectors beyond, or where there is a grid to search. `dimensions`, `epochs` and
-    `weights` are grids where they have several values (see `mine/mcic/tuning.py`); `without` names
-    guards to leave out (see `Guards` in `mine/mcic/score.py`).
+    `vectors` "auto" means tf-idf up to 50,000 captions, where it ranks siblings better, and
+    paragraph vectors beyond that or if there is a grid to search. `dimensions`, `epochs` and
+    `weights` with several values form a grid (see `mine/mcic/tuning.py`); `without` names guards
+    to disable (see `Guards` in `mine/mcic/score.py`).
     """
 
     way: Annotated[
         str,
         Help(
             "fair-sets: five images share one set of options; paper: decoys for each "
-            "caption; auto: fair-sets, or with --without paper.",
+            "caption; auto: fair-sets, or paper if --without is given.",
             flag="--options",
         ),
     ] = "auto"
     vectors: Annotated[
         str,
         Help(
-            "paragraphs (trained here), tf-idf, sentences:NAME, a file .npy or .parquet with "
-            "a vector a caption, or one of word vectors; auto: tf-idf, or paragraphs "
-            "where gensim is installed and there are 50,000 captions."
+            "paragraphs (trained here), tf-idf, sentences:NAME, a .npy or .parquet file with one "
+            "vector per caption, or a file of word vectors; auto: tf-idf, or paragraphs "
+            "if gensim is installed and there are 50,000 captions."
         ),
     ] = "auto"
     dimensions: Annotated[
-        tuple[int, ...], Help("Dimensions of paragraph vectors; several are a grid. [256]")
+        tuple[int, ...], Help("Dimensions of paragraph vectors; several values form a grid. [256]")
     ] = ()
     epochs: Annotated[
-        tuple[int, ...], Help("Epochs of training; several are a grid. [as needed]")
+        tuple[int, ...], Help("Training epochs; several values form a grid. [as needed]")
     ] = ()
     weights: Annotated[
         tuple[float, ...],
-        Help("The cosine's share in Score; several are a grid. [0.3]", flag="--lambda"),
+        Help("Weight of the cosine in Score; several values form a grid. [0.3]", flag="--lambda"),
     ] = ()
-    tune: Annotated[bool, Help("Search grids for what is not given.")] = False
-    sample: Annotated[int, Help("Most captions to tune on.")] = 10_000
-    neighbours: Annotated[int, Help("N: decoys are among this many.")] = 500
-    decoys: Annotated[int, Help("Decoys of an item.")] = 4
-    max_bleu: Annotated[float, Help("L: no decoy has a BLEU as high as this.", alias="--limit")] = (
-        0.5
-    )
+    tune: Annotated[bool, Help("Search default grids for settings that are not given.")] = False
+    sample: Annotated[int, Help("Maximum number of captions to tune on.")] = 10_000
+    neighbours: Annotated[int, Help("N: decoys come from this many nearest neighbours.")] = 500
+    decoys: Annotated[int, Help("Decoys per item.")] = 4
+    max_bleu: Annotated[float, Help("L: decoys have a BLEU below this.", alias="--limit")] = 0.5
     smoothing: Annotated[
         str, Help("Smoothing of BLEU: exp, add-one, floor, epsilon, coco, none.")
     ] = "exp"
-    search: Annotated[str, Help("Search for neighbours: auto, exact, approximate.")] = "auto"
-    split: Annotated[str, Help("Parts without common images, such as train:0.8,test:0.2.")] = ""
+    search: Annotated[str, Help("Neighbour search: auto, exact or approximate.")] = "auto"
+    split: Annotated[str, Help("Splits that share no images, such as train:0.8,test:0.2.")] = ""
     doubt: Annotated[
-        float, Help("Most chance that the image's captions left out what a decoy says.")
+        float,
+        Help(
+            "Highest accepted probability that all captions of the image would omit what a decoy "
+            "says if it were true."
+        ),
     ] = 0.1
     least_near: Annotated[
         float,
-        Help("Fair sets: the least mean Score of a set, as a share of what the paper's way gets."),
+        Help("Fair sets: minimum mean Score of a set, as a share of what the paper's way reaches."),
     ] = 0.6
     without: Annotated[
         tuple[str, ...],
         Help(
-            "Guards that the paper's way does without, as published: length, shuffle, "
-            "same-words, doubt, distinct, own-split, or all."
+            "Guards to disable, as in the published procedure: length, shuffle, same-words, doubt, "
+            "distinct, own-split, or all."
         ),
     ] = ()
     negative: Annotated[
-        int, Help("Training: words sampled against each; 0 for hierarchical softmax.")
+        int, Help("Training: negative samples per word; 0 for hierarchical softmax.")
     ] = 5
-    fast_training: Annotated[bool, Help("Train on all cores; not repeatable.")] = False
+    fast_training: Annotated[bool, Help("Train on all cores; not reproducible.")] = False
     workers: Workers = ""
     shard: ShardShare = ""
     gather: Gather = False
@@ -117,7 +119,7 @@ class McicOptions(BuildOptions):
         return self.way == FAIR_SETS or (self.way == "auto" and not self.without)
 
     def guards(self) -> Guards:
-        """The guards that stand."""
+        """The active guards."""
         from tellapart.mine.mcic.fair_sets import LIKELY
         from tellapart.mine.mcic.score import Guards
 
@@ -133,19 +135,19 @@ class McicOptions(BuildOptions):
         return replace(GRID if self.tune else Tuning(), sample=self.sample, **grids)
 
     def check(self) -> None:
-        """Raise where a value cannot be meant."""
+        """Raise for invalid values."""
         from tellapart.text.caption_metrics.bleu import smoothing_of
 
         if self.way not in CHOICES:
             raise UnknownName("way to build mcic", self.way, CHOICES)
         if self.fair and self.without:
             raise BadInput(
-                f"fair sets cannot do without the guards {', '.join(self.without)}",
-                allowed="--without with --options paper; --doubt 1 to let everything pass there",
+                f"fair sets need the guards {', '.join(self.without)}",
+                allowed="--without with --options paper; --doubt 1 to disable the doubt guard",
             )
         if self.fair and self.items is not None and self.items <= self.decoys:
             raise BadInput(
-                f"items: {self.items}; a fair set is {self.decoys + 1} items",
+                f"items: {self.items}; a fair set has {self.decoys + 1} items",
                 allowed=f"{self.decoys + 1} or more, or --options paper",
             )
         if self.least_near < 0:
@@ -202,8 +204,8 @@ def _built(
     captions = MinedCaptions.of(source)
     if len(captions.images) < 2:
         raise BadInput(
-            f"no item came out for {options.name or 'mcic'}: {source.name} has captions of one "
-            "image, and decoys come from others",
+            f"{options.name or 'mcic'} has no items: {source.name} has captions of only one "
+            "image, and decoys must come from others",
             allowed="captions of several images",
         )
     tuned = _tuned(captions, options, progress)
@@ -270,7 +272,7 @@ def _splits(
         choose = _fair_decoys if options.fair else _nearest_decoys
         try:
             asked, chosen, found = choose(mine, targets, name, options, progress)
-        except PartDone as part:  # the share of this split; others have shares, too
+        except PartDone as part:  # this split's share; the other splits have shares, too
             parts.append(part)
             continue
         facts = {
@@ -288,13 +290,13 @@ def _splits(
 
 
 Decoys = tuple["Ints32", "ChosenDecoys", dict[str, Any]]
-"""Target captions, the decoys of each, and what is known of them."""
+"""Target captions, the decoys of each, and facts about them."""
 
 
 def _nearest_decoys(
     mine: DecoyMine, targets: Ints32, split: str, options: McicOptions, progress: Progress
 ) -> Decoys:
-    """For each caption the decoys with the highest Score."""
+    """For each caption, the decoys with the highest Score."""
     from tellapart import seeds
 
     if options.items is not None:
@@ -306,7 +308,7 @@ def _nearest_decoys(
 def _fair_decoys(
     mine: DecoyMine, targets: Ints32, split: str, options: McicOptions, progress: Progress
 ) -> Decoys:
-    """Sets of near captions, each with the others as its decoys."""
+    """Sets of similar captions, each with the others as its decoys."""
     from tellapart.mine.mcic.fair_sets import FairSets
 
     sets = FairSets(mine, options.least_near)
@@ -316,16 +318,16 @@ def _fair_decoys(
         what, size = options.name or "mcic", options.decoys + 1
         where = f" of the split {split}" if split else ""
         raise BadInput(
-            f"no item came out for {what}: no {size} captions{where} of as many images are near "
-            "each other, and each false of the others' images",
+            f"{what} has no items: no {size} captions{where} of different images are similar and "
+            "each false of the others' images",
             allowed="a corpus with several images of each sort",
-            todo="give a larger corpus, or looser options (--least-near, --max-bleu, --doubt)",
+            todo="use a larger corpus, or looser options (--least-near, --max-bleu, --doubt)",
         )
     return asked, chosen, {"paper_score": round(sets.paper_score, 4)}
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:
-    """The trials of tuning, the paper's Table 1 and more."""
+    """The tuning trials, the paper's Table 1 and more."""
     from tellapart.mine.mcic.tuning import trial_table
     from tellapart.mine.statistics import mcic_table
 

@@ -1,4 +1,4 @@
-"""`build negatives`: a caption of an image beside one that differs by a detail and is false."""
+"""`build negatives`: a caption beside a false one that differs in one detail."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
     from tellapart.mine.negatives.negative import Negative, NegativeSet
 
 CANDIDATES = 8
-"""Negatives of each kind that are made of a caption, for a fair part of them to be chosen."""
+"""How many negatives of each kind are made per caption, to choose a fair part from."""
 SHARE = 0.25
-"""The share of the captions with negatives of a kind of which one is kept, if that is possible.
+"""Of the captions with negatives of a kind, the share that should keep one, if possible.
 
-There is more to choose from than of foils: rules draw negatives by how likely they are.
+There is more choice than with foils, because rules draw negatives by how likely they are.
 """
 SPLITS = ("train", "validation")
 ADDING = {"add-object", "add-attribute"}
 DETAILS_TOLD = {
     "both": "a true one against a false one: people wrote neither caption of the add kinds",
-    "added": "a false one against none: of the add kinds the longer caption is the false one",
+    "added": "a false one against none: for the add kinds, the longer caption is the false one",
 }
-"""What the card says of what the add kinds put in."""
+"""What the card says about the details that the add kinds insert."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NegativesOptions(NegativesMethod, FairBuildOptions):
-    """Which negatives, of which images, and what every builder can be told."""
+    """Which negatives, of which images, and the options of every builder."""
 
     split: Annotated[
         str,
-        Help("Only images of this part: train or validation; no image is in both of a seed."),
+        Help("Only images of this split: train or validation (disjoint for the same seed)."),
     ] = ""
-    held_out: Annotated[float, Help("The share of images that validation has.")] = 0.2
+    held_out: Annotated[float, Help("Share of images in the validation split.")] = 0.2
     ids: Annotated[
         tuple[Path | str, ...],
-        Help("Only the images that a file lists, one id a line; may be repeated.", repeat=True),
+        Help("Only images listed in a file, one id per line; may be repeated.", repeat=True),
     ] = ()
 
 
@@ -65,13 +65,13 @@ def negatives(
     options: NegativesOptions = NegativesOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """A caption beside one that differs by a detail and is false: seven kinds of hard negative."""
+    """A caption beside a false one that differs in one detail: seven kinds of hard negative."""
     from tellapart.files import write_parquet
     from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of
 
     source = _part(source_corpus(corpus, out, options), options)
     seed, limit = options.seed, options.items
-    # What a language model wrote costs something and is kept: `refine` takes it to a fair part.
+    # Texts by a language model cost money, so all are kept; `refine` reduces them to a fair part.
     filtered = not options.unfiltered and options.by == "rules"
     wanted, most = options, limit
     if filtered:
@@ -97,7 +97,7 @@ def negatives(
         **({"details": DETAILS_TOLD[task.details]} if set(task.kinds) & ADDING else {}),
         "form": "as written" if options.as_written else alike,
         **({"split": f"{options.split}, {options.held_out:g} held out"} if options.split else {}),
-        "false_of_the_image": "by its captions and objects as far as they tell; not seen by people",
+        "false_of_the_image": "judging by its captions and objects; not checked by people",
         "refused": result.refusals(),
         **result.about,
         **facts,
@@ -112,7 +112,7 @@ def negatives(
 
 
 def _part(corpus: Corpus, options: NegativesOptions) -> Corpus:
-    """The images of a split, or those that are listed."""
+    """The corpus restricted to a split, or to the listed images."""
     from tellapart import seeds
     from tellapart.corpus.reader import listed_ids
 
@@ -122,7 +122,7 @@ def _part(corpus: Corpus, options: NegativesOptions) -> Corpus:
     if options.ids:
         kept = listed_ids(options.ids, kept)
     if options.split:
-        # By the id, so that an image keeps its side whatever else the corpus holds.
+        # By the id, so that an image stays in its split whatever else the corpus contains.
         whole = 10**6
         apart = {
             image
@@ -135,14 +135,14 @@ def _part(corpus: Corpus, options: NegativesOptions) -> Corpus:
     images = corpus.images.filter(corpus.images["id"].is_in(list(kept)))
     captions = corpus.captions.filter(corpus.captions["image"].is_in(list(kept)))
     if not captions.height:
-        raise BadInput("no image is left to make negatives of", allowed="at least one")
+        raise BadInput("no images are left to make negatives from", allowed="at least one")
     return replace(corpus, images=images, captions=captions)
 
 
 def _all(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
 ) -> tuple[Sequence[Negative], dict[str, Any]]:
-    """As the papers do: all that were made, or a sample."""
+    """As in the papers: all negatives, or a sample."""
     from tellapart.mine.negatives.negative import sample
     from tellapart.mine.verifier import Verifier
 
@@ -158,7 +158,7 @@ def _all(
 def _fair(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
 ) -> tuple[Sequence[Negative], dict[str, Any]]:
-    """Those that text alone does not tell from the truth."""
+    """Negatives that text alone cannot tell from the truth."""
     from tellapart.attack.fairness import FairRecipe
     from tellapart.mine.fair import PairCandidate, fair_pairs
     from tellapart.mine.verifier import Verifier
@@ -167,7 +167,7 @@ def _fair(
     verifier = Verifier(corpus, options.verifier)
     made = list(result.distinct(corpus))
     form = (lambda text: text) if options.as_written else alike
-    # Of a caption and kind one is kept at most: negatives of other kinds are other tests.
+    # At most one per caption and kind is kept: negatives of other kinds are other tests.
     candidates = [
         PairCandidate(
             f"{one.kind}\n{one.caption}", one.image, one.kind, form(one.original), form(one.text),
@@ -189,7 +189,7 @@ def _fair(
 
 
 def _text(benchmark: Benchmark) -> str:
-    """How many of each kind, and for how many captions there is none, by the reason."""
+    """How many were made of each kind, and for how many captions none, by reason."""
     from tellapart.benchmark.benchmark import card_json
     from tellapart.text.table_text import aligned
 

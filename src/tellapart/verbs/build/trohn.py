@@ -1,9 +1,9 @@
-"""`build trohn-text`, `build trohn-img`: sets to train on, with hard negative texts and images.
+"""`build trohn-text`, `build trohn-img`: training sets with hard negative texts and images.
 
-Miranda et al. 2024, sections 5.1 and 5.2, as named pipelines: what each step does is a YAML file of
-settings, each step can be gone on with after a kill, and says how many were left. The outcome is a
-benchmark with `train` and `validation` inside, split by image (the paper split by caption, so that
-an image could be in both).
+Miranda et al. 2024, sections 5.1 and 5.2, as named pipelines: a YAML file has the settings of each
+step; a killed pipeline resumes at its last step, and each step says how many items were left. The
+result is a benchmark with `train` and `validation` inside, split by image (the paper split by
+caption, so an image could be in both).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KNOWN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrohnOptions(BuildOptions):
-    """A file of settings, and single ones that differ from it."""
+    """A file of settings, and changes to single ones."""
 
     settings: Annotated[
-        Path | None, Help("A YAML file of settings (default: the paper's, as far as known).")
+        Path | None, Help("YAML file with settings (default: the paper's, as far as known).")
     ] = None
     put: Annotated[
         tuple[str, ...],
-        Help("A single setting, such as maker=world: (repeat).", flag="--set", repeat=True),
+        Help("Change a setting, such as maker=world:; may be repeated.", flag="--set", repeat=True),
     ] = ()
 
 
@@ -56,7 +56,7 @@ def trohn_text(
     options: TrohnOptions = TrohnOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """Hard negative texts to train on: for every caption one of each kind, split by image."""
+    """Hard negative texts to train on: one of each kind for every caption, split by image."""
     from tellapart._version import __version__
     from tellapart.benchmark.benchmark import load_benchmark
     from tellapart.files import resumable_folder
@@ -65,12 +65,14 @@ def trohn_text(
     from tellapart.verbs.build import source_corpus
     from tellapart.verbs.build.negatives import NegativesOptions, negatives
 
-    told = read_settings("trohn-text", options)
+    settings = read_settings("trohn-text", options)
     source = source_corpus(corpus, out, options)
-    job = digest("trohn-text", __version__, told, source.name, source.captions.height, options.seed)
+    job = digest(
+        "trohn-text", __version__, settings, source.name, source.captions.height, options.seed
+    )
     with resumable_folder(Path(out), job, overwrite=options.overwrite) as partial:
         if not (partial / "negatives" / "benchmark.json").is_file():
-            method = {name: told[name] for name in ("by", "details", "per_caption")}
+            method = {name: settings[name] for name in ("by", "details", "per_caption")}
             wanted = NegativesOptions(
                 **method, unfiltered=True, items=options.items, seed=options.seed
             )
@@ -81,19 +83,19 @@ def trohn_text(
             "captions": dict.fromkeys(kinds, source.captions.height),
             "well-formed negatives": by_kind(item.kind for item in made.items),
         }
-        _write(made, list(made.items), partial, told, steps, "trohn-text", options)
+        _write(made, list(made.items), partial, settings, steps, "trohn-text", options)
     return load_benchmark(out)
 
 
 def trohn_img(
     corpus: Annotated[
-        Path | str, Help("A benchmark of negatives, such as build trohn-text wrote.")
+        Path | str, Help("A benchmark of negatives, such as the output of build trohn-text.")
     ],
     out: OutArgument,
     options: TrohnOptions = TrohnOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Benchmark:
-    """Hard negative images to train on: the best negative texts, refined, with an image each."""
+    """Hard negative images to train on: the best negative texts, refined, each with an image."""
     from tellapart._version import __version__
     from tellapart.benchmark.benchmark import load_benchmark
     from tellapart.files import check_free, resumable_folder
@@ -103,14 +105,14 @@ def trohn_img(
     from tellapart.seeds import digest
     from tellapart.verbs.benchmarks.refine import refine
 
-    told = read_settings("trohn-img", options)
+    settings = read_settings("trohn-img", options)
     check_free(Path(out), overwrite=options.overwrite)
     whole = open_benchmark(corpus)
-    maker = load_maker(told["maker"])
-    job = digest("trohn-img", __version__, told, whole.sha256, options.items, options.seed)
+    maker = load_maker(settings["maker"])
+    job = digest("trohn-img", __version__, settings, whole.sha256, options.items, options.seed)
     with resumable_folder(Path(out), job, overwrite=options.overwrite) as partial:
         if not (partial / "refined" / "benchmark.json").is_file():
-            refine(whole, partial / "refined", _refine_options(told, options), progress)
+            refine(whole, partial / "refined", _refine_options(settings, options), progress)
         refined = load_benchmark(partial / "refined")
         hard = sample_captions(list(hard_captions(refined, ())), options.items, options.seed)
         wanted = {one: one.requests(1, options.seed, refined.picture(one.image))[0] for one in hard}
@@ -126,26 +128,28 @@ def trohn_img(
             "with an image": by_kind(item.kind for item in items),
         }
         both = _with_images(refined, made)
-        told = {**told, "maker": maker.facts.to_json()}
+        settings = {**settings, "maker": maker.facts.to_json()}
         _take_away(partial / REFUSED)
-        _write(both, items, partial, told, steps, "trohn-img", options)
+        _write(both, items, partial, settings, steps, "trohn-img", options)
     return load_benchmark(out)
 
 
-def _refine_options(told: Mapping[str, Any], options: TrohnOptions) -> Any:
+def _refine_options(settings: Mapping[str, Any], options: TrohnOptions) -> Any:
     from tellapart.verbs.benchmarks.refine import TWO_SCORES, RefineOptions
 
     names = (
         "plausibility", "grammar", "keep", "combine", "similar", "bins_a_side", "within", "scale",
         "folds",
     )  # fmt: skip
-    return RefineOptions(way=TWO_SCORES, seed=options.seed, **{name: told[name] for name in names})
+    return RefineOptions(
+        way=TWO_SCORES, seed=options.seed, **{name: settings[name] for name in names}
+    )
 
 
 def _square(
     image: str, made: str, captions: tuple[str, str], kind: str, source: str, options: TrohnOptions
 ) -> Item:
-    """Both pairs, taken to be true: nobody looked."""
+    """An item whose two pairs are assumed to be true: nobody checked them."""
     from tellapart import seeds
     from tellapart.items import Grid, Item, Origin, drawn_order
 
@@ -156,7 +160,7 @@ def _square(
 
 
 def _with_images(refined: Benchmark, made: Candidates) -> Benchmark:
-    """The refined benchmark with the pictures that were made, all by paths from its folder."""
+    """The refined benchmark plus the generated pictures, with paths relative to its folder."""
     from tellapart.benchmark.images import ImageTable
 
     beside = [replace(image, uri=f"../{image.uri}") for image in made.images.values()]
@@ -174,16 +178,16 @@ def _write(
     source: Benchmark,
     items: Sequence[Item],
     folder: Path,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     steps: Mapping[str, Mapping[str, int]],
     name: str,
     options: TrohnOptions,
 ) -> None:
-    """The whole, and its two parts by image."""
+    """Write the whole benchmark, and its two parts split by image."""
     from tellapart.benchmark.benchmark import make_benchmark, write_benchmark
 
-    validation = float(told["validation"])
-    card = _card(source, told, steps, name, options)
+    validation = float(settings["validation"])
+    card = _card(source, settings, steps, name, options)
     whole = make_benchmark(card, source.root, items, source.images)
     write_benchmark(whole, folder)
     held_out = _held_out([item.group for item in whole.items], validation, options.seed)
@@ -191,7 +195,7 @@ def _write(
         chosen = [item for item in whole.items if (item.group in held_out) == (part == VALIDATION)]
         if not chosen:
             raise BadInput(
-                f"nothing is left for {part}",
+                f"no items are left for {part}",
                 allowed="a share of images between 0 and 1 for validation, and enough of them",
             )
         own = make_benchmark(replace(card, name=f"{card.name}-{part}"), source.root, chosen,
@@ -220,7 +224,7 @@ def _held_out(groups: Sequence[str], share: float, seed: int) -> set[str]:
 
 def _card(
     source: Benchmark,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     steps: Mapping[str, Mapping[str, int]],
     name: str,
     options: TrohnOptions,
@@ -230,12 +234,12 @@ def _card(
 
     return Card(
         name=options.name or name,
-        about=f"{name}: hard negatives to train on, from {source.name}; nobody verified them",
+        about=f"{name}: hard negatives to train on, from {source.name}; not verified",
         measures=MEASURES if name == "trohn-img" else ("accuracy",),
         made={
             "by": f"tellapart build {name}",
             "from": source.name,
-            "settings": dict(told),
+            "settings": dict(settings),
             "steps": {step: dict(counts) for step, counts in steps.items()},
             "split": "by groups of items that share images",
             "seed": options.seed,
@@ -246,11 +250,11 @@ def _card(
 
 
 def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
-    """The pipeline's own settings, those of a file, and single ones, each in its type."""
+    """The pipeline's default settings, changed by a file and by single options."""
     import yaml
 
     file = resources.files("tellapart.mine.recipes").joinpath(f"{name}.yaml")
-    told = dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+    settings = dict(yaml.safe_load(file.read_text(encoding="utf-8")))
     for key, value, where in _changes(options):
         if key not in KNOWN[name]:
             error = UnknownName("setting", key, KNOWN[name])
@@ -258,14 +262,14 @@ def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
             raise error
         kind = KNOWN[name][key]
         try:
-            told[key] = kind(value)
+            settings[key] = kind(value)
         except (TypeError, ValueError):
             raise BadInput(
-                f"{key}: {value!r}", where=where, allowed=f"such as {told[key]!r}"
+                f"{key}: {value!r}", where=where, allowed=f"such as {settings[key]!r}"
             ) from None
-    if not 0 < told["validation"] < 1:
-        raise BadInput(f"validation: {told['validation']}", allowed="a share between 0 and 1")
-    return told
+    if not 0 < settings["validation"] < 1:
+        raise BadInput(f"validation: {settings['validation']}", allowed="a share between 0 and 1")
+    return settings
 
 
 def _changes(options: TrohnOptions) -> Iterator[tuple[str, Any, str]]:
@@ -280,7 +284,7 @@ def _changes(options: TrohnOptions) -> Iterator[tuple[str, Any, str]]:
         except yaml.YAMLError as error:
             raise BadInput(f"{where} is not YAML: {error}", where=where) from None
         if not isinstance(found, dict):
-            raise BadInput(f"{where} holds no settings", where=where, allowed="name: value")
+            raise BadInput(f"{where} contains no settings", where=where, allowed="name: value")
         yield from ((str(key), value, where) for key, value in found.items())
     for one in options.put:
         key, equals, value = one.partition("=")

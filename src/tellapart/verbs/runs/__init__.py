@@ -1,1 +1,1 @@
-"""Verbs of runs: made, measured, compared, shown."""
+"""Verbs for runs: evaluate, import, measure, analyse, compare, report and view them."""

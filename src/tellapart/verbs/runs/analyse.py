@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path | str | None,
-    Help("Also write a folder: tables as CSV and LaTeX, all as JSON and text, the figure as SVG."),
+    Help(
+        "Also write a folder: tables as CSV and LaTeX, everything as JSON and text, figure as SVG."
+    ),
 ]
-Png = Annotated[bool, Help("With --out: the figure as PNG and PDF, too.")]
+Png = Annotated[bool, Help("With --out: also write the figure as PNG and PDF.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """Where an analysis is written to."""
+    """Where and how an analysis is written."""
 
     out: Path | str | None = None
     png: bool = False
     overwrite: bool = False
 
     def write(self, found: Analysis) -> None:
-        """Write it, if a folder is named."""
+        """Write it, if a folder is given."""
         if self.out is not None:
             forms = ("svg", "png", "pdf") if self.png else ("svg",)
             found.write(Path(self.out), forms=forms, overwrite=self.overwrite)
@@ -50,8 +52,8 @@ def analyse(
 ) -> Analysis:
     """Analyse runs, captions or judgements: tables, a figure, and a sentence with its interval.
 
-    `what` is one of `ta.list_all("analyses")`; `sources` are what it is about, usually runs;
-    `options` are its own (`RegressionOptions(...)`). With `out` everything is written as files.
+    `what` is one of `ta.list_all("analyses")`; `sources` are its inputs, usually runs; `options`
+    are the analysis's own (`RegressionOptions(...)`). With `out`, everything is written to files.
     """
     from tellapart.files import check_free
 
@@ -70,14 +72,14 @@ def analyse(
 
 
 def find_analysis(name: str) -> AnalysisKind:
-    """The analysis of a name; an unknown one is an error that names the near ones."""
+    """An analysis by name; the error for an unknown name suggests similar ones."""
     from tellapart.analyses.analysis import AnalysisKind
     from tellapart.registry import analyses
 
     found = analyses.get(name)
     if not isinstance(found, AnalysisKind):
         raise BadInput(
-            f"the analysis {name!r} is no AnalysisKind",
+            f"the analysis {name!r} is not an AnalysisKind",
             where=f"entry point {name} of {analyses.group}",
             allowed="an AnalysisKind(function, example)",
         )
@@ -85,7 +87,7 @@ def find_analysis(name: str) -> AnalysisKind:
 
 
 def analysis_verb(name: str) -> Verb:
-    """An analysis as a verb of the command line, with the flags that all of them have."""
+    """An analysis as a verb of the command line, with the flags common to all analyses."""
     kind = find_analysis(name)
 
     @wraps(kind.function)

@@ -1,4 +1,4 @@
-"""The verb `compare`: is the difference of two runs real, or noise?"""
+"""The verb `compare`: is the difference between two runs real, or noise?"""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ def compare(
     *,
     measures: MeasureNames = None,
     ties: Ties = "wrong",
-    by_kind: Annotated[bool, Help("Also the macro average and each kind of item.")] = False,
+    by_kind: Annotated[bool, Help("Also show the macro average and each kind of item.")] = False,
     on: On = None,
-    resamples: Annotated[int, Help("Bootstrap resamples, and as many sign flips.")] = 10_000,
+    resamples: Annotated[int, Help("Number of bootstrap resamples, and of sign flips.")] = 10_000,
     permutations: int | None = None,
     seed: Seed = 0,
 ) -> Comparison:
-    """Compare runs, every two on what both cover: is the difference real or noise?
+    """Compare runs in pairs, on the items both cover: is the difference real or noise?
 
     In Python: the interval of a difference is a paired bootstrap over clusters (groups of items
-    that share images), the test flips signs over clusters, and Holm's correction goes over all
-    pairs of a benchmark and measure. `by_kind` adds the macro average and each kind of item,
-    corrected over pairs and kinds together. There are as many `permutations` as `resamples` unless
-    you say otherwise.
+    that share images), the test flips signs over clusters, and Holm's correction covers all pairs
+    for a benchmark and measure. `by_kind` adds the macro average and each kind of item, corrected
+    over pairs and kinds together. `permutations` defaults to `resamples`.
     """
     from tellapart.measures.comparison import compare_runs
     from tellapart.measures.scores import read_runs

@@ -38,33 +38,33 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FAILED = 3
-"""The exit code where more than half of a run failed."""
+"""Exit code if more than half of a run failed."""
 
 
 class MostlyFailed(UserWarning):
-    """More than half of what a model was asked has no answer."""
+    """A model failed to answer more than half of the questions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateOptions:
-    """How to evaluate; `measures` None means those that each benchmark names.
+    """How to evaluate; `measures` None means each benchmark's own.
 
-    `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `retry_failed` looks at runs
-    that already exist and asks again what failed in them.
+    `cache` None means `TELLAPART_CACHE`, else `~/.cache/tellapart`. `retry_failed` opens existing
+    runs and asks their failed questions again.
     """
 
     measures: tuple[str, ...] | None = None
-    limit: Annotated[int | None, Help("Only a random sample of this many items.")] = None
+    limit: Annotated[int | None, Help("Use only a random sample of this many items.")] = None
     images: Annotated[
-        Path | None, Help("Folder that holds the pictures, wherever the benchmark was made.")
+        Path | None, Help("Folder with the pictures, if not where the benchmark says.")
     ] = None
     seed: Seed = 0
-    batch_size: Annotated[int, Help("How many inputs the model gets at a time.")] = 64
-    trials: Annotated[int, Help("Choosers: how often each question is asked.")] = 1
+    batch_size: Annotated[int, Help("How many inputs the model processes at a time.")] = 64
+    trials: Annotated[int, Help("Choosers: how many times to ask each question.")] = 1
     cache: Cache = None
     use_cache: UseCache = True
     cache_gb: CacheGb = 8.0
-    retry_failed: Annotated[bool, Help("Ask again what failed in runs that already exist.")] = False
+    retry_failed: Annotated[bool, Help("Ask the failed questions of existing runs again.")] = False
     workers: Workers = ""
     shard: ShardShare = ""
     gather: Gather = False
@@ -72,7 +72,7 @@ class EvaluateOptions:
     overwrite: Overwrite = False
 
     def check(self) -> None:
-        """Raise where a number makes no sense."""
+        """Raise for invalid numbers."""
         if self.limit is not None and self.limit < 1:
             raise BadInput(f"a limit of {self.limit} items", allowed="1 or more")
         if self.batch_size < 1:
@@ -81,7 +81,7 @@ class EvaluateOptions:
             raise BadInput(f"{self.trials} trials", allowed="1 or more")
 
     def settings(self) -> Settings:
-        """What the engine needs of them."""
+        """The engine's settings."""
         from tellapart.score.engine import Settings
         from tellapart.store.cache import default_folder
 
@@ -108,9 +108,9 @@ def evaluate(
 ) -> list[Run]:
     """Run models on benchmarks.
 
-    A command that was stopped, or killed, goes on where it was when it is given again.
+    If the command is stopped or killed, run it again to continue where it left off.
 
-    In Python a model may also be an object with the methods of one.
+    In Python a model may also be an object with a model's methods.
     """
     from tellapart.benchmark.image_files import pictures_in
     from tellapart.measures.scores import asks_of
@@ -179,7 +179,7 @@ def _evaluate_one(
     done = [run is not None and not (retry and run.tally.failed) for run in earlier]
     if goes_on:
         log.info(
-            "%s: going on where an earlier command stopped; %d of %d runs are ready",
+            "%s: resuming an earlier command; %d of %d runs are finished",
             name, sum(done), len(done),
         )  # fmt: skip
     if all(done):
@@ -207,7 +207,7 @@ def _usage(model: Any) -> dict[str, int]:
 
 
 def _check_free(folders: list[Path], allowed: bool) -> None:
-    """Runs of other jobs are not replaced unasked; said before anything is computed."""
+    """Raise before computing anything if runs of other jobs would be overwritten."""
     from tellapart.files import is_free
 
     for folder in folders:
@@ -226,7 +226,7 @@ def _check_free(folders: list[Path], allowed: bool) -> None:
 
 
 def _check_name(model: Any) -> None:
-    """Raise for a model string that cannot be right, before others have been run for hours."""
+    """Raise for an invalid model string, before other models have run for hours."""
     if not isinstance(model, str):
         return
     from tellapart.models.names import ModelName
@@ -241,7 +241,7 @@ def _check_name(model: Any) -> None:
 
 
 def _job(models: list[Any], tasks: list[ScoreTask], options: EvaluateOptions) -> list[Any]:
-    """What makes two calls the same job."""
+    """The values that identify a job: two calls with the same values resume each other."""
     return [
         [model if isinstance(model, str) else model.facts.name for model in models],
         [[t.benchmark.name, t.benchmark.sha256, sorted(t.asks), len(t.items)] for t in tasks],
@@ -255,27 +255,28 @@ def _warn(run: Run) -> None:
     close = run.card.notes.get("below_precision", 0)
     if close:
         warnings.warn(
-            f"{run}: {close:,} of them are decided by less than a step of {run.card.dtype}, "
-            f"which says nothing about the model{_finer(run.card.dtype)}",
+            f"{run}: {close:,} answers are decided by less than a step of {run.card.dtype}, "
+            f"which is rounding, not the model{_finer(run.card.dtype)}",
             Imprecise,
             stacklevel=3,
         )
     if run.tally.mostly_failed:
         warnings.warn(
-            f"{run}, but more than half has no answer, so that its figures say nothing of the "
-            f"model: {run.tally}; --retry-failed (retry_failed=True) asks again what failed",
+            f"{run}: more than half of the questions have no answer, so the scores say nothing "
+            "about "
+            f"the model: {run.tally}; --retry-failed (retry_failed=True) asks them again",
             MostlyFailed,
             stacklevel=3,
         )
 
 
 def _finer(dtype: str) -> str:
-    """What to do about scores that are too coarse."""
+    """Advice for scores that are too coarse."""
     from tellapart.score.precision import HALF
 
     if dtype in HALF:
-        return "; compute in float32 if that can be had"
-    return ": such items are as good as tied" if dtype == "float32" else ""
+        return "; compute in float32 if possible"
+    return ": treat such items as ties" if dtype == "float32" else ""
 
 
 def _listed(value: Any) -> list[Any]:
@@ -295,7 +296,7 @@ def slug(model: str) -> str:
 
 
 def runs_text(runs: Sequence[Run]) -> str:
-    """A line for each run, and a sum where there are several."""
+    """One line per run, and a total if there are several."""
     lines = [f"{run}, {run.tally}{_used([run])}  ->  {run.folder}" for run in runs]
     if len(runs) > 1:
         items, failed = sum(run.size for run in runs), sum(run.tally.failed for run in runs)
@@ -306,7 +307,7 @@ def runs_text(runs: Sequence[Run]) -> str:
 
 
 def _used(runs: Sequence[Run]) -> str:
-    """What models behind a server used up."""
+    """The tokens and requests spent on models behind a server."""
     from tellapart.score.run import spent_on
 
     spent = [spent_on(run) for run in runs]
@@ -315,7 +316,7 @@ def _used(runs: Sequence[Run]) -> str:
 
 
 def runs_json(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Where each run is, how much it covers, what failed and what it took."""
+    """The folder, coverage, failures and costs of each run."""
     from tellapart.score.run import spent_on
 
     return [

@@ -1,7 +1,7 @@
-"""The verb `import`: answers that were computed elsewhere become a run like any other.
+"""The verb `import`: answers computed elsewhere become a run like any other.
 
-Read from CSV, TSV, JSONL or Parquet (also gzipped), or a JSON list of objects: scores (a row or a
-column a cell), choices, outcomes (right or wrong for each question) and BISON's predictions file.
+Read from CSV, TSV, JSONL or Parquet (also gzipped), or a JSON list of objects: scores (one row or
+column per cell), choices, outcomes (right or wrong for each question) and BISON's predictions file.
 """
 
 from __future__ import annotations
@@ -22,45 +22,49 @@ if TYPE_CHECKING:
 
 ORDERS = ("", "shown", "source")
 OWN_COLUMNS = {"edit", "reply"}
-"""Columns that only the tables of a run have: their places are the benchmark's own."""
+"""Columns found only in tables of a run, whose option numbers are the benchmark's own."""
 
 
 def import_scores(
     benchmark: BenchmarkSource,
     table: Annotated[Path | str, Help("CSV, TSV, JSONL or Parquet, also .gz.")],
     *,
-    name: Annotated[str, Help("What to call the model.")],
+    name: Annotated[str, Help("Name of the model.")],
     out: Annotated[Path | str, Help("Folder to write the run to.")],
     scored_cells: Annotated[
-        bool, Help("Choices and outcomes follow from scores of cells (chance level).")
+        bool,
+        Help("Choices and outcomes were derived from cell scores (this affects the chance level)."),
     ] = False,
     order: Annotated[
         str,
         Help(
-            "Whose places numbers mean, where options were shuffled: those of the authors' files "
-            "(source), or of this benchmark (shown).",
+            "How options are numbered, if they were shuffled: as in the authors' files "
+            "(source), or as "
+            "in this benchmark (shown).",
             choices=("shown", "source"),
         ),
     ] = "",
     threshold: Annotated[
         float | None,
-        Help("Scores above this say that a caption is true: a classifier's own decision (T1@own)."),
+        Help(
+            "Scores above this mean that a caption is true: a classifier's own decision (T1@own)."
+        ),
     ] = None,
     skip_bad: SkipBad = False,
     overwrite: Overwrite = False,
 ) -> Run:
-    """Make a run from answers that were computed elsewhere.
+    """Make a run from answers computed elsewhere.
 
-    Columns: item, image, caption, score (a row a cell); or item and a column a cell (0,0 0,1 ...);
-    or item, question, choice; or item (or caption, negative_caption) and a column of true and false
-    for each question (caption@0 or Ipos2T or text_score_i0 ... or correct); or BISON's predictions
-    file. Choices may have columns trial and order (of the options, as they were shown).
+    Columns: item, image, caption, score (one row per cell); or item and one column per cell (0,0
+    0,1 ...); or item, question, choice; or item (or caption, negative_caption) and a column of true
+    and false for each question (caption@0 or Ipos2T or text_score_i0 ... or correct); or BISON's
+    predictions file. Choices may have columns trial and order (of the options, as shown).
 
-    In Python as on the command line every cell (or question) of every item is needed once. With
-    `skip_bad` rows that fit nothing are left out and listed, missing cells are recorded as
-    failures, and missing items are not covered by the run; the card's `notes` list and count them.
-    `scored_cells` decides the chance level of joint measures. `order` must be given where places
-    are numbers and options were shuffled when the benchmark was imported.
+    In Python: every cell (or question) of every item is needed once. With `skip_bad`, rows that
+    match nothing are skipped and listed, missing cells are recorded as failures, and missing items
+    are not covered by the run; the card's `notes` list and count them. `scored_cells` decides the
+    chance level of joint measures. `order` is required if options are given by number and were
+    shuffled when the benchmark was imported.
     """
     from tellapart.score.answer_tables import Order
     from tellapart.score.engine import versions
@@ -105,7 +109,7 @@ def import_scores(
 
 
 def _skipped(problems: Problems, rows: int) -> dict[str, Any]:
-    """What the run's card says of the rows that were left out."""
+    """The notes of the run's card about skipped rows."""
     if not len(problems):
         return {}
     listed = [f"{problem.what} ({problem.where})" for problem in problems.found]
@@ -142,11 +146,11 @@ def _form(rows: pl.DataFrame, path: Path) -> type[AnswerTable]:
 
 
 def _notes(run: Run) -> list[str]:
-    """What of the table is not in the run, and what of the benchmark was not in the table."""
+    """Which rows of the table are not in the run, and which items are not in the table."""
     notes, lines = run.card.notes, []
     if notes:
         lines = skipped_notes(tuple(notes["skipped"]))
-        lines.append(f"{notes['skipped_rows']:,} of {notes['of_rows']:,} rows were left out")
+        lines.append(f"{notes['skipped_rows']:,} of {notes['of_rows']:,} rows were skipped")
     if run.failures:
         lines.append(f"{len(run.failures):,} answers to items in the table are missing")
     missing = len(run.benchmark.items) - run.size

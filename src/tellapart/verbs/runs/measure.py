@@ -1,4 +1,4 @@
-"""The verb `measure`: runs in, a table of estimates out that prints itself."""
+"""The verb `measure`: a table of estimates from runs."""
 
 from __future__ import annotations
 
@@ -21,27 +21,31 @@ if TYPE_CHECKING:
 Runs = Annotated["Run | Path | str | Sequence[Run | Path | str]", Help("Runs, or folders of runs.")]
 MeasureNames = Annotated[
     Sequence[str] | None,
-    Help("Names, separated by commas (default: the benchmark's).", flag="--measure"),
+    Help("Measures, separated by commas (default: the benchmark's).", flag="--measure"),
 ]
-Ties = Annotated[str, Help("A tie counts as: wrong (strict), half, right, drop.")]
+Ties = Annotated[str, Help("Count a tie as wrong (strict), half or right, or drop it.")]
 On = Annotated[Path | str | None, Help("The runs' benchmark, if it has moved.")]
 
 
 By = Annotated[
-    str, Help("Also by a column: kind, family, target, pair, options, ... or one of --item-table.")
+    str,
+    Help(
+        "Also break down by a column: kind, family, target, pair, options, ... or one of "
+        "--item-table."
+    ),
 ]
 ItemTable = Annotated[
     Path | str | None,
-    Help("Your own table, with a column item: its columns can be named by --by."),
+    Help("Your own table with a column item; its other columns can be used with --by."),
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureFlags:
-    """What stands beside the scores on the command line."""
+    """What the command line prints beside the scores."""
 
     guessable: Annotated[
-        bool, Help("Beside each score what captions alone give away (ties halved).")
+        bool, Help("Show beside each score what captions alone give away (ties halved).")
     ] = True
 
 
@@ -50,28 +54,30 @@ def measure(
     *,
     measures: MeasureNames = None,
     ties: Ties = "wrong",
-    by_kind: Annotated[bool, Help("Also each kind of item: --by kind.")] = False,
+    by_kind: Annotated[bool, Help("Also show each kind of item, like --by kind.")] = False,
     by: By = "",
     item_table: ItemTable = None,
     outcomes: Annotated[
         Path | str | None,
-        Help("Also write every question's outcome: a .csv, .tsv, .jsonl or .parquet file."),
+        Help("Also write every question's outcome to a .csv, .tsv, .jsonl or .parquet file."),
     ] = None,
     fair_part: Annotated[
         Path | None,
-        Help("A file with one item id a line (of audit --fair-part): also that part by itself."),
+        Help(
+            "File with one item id per line (from audit --fair-part): also measure that part alone."
+        ),
     ] = None,
     compare_with: Annotated[
-        str, Help("Also what papers printed, marked as such.", choices=("", "published"))
+        str, Help("Also show published scores, marked as such.", choices=("", "published"))
     ] = "",
     on: On = None,
-    resamples: Annotated[int, Help("Bootstrap resamples for the intervals.")] = 2_000,
+    resamples: Annotated[int, Help("Number of bootstrap resamples for the intervals.")] = 2_000,
 ) -> Scores:
-    """Measure runs: an overview, then score, interval, chance and ties by each measure.
+    """Measure runs: an overview, then score, interval, chance and ties for each measure.
 
-    In Python: `ties` is `wrong` (strict, as the papers define it), `half` (the expectation under
-    random breaking), `right` or `drop`. Without `measures` each benchmark's own are taken. `by` is
-    a column of items, or of the table `item_table`; `ta.outcomes(runs)` gives the table that
+    In Python: `ties` is `wrong` (strict, as the papers define it), `half` (the expectation if ties
+    are broken at random), `right` or `drop`. `measures` defaults to each benchmark's own. `by` is
+    a column of the items or of the table `item_table`; `ta.outcomes(runs)` returns the table that
     `outcomes` writes.
     """
     from tellapart.measures.outcome_table import outcome_table, write_outcomes
@@ -82,8 +88,8 @@ def measure(
     if fair_part is not None:
         if by or by_kind or item_table is not None:
             raise BadInput(
-                "--fair-part is a column of its own, and another one is asked for",
-                todo="leave out --by, --by-kind and --item-table",
+                "--fair-part cannot be combined with another breakdown",
+                todo="omit --by, --by-kind and --item-table",
             )
         own, by = _parts(read, fair_part), PART
     if outcomes is not None:
@@ -100,7 +106,7 @@ def measure(
 
 
 def _with_published(scores: Scores, runs: Sequence[Run]) -> Scores:
-    """With what papers printed of the runs' benchmarks, by the main measures."""
+    """Add published scores on the runs' benchmarks, for the main measures."""
     from tellapart.measures.contestants import benchmark_labels
     from tellapart.papers.lines import published_lines
 
@@ -118,7 +124,7 @@ def outcomes(
     item_table: Path | str | None = None,
     on: Path | str | None = None,
 ) -> pl.DataFrame:
-    """What runs made of every question: one row each, with what is known of its item.
+    """The outcome of every question of the runs: one row each, with facts about its item.
 
     For Python; on the command line it is `measure --outcomes FILE`.
     """
@@ -132,7 +138,7 @@ PART, FAIR, REST = "part", "fair part", "the rest"
 
 
 def _parts(runs: Sequence[Run], file: Path) -> pl.DataFrame:
-    """Which items of the runs' benchmarks a file of ids names."""
+    """Which items of the runs' benchmarks are listed in a file of ids."""
     import polars as pl
 
     from tellapart.files import read_text
@@ -142,10 +148,10 @@ def _parts(runs: Sequence[Run], file: Path) -> pl.DataFrame:
     unknown = sorted(named - set(ids))
     if unknown or not named:
         raise BadInput(
-            f"no run has the item {unknown[0]!r}" if named else "the file names no item",
+            f"no run has the item {unknown[0]!r}" if named else "the file lists no items",
             where=str(file),
-            allowed="ids of the items that the runs were asked, one a line",
-            todo="write it again: tellapart audit BENCH --fair-part FILE",
+            allowed="ids of the runs' items, one per line",
+            todo="write the file again: tellapart audit BENCH --fair-part FILE",
         )
     part = pl.Series(PART, [FAIR if name in named else REST for name in ids])
     return pl.DataFrame({"item": ids, PART: part})
@@ -205,11 +211,11 @@ def _json(scores: Scores, given: Any) -> list[dict[str, Any]]:
     if not given.guessable:
         return rows + printed
     guesses = _column(_guesses(given))
-    told = [
+    with_guesses = [
         {**row, "guessable": guesses.get((row["benchmark"], row["measure"], row["kind"]), "")}
         for row in rows
     ]
-    return told + printed
+    return with_guesses + printed
 
 
 VERB = Verb(

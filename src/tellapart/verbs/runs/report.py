@@ -1,4 +1,4 @@
-"""The verb `report`: runs in, one HTML page out."""
+"""The verb `report`: one HTML page about runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def report(
     options: ReportOptions = ReportOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> Path:
-    """Write a report: one HTML file that needs nothing else.
+    """Write a report: one self-contained HTML file.
 
-    In Python: the path is returned. The same runs give the same bytes.
+    In Python: returns the path. The same runs give the same bytes.
     """
     from tellapart.reports.report import write_report
 

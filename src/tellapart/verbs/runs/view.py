@@ -23,41 +23,39 @@ if TYPE_CHECKING:
     from tellapart.web.host import BackgroundServer
 
 ASKED: dict[Any, str] = {(2, 1): "which-image", (2, 2): "choose-both-ways", 1: "choose-caption"}
-"""What people are asked in a study that a view makes, by pictures and captions, or pictures."""
+"""The question of a study created from a view, by numbers of pictures and captions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """Where the view is to be found, what it begins with, and where things are written."""
+    """Where the view is served, what it shows first, and where files are written."""
 
-    at: Annotated[str, Help("Begin with this: what stands behind the # of a view's address.")] = ""
+    at: Annotated[str, Help("Open at this place: the part after the # of a view's address.")] = ""
     on: Annotated[Path | None, Help("The runs' benchmark, if it has moved.")] = None
-    images: Annotated[Path | None, Help("Folder that holds the pictures, if they have moved.")] = (
-        None
-    )
+    images: Annotated[Path | None, Help("Folder with the pictures, if they have moved.")] = None
     references: Annotated[
-        Path | None, Help("Captions: what people wrote of the images, any corpus.")
+        Path | None, Help("For captions: reference captions of the images, any corpus.")
     ] = None
     marks: Annotated[
-        Path | None, Help("File that keeps stars and notes (default: beside the first path).")
+        Path | None, Help("File for stars and notes (default: beside the first path).")
     ] = None
-    out: Annotated[Path, Help("Folder in which subsets and studies are made.")] = Path()
-    host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
-    port: Annotated[int, Help("Port to listen at; 0 for any that is free.")] = 0
+    out: Annotated[Path, Help("Folder for new subsets and studies.")] = Path()
+    host: Annotated[str, Help("Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Help("Port to listen on; 0 for any free port.")] = 0
     bundle: Annotated[
         Path | None, Help("Write the view as a static site to this folder instead of serving it.")
     ] = None
     overwrite: Overwrite = False
     browse: Annotated[bool, Help("Open the browser.", flag="--open")] = True
     notebook: tuple[str, ...] = ()
-    """Origins whose pages may show the view in a frame (http://localhost:8888); for Python."""
+    """Origins whose pages may embed the view in a frame (http://localhost:8888); Python only."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedView:
-    """A view that can be looked at: the address to open, and what could not be read.
+    """A view that can be opened: its address, and what could not be read.
 
-    `items` is their number in a bundle, None where the view is served.
+    `items` is the number of items in a bundle, None if the view is served.
     """
 
     address: str
@@ -67,7 +65,7 @@ class ServedView:
     server: BackgroundServer | None = None
 
     def stop(self) -> None:
-        """End a view that is served in a notebook."""
+        """Stop serving the view in a notebook."""
         if self.server is not None:
             self.server.stop()
 
@@ -87,13 +85,15 @@ class ServedView:
         return f"bundle: {self.items:,} items  ->  {self.address}"
 
     def notes(self) -> list[str]:
-        """What the one who looks should know."""
+        """Warnings and hints for the user."""
         lines = [f"left out: {one}" for one in self.problems]
         if self.unencrypted:
-            lines.append("warning: others on the network can read along; this is not encrypted")
+            lines.append(
+                "warning: the connection is not encrypted; others on the network can read it"
+            )
         if self.items is not None:
             folder = Path(self.address).parent
-            return [*lines, f"look at it with: python -m http.server --directory {folder}"]
+            return [*lines, f"open it with: python -m http.server --directory {folder}"]
         return [*lines, "serving; stop with ctrl-c"]
 
 
@@ -108,10 +108,10 @@ def view(
 ) -> ServedView:
     """See what models got wrong: items with their pictures and answers, in the browser.
 
-    The view is served until you stop it (ctrl-c), to this machine alone.
+    The view is served until you stop it (ctrl-c), to this machine only.
 
-    In Python: `ready` is called as soon as the view can be opened. In a notebook the view is shown
-    in a frame and served in the background until `stop()` is called on it.
+    In Python: `ready` is called as soon as the view can be opened. In a notebook, the view is shown
+    in a frame and served in the background until you call `stop()`.
     """
     from tellapart.views.app import make_app
     from tellapart.web.host import BackgroundServer, ServerAddress, listen, serve_app
@@ -131,7 +131,7 @@ def view(
 
     def listens() -> None:
         ready(served)
-        sys.stdout.flush()  # who waits for the address must not wait for a full buffer
+        sys.stdout.flush()  # a program that reads the address must not wait for a full buffer
         if options.browse:
             import webbrowser
 
@@ -149,7 +149,7 @@ def in_notebook() -> bool:
 
 
 def notebook_origins() -> tuple[str, ...]:
-    """Where notebooks are served on this machine, as far as Jupyter says; else its own port."""
+    """The notebook servers on this machine, as reported by Jupyter; else its default port."""
     try:
         serverapp = import_module("jupyter_server.serverapp")
         ports = sorted({int(one["port"]) for one in serverapp.list_running_servers()})
@@ -172,13 +172,13 @@ def _bundled(
 
 
 def address_of(url: str, key: str, at: str) -> str:
-    """The address to open: the secret stands behind the #, which browsers send to nobody."""
+    """The address to open; the secret is after the #, which browsers never send to a server."""
     behind = f"&{at.lstrip('#')}" if at else ""
     return f"{url}/#key={key}{behind}"
 
 
 def make_viewer(paths: Any, options: ViewOptions, progress: Progress = silent) -> Viewer:
-    """Read what is there, and put together what the page works with."""
+    """Read the paths, and assemble what the page needs."""
     from tellapart.views.library import Loader
     from tellapart.views.marks import NAME, ItemMarks
     from tellapart.views.viewer import Doings, Viewer
@@ -228,7 +228,7 @@ def make_study(sheet: Sheet, ids: frozenset[str], out: Path) -> str:
 
 
 def make_caption_study(sheet: CaptionSheet, ids: frozenset[str], out: Path) -> str:
-    """A study in which people rate whether captions are correct, of all systems alike."""
+    """A study in which people rate the correctness of all systems' captions."""
     from tellapart.benchmark.benchmark import Card, make_benchmark
     from tellapart.study.caption_items import caption_item
     from tellapart.verbs.study.create import CreateStudyOptions, create_study

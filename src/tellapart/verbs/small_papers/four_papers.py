@@ -1,4 +1,4 @@
-"""The four papers in small: what their systems choose, write and find, and what people answer."""
+"""The four papers on a small scale: runs, captions, retrieval, and simulated people's answers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 METRICS = ("BLEU-4", "CIDEr-D", "ROUGE-L")
 HIGHEST = 5
-"""What a caption gets that is true."""
+"""The rating of a true caption."""
 
 
 def make_bison(small: SmallPaper) -> PaperSources:
-    """Eleven systems; captions, recall, and the answers of one who knows the scenes."""
+    """Eleven systems: captions, recall, and the judgements of someone who knows the scenes."""
     bench = small.built("bison", small.test)
     models = {name: small.trained(name, small.train, bench) for name in small.systems}
     captioners = [name for name in models if name.removesuffix(SECOND) in _captioners()]
@@ -68,7 +68,7 @@ def _written(small: SmallPaper, name: str, model: str) -> Path:
 
 
 def _recalled(small: SmallPaper, name: str, model: str) -> Path:
-    """What a retrieval system finds; the last one's queries are kept one by one."""
+    """Retrieval results of a system; the last system's results are kept query by query."""
     from tellapart.measures.options import RetrievalOptions
     from tellapart.verbs.systems.retrieve import retrieve
 
@@ -93,7 +93,7 @@ def _recall_table(files: Sequence[Path], out: Path) -> None:
 
 
 def _judge(small: SmallPaper, queries: Path, out: Path) -> None:
-    """Whether what was found in the place of the right answer is right, too: by the scene."""
+    """Judge by the scene whether results ranked above the right answer are right, too."""
     import polars as pl
 
     from tellapart.measures.retrieval_queries import read_queries
@@ -122,9 +122,9 @@ def _rate(small: SmallPaper, written: dict[str, Path], out: Path) -> None:
 
 
 def correctness(corpus: Corpus, image: str, caption: str) -> int:
-    """5 for a caption that is true of the scene, 1 for one in which nothing is, or no sentence.
+    """5 for a caption that is true of the scene, 1 if nothing in it is true or it has no meaning.
 
-    Between them: the share of the things mentioned that the scene has.
+    In between: the share of the things mentioned that are in the scene.
     """
     from tellapart.corpus.world.grammar import understand
     from tellapart.corpus.world.scene import is_true
@@ -140,11 +140,11 @@ def correctness(corpus: Corpus, image: str, caption: str) -> int:
 
 
 WRITER, WEIGHTS = "vec2seq-ffnn", (0.0, 1.0, 4.0)
-"""MCIC's system that writes and chooses, and the weights of writing that it is trained with."""
+"""MCIC's system that generates and chooses, and the generation weights it is trained with."""
 
 
 def make_foil(small: SmallPaper) -> PaperSources:
-    """The paper's systems that there are, on foils of other pairs and scenes than they learnt."""
+    """The paper's available systems, on foils of pairs and scenes they were not trained on."""
     from tellapart.verbs.build.foil import FoilOptions
 
     bench = small.built("foil", small.test)
@@ -160,11 +160,11 @@ def make_foil(small: SmallPaper) -> PaperSources:
 
 
 def make_mcic(small: SmallPaper) -> PaperSources:
-    """The paper's systems that there are, on sets of captions of other scenes."""
+    """The paper's available systems, on caption sets of scenes they were not trained on."""
     from tellapart.verbs.build.mcic import McicOptions
 
     bench = small.built("mcic", small.test)
-    # The paper's way gives five times as many items as fair sets do, and systems need them.
+    # The paper's way yields five times as many items as fair sets, and training needs them.
     how = McicOptions(seed=small.seed, verifier="oracle", way="paper")
     learnt = small.built("mcic", small.train, "mcic-train", how)
     models = [*learnt_models(small, bench, learnt), *BUILT_IN]
@@ -182,7 +182,7 @@ def make_mcic(small: SmallPaper) -> PaperSources:
 
 
 def _by_weight(small: SmallPaper, bench: Benchmark, learnt: Benchmark) -> Path:
-    """The system that writes and chooses, with several weights of writing; a table of them."""
+    """Train the system that generates and chooses with several weights; returns their table."""
     import polars as pl
 
     rows = []
@@ -194,7 +194,7 @@ def _by_weight(small: SmallPaper, bench: Benchmark, learnt: Benchmark) -> Path:
 
 
 def make_bivlc(small: SmallPaper) -> PaperSources:
-    """The model that ships with the package, and those that never look."""
+    """The model that ships with the package, and the blind ones."""
     bench = small.built("bivlc", small.test)
     small.runs(BUILT_IN, bench)
     people = small.judged(bench, "first-second-both", judgements=2)
@@ -210,7 +210,7 @@ MAKERS = {"bison": make_bison, "foil": make_foil, "mcic": make_mcic, "bivlc": ma
 
 
 def small_sources(small: SmallPaper) -> PaperSources:
-    """Everything that a paper's exhibits are made of, made on the built-in world."""
+    """All sources of a paper's exhibits, made on the built-in world."""
     if small.paper not in MAKERS:
         raise UnknownName("paper", small.paper, MAKERS)
     need("torch", "train", "training")

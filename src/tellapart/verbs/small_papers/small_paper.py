@@ -1,4 +1,4 @@
-"""A paper in small: its scenes, benchmarks, trained systems and runs, each made once."""
+"""A small-scale paper: its scenes, benchmarks, trained systems and runs, each made once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDTH = 64
 SECOND = "-scst"
-"""What the name of a captioner ends in after self-critical training."""
+"""Suffix of a captioner's name after self-critical training."""
 JUDGED, ERROR = 60, 0.1
 """How many items simulated people judge, and how often each of them errs."""
 BUILT_IN = ("storybook", "blind", "chance")
@@ -33,7 +33,7 @@ LEARNT = {
 
 @dataclass(frozen=True)
 class SmallPaper:
-    """Where a paper is made in small, and at what size."""
+    """Where a small-scale paper is made, and at what size."""
 
     paper: str
     folder: Path
@@ -51,9 +51,10 @@ class SmallPaper:
 
     @cached_property
     def train(self) -> Corpus:
-        """Scenes to train on, none of them drawn as one of the test is, with ids of their own.
+        """Training scenes: none has the same picture as a test scene, and ids are distinct.
 
-        Both parts count their scenes from 0, and images of one id that look alike are refused.
+        Both parts number their scenes from 0, and training refuses images that share an id and look
+        alike.
         """
         import polars as pl
 
@@ -70,7 +71,7 @@ class SmallPaper:
 
     @cached_property
     def test(self) -> Corpus:
-        """Scenes of other things to test on."""
+        """Test scenes, with other content."""
         return self._drawn("test", self.tests)
 
     def _drawn(self, part: str, scenes: int) -> Corpus:
@@ -83,7 +84,7 @@ class SmallPaper:
         return read_corpus(out)
 
     def built(self, what: str, corpus: Corpus, name: str = "", options: Any = None) -> Benchmark:
-        """A benchmark of one of the two parts, under its own name or another."""
+        """A benchmark built from one of the two parts, under its own name or another."""
         from tellapart.benchmark.benchmark import load_benchmark
         from tellapart.verbs.build import BuildOptions, build
 
@@ -96,7 +97,7 @@ class SmallPaper:
 
     @cached_property
     def features(self) -> Path:
-        """Colours of cells of all training scenes."""
+        """Grid-cell colours of all training scenes."""
         from tellapart.verbs.systems.features import FeatureOptions, features
 
         out = self.folder / "features"
@@ -144,7 +145,7 @@ class SmallPaper:
         return found
 
     def judged(self, bench: Benchmark, ask: str, judgements: int) -> Path:
-        """What simulated people said of some items over the study's own pages: its export."""
+        """The export of a study in which simulated people judged some items over HTTP."""
         from tellapart.study.effort import Crowd
         from tellapart.verbs.benchmarks.subset import SubsetOptions, subset
         from tellapart.verbs.study.create import CreateStudyOptions, create_study
@@ -167,7 +168,7 @@ class SmallPaper:
         return results
 
     def writes(self, name: str, make: Callable[[Path], object]) -> Path:
-        """A file that is made once."""
+        """A file, made if it does not exist yet."""
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():
@@ -176,7 +177,7 @@ class SmallPaper:
 
 
 def settings_of(system: str, recipe: str) -> tuple[str, ...]:
-    """What `--small` sets: every width of the system at most 64, and a training for few scenes."""
+    """The settings of `--small`: widths of at most 64, and training suited to few scenes."""
     from tellapart.models.zoo.system import system_class
     from tellapart.training.settings import Recipe, TrainingSettings, recipe_of, task_of
 
@@ -191,7 +192,7 @@ def settings_of(system: str, recipe: str) -> tuple[str, ...]:
 
 
 def learnt_models(small: SmallPaper, bench: Benchmark, learnt: Benchmark) -> Iterator[str]:
-    """The model strings of a paper's systems; those that learn from items get items."""
+    """The model strings of a paper's systems, trained on items or captions as each needs."""
     from tellapart.models.zoo.system import system_class
 
     for name in small.systems:

@@ -25,51 +25,53 @@ TEXTS = ("keep", "stop")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateStudyOptions:
-    """A recipe or questions, and what differs from them.
+    """A recipe or questions, and changes to them.
 
-    Rules of stages take one value, or one for each stage, separated by commas.
+    Rules of stages take one value, or one per stage, separated by commas.
     """
 
     recipe: Annotated[
-        str, Help("As a paper did: bison, foil, bivlc, bivlc-baseline or mcic.", flag="--as")
+        str,
+        Help("Use a paper's procedure: bison, foil, bivlc, bivlc-baseline or mcic.", flag="--as"),
     ] = ""
-    ask: Annotated[str, Help("Or the question (tellapart list questions).")] = ""
+    ask: Annotated[str, Help("Or the question to ask (see: tellapart list questions).")] = ""
     then: Annotated[
-        tuple[str, ...], Help("Questions about what was chosen, separated by commas.")
+        tuple[str, ...], Help("Follow-up questions about what was chosen, separated by commas.")
     ] = ()
-    judgements: Annotated[str | None, Help("Judgements of each item; 1,2 for two stages.")] = None
+    judgements: Annotated[str | None, Help("Judgements per item; 1,2 for two stages.")] = None
     twice: Annotated[str | None, Help("Judge this share of items twice, the rest once.")] = None
     keep: Annotated[str | None, Help("Who must agree: majority, all or first.")] = None
-    stop: Annotated[str | None, Help("full, or decided: ask no more than is needed.")] = None
-    at_most: Annotated[str | None, Help("Items that one person gets.")] = None
+    stop: Annotated[str | None, Help("full, or decided: stop as soon as an item is decided.")] = (
+        None
+    )
+    at_most: Annotated[str | None, Help("Maximum number of items per person.")] = None
     checks: Annotated[str | None, Help("Share of attention checks.")] = None
     gold: Annotated[str | None, Help("Share of gold items.")] = None
-    gold_from: Annotated[
-        Benchmark | Path | str, Help("The benchmark that gold items are from.")
-    ] = ""
-    minutes: Annotated[str | None, Help("How long a task stays reserved for someone.")] = None
+    gold_from: Annotated[Benchmark | Path | str, Help("Benchmark to take gold items from.")] = ""
+    minutes: Annotated[
+        str | None, Help("Minutes for which a task stays reserved for a person.")
+    ] = None
     once: Annotated[str, Help("What nobody sees twice: item, or question (about an item).")] = ""
     pairs: Annotated[
-        bool, Help("Fixed pairs of people: what is judged twice is judged by the two of one.")
+        bool,
+        Help("Fixed pairs of people: items judged twice are judged by the two people of one pair."),
     ] = False
     prolific: Annotated[
-        str, Help("Take people of Prolific: the id of the study there (in each of its links).")
+        str, Help("Recruit on Prolific: the study's id there (it is part of each Prolific link).")
     ] = ""
-    places: Annotated[int, Help("How many people of Prolific may take part.")] = 0
+    places: Annotated[int, Help("How many Prolific participants may take part.")] = 0
     participants: Annotated[
-        str, Help("Let in only those whose ids this file lists (one a line, or Prolific's).")
+        str, Help("Admit only the ids in this file (one per line, or a Prolific export).")
     ] = ""
-    completion_code: Annotated[
-        str, Help("What people take back to Prolific (default: a new one).")
-    ] = ""
-    training: Annotated[bool, Help("Begin with examples and explanations.")] = True
-    name: Annotated[str, Help("The study's name, which people see.")] = ""
+    completion_code: Annotated[str, Help("Completion code for Prolific (default: a new one).")] = ""
+    training: Annotated[bool, Help("Start with training examples and explanations.")] = True
+    name: Annotated[str, Help("Name of the study, shown to participants.")] = ""
     on: Annotated[
-        Corpus | Path | str, Help("Captions and queries: the corpus that has the pictures.")
+        Corpus | Path | str, Help("For captions and queries: the corpus with the pictures.")
     ] = ""
-    images: Annotated[Path | None, Help("With --on: the folder that holds the pictures.")] = None
+    images: Annotated[Path | None, Help("With --on: folder with the pictures.")] = None
     limit: Annotated[
-        int | None, Help("Captions and queries: only a random sample of this many.")
+        int | None, Help("For captions and queries: use only a random sample of this many.")
     ] = None
     seed: Seed = 0
     overwrite: Overwrite = False
@@ -77,7 +79,7 @@ class CreateStudyOptions:
 
 @dataclass(frozen=True, slots=True)
 class CreatedStudy:
-    """A new study's folder and plan, and how many of its pictures are not there yet."""
+    """A new study's folder and plan, and how many of its pictures are missing."""
 
     folder: Path
     plan: StudyPlan
@@ -101,11 +103,11 @@ class CreatedStudy:
         return "\n".join([*lines, f"open it to people with: tellapart study serve {self.folder}"])
 
     def notes(self) -> list[str]:
-        """What its owner should know."""
+        """Warnings and hints for the owner."""
         notes = []
         if self.missing_pictures:
             missing = f"{self.missing_pictures:,} of {self.pictures:,}"
-            notes.append(f"warning: {missing} pictures are not there yet")
+            notes.append(f"warning: {missing} pictures are missing")
         if any(stage.checks and not stage.gold for stage in self.plan.stages):
             notes.append("attention checks are on, gold is not: --gold-from BENCHMARK adds items "
                          "whose truth is known")  # fmt: skip
@@ -116,16 +118,17 @@ def create_study(
     source: Annotated[
         Benchmark | Path | str,
         Help(
-            "A benchmark, a folder with pairs.parquet, a captioner's results file, or what "
-            "retrieve --per-query wrote."
+            "A benchmark, a folder with pairs.parquet, a captioner's results file, or the "
+            "output of "
+            "retrieve --per-query."
         ),
     ],
     out: Annotated[Path | str, Help("Folder to write the study to.")],
     options: CreateStudyOptions = CreateStudyOptions(),  # noqa: B008 (frozen)
 ) -> CreatedStudy:
-    """Set up a study of a benchmark's items, of pairs, or of captions.
+    """Create a study of a benchmark's items, of pairs, or of captions.
 
-    Options of stages take one value, or one for each stage, separated by commas.
+    Options of stages take one value, or one per stage, separated by commas.
     """
     check_installed()
     from tellapart.benchmark.benchmark import load_benchmark
@@ -162,7 +165,7 @@ def _listed(options: CreateStudyOptions) -> tuple[str, ...]:
 def _captions(
     source: Benchmark | Path | str, options: CreateStudyOptions
 ) -> Benchmark | Path | str:
-    """Captions or queries as items; any other source as it is."""
+    """Captions or queries as items; other sources unchanged."""
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.reader import ReadOptions
     from tellapart.study.caption_items import is_caption_file, load_captions
@@ -173,7 +176,7 @@ def _captions(
     if not is_caption_file(Path(source)):
         if options.on or options.limit is not None:
             raise BadInput(
-                "--on and --limit are for captions and queries",
+                "--on and --limit are only for captions and queries",
                 todo="take part of a benchmark with: tellapart subset",
             )
         return source
@@ -182,7 +185,7 @@ def _captions(
 
 
 def _stages(recipe: StudyRecipe | None, options: CreateStudyOptions) -> tuple[Stage, ...]:
-    """The stages of a recipe, or of the questions asked, with what the options say instead."""
+    """The stages of the recipe or questions, with the options applied."""
     from tellapart.study.plan import each_stage
 
     stages = recipe.stages if recipe else _asked(options)
@@ -204,7 +207,7 @@ def _asked(options: CreateStudyOptions) -> tuple[Stage, ...]:
 
     if not options.ask:
         raise BadInput(
-            "what shall people be asked?",
+            "no question was given",
             allowed=f"--ask QUESTION, or --as {', '.join(RECIPES)}",
             todo="see the questions with: tellapart list questions",
         )

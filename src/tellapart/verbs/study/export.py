@@ -19,7 +19,7 @@ VERIFIED = "verified"
 
 @dataclass(frozen=True, slots=True)
 class StudyExport:
-    """What was written: a folder with results, or a table of judgements alone."""
+    """An export: a folder with results, or only a table of judgements."""
 
     out: Path
     results: StudyResults | None = None
@@ -33,7 +33,7 @@ class StudyExport:
         if self.results:
             verified = self.out / VERIFIED
             more = (
-                f"\nlet models answer what people kept: tellapart evaluate MODEL --on {verified} "
+                f"\nrun models on the verified items: tellapart evaluate MODEL --on {verified} "
                 "--out RUNS"
             )
             return f"{self.results}\n\n->  {self.out}{more if verified.is_dir() else ''}"

@@ -42,12 +42,12 @@ class PersonalLinks:
 def invite_people(
     folder: Folder,
     *,
-    people: Annotated[int, Help("How many links to make.")] = 1,
+    people: Annotated[int, Help("How many links to create.")] = 1,
     label: Annotated[str, Help("Your own note about these people.")] = "",
     public_url: PublicUrl = "",
     database: Database = "",
 ) -> PersonalLinks:
-    """Make personal links; each is shown once, so keep what is printed."""
+    """Create personal links; each is shown only once, so save the output."""
     check_installed()
     from tellapart.study.people import invite
 

@@ -13,7 +13,7 @@ from tellapart.verbs.study import Database, Folder, PublicUrl, address_of, opene
 
 @dataclass(frozen=True, slots=True)
 class OwnerLink:
-    """The link to the owner's page, and the token that Prometheus reads figures with."""
+    """The link to the owner's page, and the token with which Prometheus reads metrics."""
 
     link: str
     metrics: str
@@ -29,11 +29,11 @@ class OwnerLink:
 def owner_link(
     folder: Folder,
     *,
-    renew: Annotated[bool, Help("Make a new link: the old one and its sessions end.")] = False,
+    renew: Annotated[bool, Help("Create a new link; the old one and its sessions end.")] = False,
     public_url: PublicUrl = "",
     database: Database = "",
 ) -> OwnerLink:
-    """Show the link to the owner's page, or make a new one in its place."""
+    """Show the link to the owner's page, or replace it with a new one."""
     with opened(folder, database) as study:
         from tellapart.study.keys import renew_owner
         from tellapart.study.sessions import end_sessions

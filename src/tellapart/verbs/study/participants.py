@@ -1,4 +1,4 @@
-"""The verb `study participants`: who of a platform may take part."""
+"""The verb `study participants`: which Prolific participants may take part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tellapart.verbs.study import Database, Folder, opened
 
 @dataclass(frozen=True, slots=True)
 class ParticipantList:
-    """How many may take part, and the codes of those who are here and not on the list."""
+    """How many may take part, and the codes of present participants who are not on the list."""
 
     allowed: int
     others: tuple[str, ...]
@@ -24,12 +24,12 @@ class ParticipantList:
         return asdict(self)
 
     def __str__(self) -> str:
-        others = f"; {len(self.others):,} here are not on the list" if self.others else ""
+        others = f"; {len(self.others):,} who joined are not on the list" if self.others else ""
         done = ", and were excluded" if self.others and self.excluded else ""
-        return f"{self.allowed:,} people of Prolific may take part{others}{done}"
+        return f"{self.allowed:,} Prolific participants may take part{others}{done}"
 
     def notes(self) -> list[str]:
-        """What can be done about the others."""
+        """How to handle people who are not on the list."""
         if not self.others or self.excluded:
             return []
         return [f"not on the list: {', '.join(self.others)}; --exclude-others voids their answers"]
@@ -38,15 +38,16 @@ class ParticipantList:
 def allow_participants(
     folder: Folder,
     file: Annotated[
-        Path | str, Help("Participants' ids, one a line, or the table that Prolific exports.")
+        Path | str,
+        Help("File of participant ids, one per line, or a table exported from Prolific."),
     ],
     *,
     exclude_others: Annotated[
-        bool, Help("Void the answers of people of Prolific who are not on the list.")
+        bool, Help("Void the answers of Prolific participants who are not on the list.")
     ] = False,
     database: Database = "",
 ) -> ParticipantList:
-    """Let in only those people of Prolific whom a file lists."""
+    """Admit only the Prolific participants listed in a file."""
     with opened(folder, database) as study:
         from tellapart.study.participants import read_participant_ids, write_participants
         from tellapart.study.people import exclude, not_listed

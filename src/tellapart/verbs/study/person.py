@@ -1,4 +1,4 @@
-"""The verb `study person`: exclude someone, take that back, end their link, or delete all."""
+"""The verb `study person`: exclude, restore, revoke or delete a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tellapart.verbs.study import Database, Folder, check_installed, in_study
 
 @dataclass(frozen=True, slots=True)
 class PersonChange:
-    """What was done to a person."""
+    """A change made to a person."""
 
     person: str
     change: str
@@ -28,14 +28,12 @@ class PersonChange:
 
 def change_person(
     folder: Folder,
-    code: Annotated[
-        str, Help("The person, as `study people` lists them, or their id at Prolific.")
-    ],
+    code: Annotated[str, Help("The person's code (see `study people`) or Prolific id.")],
     change: Annotated[str, Help("exclude, restore, revoke or delete.")],
     *,
     database: Database = "",
 ) -> PersonChange:
-    """Count someone's judgements no more, take that back, end their link, or delete all."""
+    """Exclude or restore a person's judgements, revoke their link, or delete their data."""
     check_installed()
     from tellapart.study import people
 

@@ -12,7 +12,7 @@ from tellapart.verbs import Verb
 def plan_study(
     options: StudyEffort = StudyEffort(),  # noqa: B008 (frozen)
     *,
-    judgements: Annotated[tuple[int, ...], Help("Judgements of each item.")] = (1, 2, 3, 5, 7, 9),
+    judgements: Annotated[tuple[int, ...], Help("Judgements per item.")] = (1, 2, 3, 5, 7, 9),
 ) -> EffortTable:
     """How many judgements are needed: what they give, how many people and hours they take."""
     return plan_effort(options, judgements)

@@ -1,4 +1,4 @@
-"""The verb `study serve`: a study's pages on this machine, until it is stopped."""
+"""The verb `study serve`: serve a study's pages from this machine until stopped."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ class ServedStudy:
         return f"owner's page:      {self.owner}\nannotators' links: {links}"
 
     def notes(self) -> list[str]:
-        """What the one who serves it should know."""
+        """Warnings and hints for whoever serves the study."""
         warning = [
-            "warning: links and answers travel unencrypted; put a proxy with https in",
-            "front and name its address with --public-url",
+            "warning: links and answers travel unencrypted; put an https proxy in front",
+            "and give its address with --public-url",
         ]
         closed = [
-            "warning: nobody of Prolific is let in before study.toml has prolific_study (the id of",
-            "the study there) and places (how many may take part)",
+            "warning: Prolific participants are admitted only once study.toml has "
+            "prolific_study (the",
+            "study's id there) and places (how many may take part)",
         ]
         return [
             *(warning if self.unencrypted else ()),
@@ -50,14 +51,14 @@ class ServedStudy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeStudyOptions:
-    """Where a study is served, and what stands in front of it."""
+    """Where a study is served, and behind which proxy."""
 
-    host: Annotated[str, Help("Address to listen at.")] = "127.0.0.1"
-    port: Annotated[int, Help("Port to listen at.")] = 8000
-    public_url: Annotated[str, Help("Address that people see (https://...).")] = ""
+    host: Annotated[str, Help("Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Help("Port to listen on.")] = 8000
+    public_url: Annotated[str, Help("Public address of the server (https://...).")] = ""
     behind_proxy: Annotated[
         str,
-        Help("Header in which a proxy says who calls (X-Forwarded-For)."),
+        Help("Header in which a proxy passes the client's address (X-Forwarded-For)."),
     ] = ""
 
 
@@ -68,9 +69,9 @@ def serve_study(
     database: Database = "",
     ready: Callable[[ServedStudy], None] = lambda served: None,
 ) -> ServedStudy:
-    """Serve a study until you stop it (ctrl-c); people go on where they were.
+    """Serve a study until you stop it (ctrl-c); people can resume where they left off.
 
-    In Python: `ready` is called with what is returned as soon as the server listens.
+    In Python: `ready` is called with the return value as soon as the server is listening.
     """
     with opened(folder, database) as study:
         from tellapart.files import write_text
@@ -85,7 +86,7 @@ def serve_study(
         def listening() -> None:
             write_text(Path(folder) / SERVED, f"{where.url}\n")
             ready(served)
-            sys.stdout.flush()  # who waits for the links must not wait for a full buffer
+            sys.stdout.flush()  # a program that reads the links must not wait for a full buffer
 
         serve(study, where, listening)
     return served

@@ -20,7 +20,7 @@ def simulate_study(
     database: Database = "",
     progress: Progress = silent,
 ) -> SimulatedStudy:
-    """Let simulated people work through a study by its real HTTP interface, on this machine."""
+    """Have simulated people work through a study over its real HTTP interface, on this machine."""
     with opened(folder, database) as study:
         from tellapart.study.server.app import served
         from tellapart.study.server.crowd import simulate

@@ -1,4 +1,4 @@
-"""The verb `study status`: how far a study is."""
+"""The verb `study status`: a study's progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def study_status(folder: Folder, *, database: Database = "") -> StudyStatus:
-    """Say how far a study is."""
+    """Show a study's progress."""
     check_installed()
     from tellapart.study.progress import read_status
 

@@ -1,1 +1,1 @@
-"""Verbs of systems: features, training, and what systems write and find."""
+"""Verbs for systems: features, training, captioning, retrieval, zero-shot."""

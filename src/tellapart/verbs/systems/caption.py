@@ -1,4 +1,4 @@
-"""The verb `caption`: a captioner writes of every image, in the form that `captions` judges."""
+"""The verb `caption`: a captioner captions every image, in the format that `captions` judges."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from tellapart.work.shard import Shard, ShardResult
 
 SHOWN = 5
-"""Captions that are printed."""
+"""How many captions are printed."""
 BATCHES = 8
 """Batches of a shard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCaptionsOptions(Decoding):
-    """How captions are written, and of which images."""
+    """How captions are written, and for which images."""
 
-    images: Annotated[Path | None, Help("The folder of the corpus's pictures.")] = None
+    images: Annotated[Path | None, Help("Folder with the corpus's pictures.")] = None
     limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
-    batch_size: Annotated[int, Help("How many images go through the captioner together.")] = 64
+    batch_size: Annotated[int, Help("How many images the captioner processes together.")] = 64
     workers: Workers = ""
     shard: ShardShare = ""
     gather: Gather = False
@@ -45,7 +45,7 @@ class WriteCaptionsOptions(Decoding):
 
 @dataclass(frozen=True, slots=True)
 class WrittenCaptions:
-    """What a captioner wrote of the images of a corpus, by their ids, in the corpus's order."""
+    """A captioner's captions by image id, in the corpus's order."""
 
     model: str
     corpus: str
@@ -54,7 +54,7 @@ class WrittenCaptions:
     skipped: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """As COCO's results files have it; ids that are whole numbers are written as such."""
+        """Rows of COCO's results format; ids that are whole numbers are written as numbers."""
         return [
             {"image_id": int(image) if _is_number(image) else image, "caption": text}
             for image, text in self.captions.items()
@@ -79,16 +79,16 @@ def caption(
     model: Annotated[Any, Help("A captioner's model string: trained:FOLDER, hf:NAME?head=caption")],
     on: Annotated[
         Benchmark | Corpus | Path | str,
-        Help("A corpus, a benchmark, or a folder of pictures alone.", flag="--on"),
+        Help("A corpus, a benchmark, or a plain folder of pictures.", flag="--on"),
     ],
     out: Annotated[Path | str, Help("The results file to write: NAME.json.", flag="--out")],
     options: WriteCaptionsOptions = WriteCaptionsOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> WrittenCaptions:
-    """Let a captioner write a caption of every image.
+    """Have a captioner write a caption for every image.
 
-    The file has COCO's results format; judge it with `tellapart captions`. A command that was
-    stopped, or killed, goes on where it was when it is given again.
+    The file has COCO's results format; judge it with `tellapart captions`. If the command is
+    stopped or killed, run it again to continue where it left off.
 
     In Python a model may also be an object with `write_captions`.
     """
@@ -128,7 +128,7 @@ def caption(
 def _check(out: Path, options: WriteCaptionsOptions) -> None:
     options.check()
     if out.suffix != ".json":
-        raise BadInput(f"{out.name} is not a name for a results file", allowed="NAME.json")
+        raise BadInput(f"{out.name} is not a valid name for a results file", allowed="NAME.json")
     if out.exists() and not options.overwrite:
         raise BadInput(
             f"{out} already exists",
@@ -144,7 +144,7 @@ def _check(out: Path, options: WriteCaptionsOptions) -> None:
 def _images(
     on: Benchmark | Corpus | Path | str, options: WriteCaptionsOptions
 ) -> tuple[Corpus, list[str]]:
-    """The corpus, and the ids of the images that are written of."""
+    """The corpus, and the ids of the images to caption."""
     from tellapart import seeds
     from tellapart.benchmark.benchmark import Benchmark, is_benchmark
     from tellapart.benchmark.captions import corpus_of
@@ -175,10 +175,10 @@ def _write(
     options: WriteCaptionsOptions,
     progress: Progress,
 ) -> list[str]:
-    """Captions into the journal, batch by batch; returns what was skipped.
+    """Write captions into the journal batch by batch; returns the problems of skipped pictures.
 
-    Batches are the same whether the work goes on or begins: sums may depend on what is computed
-    together.
+    Batches are the same on a fresh start and on resuming, because floating-point sums may depend
+    on what is computed together.
     """
     skipped: list[str] = []
     for start in range(0, len(pictures), options.batch_size):

@@ -1,4 +1,4 @@
-"""The verb `cost`: what a fine-tune gained, and what it lost elsewhere."""
+"""The verb `cost`: what fine-tuning gained, and what it lost elsewhere."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def cost(
-    before: Annotated[Any, Help("The model before, as a string.")],
-    after: Annotated[Any, Help("The model after, such as trained:FOLDER.")],
+    before: Annotated[Any, Help("The model before fine-tuning, as a model string.")],
+    after: Annotated[Any, Help("The model after fine-tuning, such as trained:FOLDER.")],
     on: Annotated[
         Any,
         Help(
@@ -33,9 +33,9 @@ def cost(
     ] = "simple",
     progress: Progress = silent,
 ) -> TuningCost:
-    """Compare a model before and after: near misses, retrieval, zero-shot, and cues it learned.
+    """Compare a model before and after tuning: near misses, retrieval, zero-shot, learned cues.
 
-    In Python: models and what they are put through may be objects.
+    In Python: models, benchmarks and corpora may be objects.
     """
     from tellapart.benchmark.benchmark import Benchmark, is_benchmark
     from tellapart.measures.cost import tuning_cost
@@ -60,7 +60,7 @@ def cost(
 
 
 def _has_classes(path: Path) -> bool:
-    """Whether a folder has folders of pictures in it and is not a corpus."""
+    """Whether a folder contains folders of pictures and is not a corpus."""
     if not path.is_dir() or (path / "corpus.json").is_file():
         return False
     inner = [one for one in path.iterdir() if one.is_dir()]

@@ -1,4 +1,4 @@
-"""The verb `features`: vectors of images and their regions, computed once for all systems."""
+"""The verb `features`: vectors of images and regions, computed once for all systems."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ class FeatureOptions:
     """How features are computed."""
 
     backbone: Annotated[
-        str, Help("What looks at the pictures (see: tellapart list backbones).")
+        str, Help("Network that computes the features (see: tellapart list backbones).")
     ] = "efficientnet-lite0"
-    cells: Annotated[int, Help("Regions are cells of a grid: so many a side.")] = 4
+    cells: Annotated[int, Help("Regions are cells of a grid with this many cells per side.")] = 4
     boxes: Annotated[
         Path | None,
-        Help("Where an image has boxes in this file, these are its regions (COCO's instances)."),
+        Help("Use the boxes in this file (COCO instances) as regions of the images that have any."),
     ] = None
     from_file: Annotated[
         Path | None,
         Help(
-            "Take the regions that a file of bottom-up attention holds (.tsv, .h5, or a folder of "
-            ".npz), instead of computing any.",
+            "Read regions from a bottom-up attention file (.tsv, .h5, or a folder of .npz) "
+            "instead of "
+            "computing them.",
             flag="--from",
         ),
     ] = None
-    images: Annotated[Path | None, Help("Folder that holds the pictures.")] = None
+    images: Annotated[Path | None, Help("Folder with the pictures.")] = None
     workers: Workers = ""
     shard: ShardShare = ""
     gather: Gather = False
@@ -50,7 +51,7 @@ def features(
     options: FeatureOptions = FeatureOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> FeatureStore:
-    """Compute vectors of images and of their regions, for systems that are trained on them."""
+    """Compute feature vectors of images and their regions, to train systems on."""
     from tellapart.corpus.reader import ReadOptions
     from tellapart.image_features.backbones import backbone_of
     from tellapart.image_features.bottom_up import import_regions
@@ -62,7 +63,7 @@ def features(
     read = open_corpus(corpus, ReadOptions(images=options.images, skip_bad=options.skip_bad))
     if options.from_file is not None:
         if crew is not None:
-            raise BadInput("--from reads a file, which is one process's work",
+            raise BadInput("--from reads a file in a single process",
                            allowed="--workers, --shard and --gather without --from")  # fmt: skip
         return import_regions(
             read,

@@ -1,4 +1,4 @@
-"""The verb `train`: a system learns from captions or from items, and is a model like any other."""
+"""The verb `train`: a system learns from captions or items and becomes a model like any other."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ class TrainOptions:
     recipe: Annotated[
         str,
         Help(
-            "Settings by name: paper (as published), small (two cores), default; of clip coco, "
-            "trohn-text, trohn-img, negclip, lora, scratch (default: paper; of clip coco)."
+            "Named settings: paper (as published), small (two cores), default; for clip: coco, "
+            "trohn-text, trohn-img, negclip, lora, scratch (default: paper; for clip coco)."
         ),
     ] = ""
     begin: Annotated[
         str,
         Help(
-            "clip: what to fine-tune: open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER, towers "
-            "(small, from nothing).",
+            "clip: the model to fine-tune: open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER, or "
+            "towers "
+            "(small, from scratch).",
             flag="--from",
         ),
     ] = ""
@@ -50,22 +51,22 @@ class TrainOptions:
     features: Annotated[
         tuple[Path | str, ...],
         Help(
-            "Features of each corpus in turn, or of all (default: computed, kept in the cache).",
+            "Features of each corpus in turn, or one store for all (default: computed and cached).",
             repeat=True,
         ),
     ] = ()
-    backbone: Annotated[str, Help("What computes features where none are given.")] = (
+    backbone: Annotated[str, Help("Network that computes features if none are given.")] = (
         "efficientnet-lite0"
     )
     held_out: Annotated[
         float | None,
         Help(
-            "Share of the images to validate on where --validation names none (default: 0.1; "
-            "of clip 0.2)."
+            "Share of the images to validate on if --validation is not given (default: 0.1; "
+            "for clip 0.2)."
         ),
     ] = None
     seed: Seed = 0
-    task: Annotated[str, Help("How to train, where not as the system itself says.")] = ""
+    task: Annotated[str, Help("Training task, if not the system's own.")] = ""
     start: Annotated[Path | None, Help("Start from this trained system's weights.")] = None
     overwrite: Overwrite = False
 
@@ -78,7 +79,7 @@ def train(
         Any,
         Help(
             "A corpus to train on, or a benchmark for systems that learn from items or negatives; "
-            "of clip also a table, shards or Parquet; may be repeated.",
+            "for clip also a table, shards or Parquet; may be repeated.",
             flag="--on",
             repeat=True,
         ),
@@ -88,7 +89,7 @@ def train(
     validation: Annotated[
         Sources,
         Help(
-            "A corpus (or benchmark) to choose the best weights by; may be repeated.", repeat=True
+            "A corpus (or benchmark) for choosing the best weights; may be repeated.", repeat=True
         ),
     ] = (),
     never: Annotated[
@@ -97,20 +98,20 @@ def train(
     ] = (),
     watch: Annotated[
         Sequence[Benchmark | Path | str],
-        Help("clip: a benchmark to look at during training; may be repeated.", repeat=True),
+        Help("clip: a benchmark to evaluate on during training; may be repeated.", repeat=True),
     ] = (),
     cost: Annotated[
         Sequence[Any],
         Help(
-            "clip: a benchmark, corpus or folder of classes to measure on before and after, "
-            "beside what is watched; may be repeated.",
+            "clip: a benchmark, corpus or folder of classes to measure on before and after, in "
+            "addition to --watch; may be repeated.",
             repeat=True,
         ),
     ] = (),
     options: TrainOptions = TrainOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> TrainedSystem | TunedModel:
-    """Train a system on a corpus: what comes out is the model trained:OUT.
+    """Train a system on a corpus; the result is the model trained:OUT.
 
     In Python: `on`, `validation`, `never`, `watch` and `cost` take objects as well as paths.
     """
@@ -128,7 +129,7 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class TrainSources:
-    """What is trained on, chosen by, kept clear of, watched, and measured on in the end."""
+    """Sources to train on, validate on, keep out, watch during training, and measure at the end."""
 
     on: tuple[Any, ...]
     validation: tuple[Any, ...]
@@ -148,13 +149,13 @@ def _tuned(given: TrainSources, out: Path, options: TrainOptions, progress: Prog
 
     if not options.begin:
         raise BadInput(
-            "clip does not say what is to be fine-tuned",
+            "clip needs a model to fine-tune",
             allowed="--from open_clip:ARCH/TAG, hf:ORG/NAME, trained:FOLDER or towers",
         )
     watched = tuple(map(open_benchmark, given.watch))
     recipe = options.recipe or "coco"
     order = TuningOrder(options.begin, recipe, tuple(options.changes), options.seed, watched)
-    tuning_recipe(order)  # a mistake is told of before anything is read
+    tuning_recipe(order)  # report mistakes before reading any data
     data = joined_pairs([open_pairs(one) for one in given.on])
     if given.validation:
         held = joined_pairs([open_pairs(one) for one in given.validation])
@@ -212,7 +213,7 @@ def _trained(
 
 
 def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
-    """Benchmarks as pairs with their negatives; None where corpora are given."""
+    """Benchmarks as pairs with their negatives; None if corpora are given."""
     from tellapart.benchmark.benchmark import Benchmark, is_benchmark
     from tellapart.training.tuning.pairs import TrainingPairs, joined_pairs, open_pairs
 
@@ -227,12 +228,12 @@ def _paired(sources: Sequence[Any]) -> TrainingPairs | None:
 
 
 def _only_store(options: TrainOptions) -> FeatureStore:
-    """The one store of features that pairs with negatives need."""
+    """The single feature store that pairs with negatives need."""
     from tellapart.image_features.store import load_store
 
     if len(options.features) != 1:
         raise BadInput(
-            "a benchmark is trained on with the features of its images",
+            "training on a benchmark needs the features of its images",
             allowed="--features STORE, once",
             todo="compute them: tellapart features CORPUS STORE",
         )
@@ -246,7 +247,7 @@ def _gathered(
     options: TrainOptions,
     progress: Progress,
 ) -> tuple[CaptionedImages, CaptionedImages | None]:
-    """What is trained on and what it is validated on, if that is named; corpora or benchmarks."""
+    """The training data, and the validation data if named, from corpora or benchmarks."""
     from tellapart import registry
     from tellapart.benchmark.captions import corpus_of
     from tellapart.training.data import gather, gather_pairs
@@ -273,12 +274,12 @@ def _gathered(
 
 
 def _items(source: Any, system: str) -> Benchmark:
-    """A benchmark to learn from; raises where it is a corpus."""
+    """A benchmark to learn from; raises if it is a corpus."""
     from tellapart.corpus.corpus import Corpus
 
     if isinstance(source, Corpus) or (Path(str(source)) / "corpus.json").is_file():
         raise BadInput(
-            f"{system} learns from items, true captions beside false ones, and this is a corpus",
+            f"{system} learns from items (true captions beside false ones), but this is a corpus",
             where=source.name if isinstance(source, Corpus) else str(source),
             allowed="a benchmark of training images",
             todo="build one: tellapart build mcic CORPUS OUT --options paper, or tellapart build "
@@ -288,7 +289,7 @@ def _items(source: Any, system: str) -> Benchmark:
 
 
 def _stores(corpora: list[Corpus], options: TrainOptions, progress: Progress) -> list[FeatureStore]:
-    """The features of the corpora: those named, or computed and kept in the cache."""
+    """The corpora's features: those given, or computed and cached."""
     from tellapart import seeds
     from tellapart.image_features.backbones import backbone_of
     from tellapart.image_features.extract import extract

@@ -1,4 +1,4 @@
-"""The verb `zeroshot`: pictures put into classes by the classes' names."""
+"""The verb `zeroshot`: pictures classified by the classes' names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def zeroshot(
     ] = "simple",
     progress: Progress = silent,
 ) -> ZeroShot:
-    """Put pictures into classes by the classes' names alone: top-1 and top-5 accuracy."""
+    """Classify pictures by the classes' names alone: top-1 and top-5 accuracy."""
     from tellapart.measures.zero_shot import classify, read_classes, templates_of
     from tellapart.models.names import load
 

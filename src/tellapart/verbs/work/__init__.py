@@ -1,1 +1,1 @@
-"""The verbs of long work in shards."""
+"""Verbs for long jobs in shards."""

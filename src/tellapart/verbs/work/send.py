@@ -29,7 +29,7 @@ def work_send(
         Path | str | None, Help("An address that a command wrote to (default: all).")
     ] = None,
 ) -> Sent:
-    """Send what could not be sent because an object store did not answer.
+    """Send results that an object store could not take when they were written.
 
     A command that names an address does this by itself before anything else.
     """

@@ -1,4 +1,4 @@
-"""The verb `work status`: how far work in shards is."""
+"""The verb `work status`: the progress of a job in shards."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def work_status(
-    folder: Annotated[Path | str, Help("The folder that the command writes to.")],
+    folder: Annotated[Path | str, Help("Output folder of the command that does the work.")],
 ) -> WorkStatus:
-    """Say how far work in shards is, whoever does it."""
+    """Show the progress of a job in shards, wherever its workers run."""
     from tellapart.work import folder as shards
 
     return shards.work_status(Path(folder))

@@ -1,4 +1,4 @@
-// The present view stands behind the # of the address: `items?sheet=bison&a=storybook&ao=w`.
+// The current view is after the # of the address: `items?sheet=bison&a=storybook&ao=w`.
 
 export const TABS = ["overview", "items", "compare"];
 
@@ -18,7 +18,7 @@ export function write(tab, query) {
   return `#${tab}${text ? `?${text}` : ""}`;
 }
 
-// The secret of the printed address: taken out, so that nobody copies it along with a view.
+// The secret in the printed address; it is removed, so that it is not copied with a view's address.
 export function takeKey() {
   const found = /^#key=([\w-]+)&?(.*)$/s.exec(location.hash);
   if (!found) return "";
@@ -26,7 +26,7 @@ export function takeKey() {
   return found[1];
 }
 
-// What the server has to know of an address to find its items.
+// The parameters of an address that select its items.
 export function asked(query) {
   const kept = new URLSearchParams(query);
   for (const name of ["item", "by", "at"]) kept.delete(name);

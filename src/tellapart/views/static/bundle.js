@@ -1,5 +1,5 @@
-// Where the page of a bundle gets everything from: files beside it. Filters, sorting and search run here,
-// with the same rules as `query.py` and `summary.py` have on the server; a test holds them to each other.
+// The data source of a bundle's page: the files beside it. Filters, sorting and search run here, with the
+// same rules as `query.py` and `summary.py` on the server; a test compares the two.
 import { pairedOf, shareOf, agreementOf, histogramOf } from "./statistics.js";
 
 const RIGHT = "r";
@@ -8,7 +8,7 @@ const KEPT = "tellapart-marks:";
 
 async function json(path) {
   const answer = await fetch(path);
-  if (!answer.ok) throw new Error(`${path} is not there (${answer.status}). A bundle has to be opened through a file server.`);
+  if (!answer.ok) throw new Error(`${path} is missing (${answer.status}). A bundle must be opened through a file server.`);
   return answer.json();
 }
 
@@ -179,7 +179,7 @@ export class BundleSource {
     return mark;
   }
 
-  // A table of what is shown, made here when the link is followed.
+  // A table of the shown items, created when the link is clicked.
   csv(query) {
     return { make: async () => {
       const sheet = await this.sheet(query.get("sheet") ?? "");

@@ -1,4 +1,4 @@
-// Charts of the items that are shown: by any fact, margins, agreement. Plain SVG and tables.
+// Charts of the shown items: by any fact, margins, agreement. Plain SVG and tables.
 import { element } from "../shared/page.js";
 import { count, draw, percent } from "./overview.js";
 
@@ -9,7 +9,7 @@ export function legend(labels) {
   return element("p", { class: "series" }, ...labels.map((label, k) => element("span", { class: series(k) }, label)));
 }
 
-// Shares right with intervals: a row a value, a dot a run.
+// Shares of right answers with intervals: one row per value, one dot per run.
 export function byFact(found, labels, open) {
   const top = Math.max(1, ...found.values.flatMap((value) => value.runs.map((run) => 1.05 * (run.high ?? 0))));
   const at = (value) => `${(1 + (98 * value) / top).toFixed(2)}%`;
@@ -28,13 +28,13 @@ export function byFact(found, labels, open) {
     element("tfoot", {}, element("tr", {}, element("td", {}), element("td", {}), element("td", { class: "wide" }, scale(top)))));
 }
 
-// What the lines of the chart above stand for, in percent.
+// The scale of the chart above, in percent.
 function scale(top) {
   const ends = [0, 0.25, 0.5, 0.75, 1].map((x) => element("span", {}, String(Math.round(100 * top * x))));
   return element("span", { class: "scale", "aria-hidden": "true" }, ...ends);
 }
 
-// A histogram: left of zero is wrong, right of it right.
+// A histogram: wrong left of zero, right on the right.
 export function histogram(one, label, judged = true) {
   if (!one) return element("p", { class: "faint" }, `${label}: no scores.`);
   const most = Math.max(...one.counts, 1);
@@ -54,7 +54,7 @@ export function histogram(one, label, judged = true) {
 
 const short = (value) => String(Number(value.toPrecision(2)));
 
-// How often two runs are both right or both not.
+// How often two runs are both right or both not right.
 export function agreement(found, labels) {
   const head = element("tr", {}, element("td", {}), ...labels.map((label, k) => element("th", { scope: "col", title: label }, String(k + 1))));
   const rows = found.map((line, i) => element("tr", {}, element("th", { scope: "row" }, `${i + 1} ${labels[i]}`),
@@ -62,6 +62,6 @@ export function agreement(found, labels) {
       class: cell.share === null || i === j ? "none" : `heat-${Math.min(9, Math.max(0, Math.round(18 * (cell.share - 0.5))))}`,
       title: cell.kappa === null ? false : `Cohen's kappa ${cell.kappa.toFixed(2)}, ${count(cell.n)} items`,
     }, i === j || cell.share === null ? "" : percent(cell.share, 0)))));
-  return element("table", { class: "heat agreement" }, element("caption", {}, "Both right or both not, in percent"),
+  return element("table", { class: "heat agreement" }, element("caption", {}, "Both right or both not right, in percent"),
     element("thead", {}, head), element("tbody", {}, ...rows));
 }

@@ -1,4 +1,4 @@
-// Charts and a comparison of two runs, of the items that are filtered now.
+// Charts and a comparison of two runs on the filtered items.
 import { element } from "../shared/page.js";
 import { asked } from "./address.js";
 import { agreement, byFact, histogram, legend, series } from "./charts.js";
@@ -13,7 +13,7 @@ export class Compare {
   async enter(main, query) {
     this.number = element("output", { id: "count", "aria-live": "polite" });
     this.filters = new Filters(this.app, this, "compare");
-    this.box = element("div", { class: "charts", tabindex: "0", role: "region", "aria-label": "Charts of the items that are filtered now" });
+    this.box = element("div", { class: "charts", tabindex: "0", role: "region", "aria-label": "Charts of the filtered items" });
     main.append(element("h1", { class: "hidden" }, "Compare"), this.filters.box, this.box);
     await this.change(query);
   }
@@ -40,13 +40,13 @@ export class Compare {
       found.values.length && labels.length ? element("section", { class: "sheet" }, element("header", {}, element("h2", {}, captions ? `${this.about.measure}, by` : "Right, by"),
         this.facts(facts, by)), legend(labels), byFact(found, labels, (value) => this.link({ [`fact.${by}`]: value }))) : "",
       labels.length ? element("section", { class: "sheet" }, element("h2", {}, captions ? "Scores" : "Margins"),
-        element("p", { class: "faint" }, captions ? `${this.about.measure} of each image’s caption.` : "By how much the right options score higher than the wrong ones; left of the line is wrong."),
-        element("div", { class: "many" }, ...found.margins.map((one, k) => histogram(one, labels[k], !captions)))) : element("p", { class: "calm" }, "No run on this benchmark: there is nothing to compare."),
+        element("p", { class: "faint" }, captions ? `${this.about.measure} of each image’s caption.` : "By how much the right options score higher than the wrong ones; items left of the line are wrong."),
+        element("div", { class: "many" }, ...found.margins.map((one, k) => histogram(one, labels[k], !captions)))) : element("p", { class: "calm" }, "There are no runs on this benchmark, so there is nothing to compare."),
       labels.length > 1 && !captions ? element("section", { class: "sheet" }, element("h2", {}, "Agreement"),
         element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Agreement" }, agreement(found.agreement, labels))) : "");
   }
 
-  // The runs that are chosen, else the first two.
+  // The chosen runs, else the first two.
   pair(query) {
     const labels = this.about.runs.map((one) => one.label);
     if (labels.length < 2) return null;
@@ -74,7 +74,7 @@ export class Compare {
     return this.app.link(tab, query);
   }
 
-  // A run's name in the colour that charts give it.
+  // A run's name in its colour in the charts.
   named(label) {
     return element("span", { class: series(this.about.runs.findIndex((one) => one.label === label)) }, label);
   }
@@ -82,15 +82,15 @@ export class Compare {
   paired(found, [a, b]) {
     const link = (ao, bo) => this.link({ a, b, ao, bo });
     const cell = (number, href, label, kind) => element("td", { class: kind }, element("a", { href, "aria-label": `${label}: ${count(number)} items` }, count(number)));
-    const told = found.difference === null ? "Both were asked none of these items." : null;
+    const nothing = found.difference === null ? "The two runs have none of these items in common." : null;
     return element("section", { class: "sheet versus" },
       element("h2", {}, this.named(a), " against ", this.named(b)),
-      told ? element("p", {}, told) : element("p", { class: "difference" },
+      nothing ? element("p", {}, nothing) : element("p", { class: "difference" },
         element("b", {}, `${found.difference >= 0 ? "+" : "−"}${percent(Math.abs(found.difference))} points`),
         ` (95% interval ${sign(found.low)} to ${sign(found.high)}), on ${count(found.n)} items in ${count(found.groups)} groups: `,
         `${percent(found.first.value)} against ${percent(found.second.value)}. `,
-        found.low > 0 || found.high < 0 ? "The interval leaves zero out." : "The interval holds zero: it may be noise."),
-      found.level !== undefined ? this.higher(found, [a, b]) : element("table", { class: "two" }, element("caption", { class: "hidden" }, "Items by what the two runs made of them"),
+        found.low > 0 || found.high < 0 ? "The interval excludes zero." : "The interval includes zero: it may be noise."),
+      found.level !== undefined ? this.higher(found, [a, b]) : element("table", { class: "two" }, element("caption", { class: "hidden" }, "Items by the outcomes of the two runs"),
         element("thead", {}, element("tr", {}, element("td", {}), element("th", { scope: "col" }, `${b} right`), element("th", { scope: "col" }, `${b} not right`))),
         element("tbody", {},
           element("tr", {}, element("th", { scope: "row" }, `${a} right`), cell(found.both, link("r", "r"), "Both right", "both"),
@@ -99,7 +99,7 @@ export class Compare {
             cell(found.neither, link("wtmf", "wtmf"), "Neither right", "neither")))));
   }
 
-  // Captions are neither right nor wrong: on how many images the one or the other scores higher.
+  // Captions are neither right nor wrong: count the images on which each run scores higher.
   higher(found, [a, b]) {
     const go = (first, second, number, label) => element("a", { href: this.link({ a: first, b: second, sort: "gap" }) }, `${label}: ${count(number)}`);
     return element("p", { class: "higher" }, go(b, a, found.higher, `${a} higher`), " · ", go(a, b, found.lower, `${b} higher`), ` · level: ${count(found.level)}`);

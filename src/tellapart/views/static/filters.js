@@ -1,4 +1,4 @@
-// The filters above the items: everything that they say stands in the address.
+// The filters above the items; their whole state is in the address.
 import { element, button } from "../shared/page.js";
 
 const OUTCOMES = { "": "any outcome", r: "right", w: "wrong", wtmf: "not right", t: "tie", m: "mixed", f: "no answer" };
@@ -6,7 +6,7 @@ const PATIENCE = 180;
 const FEW = 2;
 
 export class Filters {
-  // `part` is the tab that the filters stand in: `about`, `number` and `query` are read off it.
+  // `part` is the filters' tab, which provides `about`, `number` and `query`.
   constructor(app, part, tab = "items") {
     Object.assign(this, { app, part, tab });
     this.fields = {

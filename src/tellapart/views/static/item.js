@@ -1,4 +1,4 @@
-// One item by itself: large pictures, all cells of its grid as a heat map, where it comes from.
+// One item in full: large pictures, all cells of its grid as a heat map, its origin.
 import { element, button } from "../shared/page.js";
 import { inside } from "../shared/card.js";
 
@@ -59,7 +59,7 @@ export class ItemDialog {
     field.value = this.items.mark(card).note ?? "";
     field.addEventListener("change", async () => {
       await this.app.setMark(this.items.about.label, card, Boolean(this.items.mark(card).star), field.value);
-      this.app.say("The note is kept.");
+      this.app.say("The note is saved.");
       this.items.list?.redraw();
     });
     return element("section", { class: "note" }, field);
@@ -99,7 +99,7 @@ export class ItemDialog {
 const letter = (k) => (k < 26 ? String.fromCharCode(65 + k) : `picture ${k + 1}`);
 const short = (value) => (value === null ? "" : String(Number(value.toPrecision(4))));
 
-// Scores as a heat map: each model by its own scale, true cells framed and ticked.
+// Scores as a heat map on each model's own scale, with true cells framed and ticked.
 function heat(found) {
   const known = found.grids.filter((one) => one.cells);
   if (!known.length) return "";
@@ -119,27 +119,27 @@ function heat(found) {
       element("thead", {}, head), element("tbody", {}, ...rows)));
   });
   return element("section", {}, element("h3", {}, "Scores of all cells"),
-    element("p", { class: "faint" }, "Rows are pictures, columns captions; ✓ marks what is true. Colours are on each model’s own scale."),
+    element("p", { class: "faint" }, "Rows are pictures, columns are captions; ✓ marks what is true. Colours use each model’s own scale."),
     element("div", { class: "maps" }, ...maps));
 }
 
 function edits(found) {
   const known = found.grids.filter((one) => one.edits.length);
   if (!known.length) return "";
-  return element("section", {}, element("h3", {}, "Words left out or put in"), ...known.map((one) => element("details", {},
+  return element("section", {}, element("h3", {}, "Words removed or inserted"), ...known.map((one) => element("details", {},
     element("summary", {}, one.label), element("ol", { class: "edits" }, ...one.edits.map(([edit, , , score]) => element("li", {},
       element("code", {}, edit), ` ${short(score)}`))))));
 }
 
 function replies(found) {
   if (!found.replies.length) return "";
-  return element("section", {}, element("h3", {}, "What was asked and said"), ...found.replies.map((one) => element("details", {},
-    element("summary", {}, element("b", {}, one.label), ` ${one.question}, time ${one.trial + 1}: ${one.failure || one.reply.slice(0, 80) || "no words"}`),
+  return element("section", {}, element("h3", {}, "Questions and replies"), ...found.replies.map((one) => element("details", {},
+    element("summary", {}, element("b", {}, one.label), ` ${one.question}, trial ${one.trial + 1}: ${one.failure || one.reply.slice(0, 80) || "no text"}`),
     one.prompt.length ? element("pre", { class: "prompt" }, one.prompt.join("\n")) : "",
-    element("pre", {}, one.failure ? `${one.failure}\n${one.reply}` : one.reply || "(it gave no words, only a choice)"))));
+    element("pre", {}, one.failure ? `${one.failure}\n${one.reply}` : one.reply || "(no text, only a choice)"))));
 }
 
 function origin(found) {
-  return element("section", {}, element("h3", {}, "Where it comes from"), element("dl", { class: "origin" },
+  return element("section", {}, element("h3", {}, "Origin"), element("dl", { class: "origin" },
     ...Object.entries(found.origin).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))));
 }

@@ -1,4 +1,4 @@
-// Items: filters on top, a list of cards below, one item by itself when it is opened.
+// Items: filters on top, a list of cards below, and one item in full when it is opened.
 import { element, button } from "../shared/page.js";
 import { grid, answers } from "../shared/card.js";
 import { asked } from "./address.js";
@@ -19,7 +19,7 @@ export class Items {
   async enter(main, query) {
     this.number = element("output", { id: "count", "aria-live": "polite" });
     this.filters = new Filters(this.app, this);
-    this.nothing = element("p", { class: "calm", hidden: true }, "No item is like this. Choose another filter, or show all.");
+    this.nothing = element("p", { class: "calm", hidden: true }, "No items match. Choose another filter, or show all.");
     this.place = element("div", { class: "place" });
     main.append(element("h1", { class: "hidden" }, "Items"), this.filters.box, this.nothing, this.place);
     this.asked = null;
@@ -62,7 +62,7 @@ export class Items {
     this.place.hidden = total === 0;
   }
 
-  // Something about the items has changed behind our back: another run, or more answers.
+  // The items have changed on the server: another run, or more answers.
   async refresh() {
     this.filters.factsOf = null;
     this.asked = null;
@@ -118,7 +118,7 @@ export class Items {
   }
 }
 
-// The height of every card on a sheet, by the shape of its grid and the number of runs.
+// The height of a sheet's cards, from the shape of their grids and the number of runs.
 function measure(about) {
   if (about.form === "captions") {
     const narrow = innerWidth < 700;

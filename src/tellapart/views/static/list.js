@@ -1,5 +1,5 @@
-// A virtual list: cards of one height in columns, of which only those near the window exist.
-// Browsers cannot draw elements of more than some millions of pixels: past that the bar is scaled.
+// A virtual list: cards of equal height in columns; only those near the window exist.
+// Browsers cannot draw elements of more than a few million pixels: beyond that, the scroll bar is scaled.
 import { element } from "../shared/page.js";
 
 const PAGE = 24;
@@ -7,7 +7,7 @@ const TALLEST = 12_000_000;
 const SPARE = 2;
 
 export class VirtualList {
-  // `load(offset, limit)` gives { total, cards }; `draw(card, index)` an element; `height` pixels a card.
+  // `load(offset, limit)` returns { total, cards }; `draw(card, index)` an element; `height` is in pixels per card.
   constructor({ load, draw, width, height, label }) {
     Object.assign(this, { load, draw, width, height, gap: 14 });
     this.inner = element("div", { class: "rows" });
@@ -20,7 +20,7 @@ export class VirtualList {
     this.sizes.observe(this.box);
   }
 
-  // Begin anew; resolves with the number of cards once the first of them are there.
+  // Start over; resolves with the number of cards once the first ones are loaded.
   async reset(load = this.load, at = 0) {
     this.load = load;
     this.pages.clear();
@@ -47,7 +47,7 @@ export class VirtualList {
     this.show();
   }
 
-  // The row at the top of the window, as a fraction.
+  // The row at the top of the window, as a fractional number.
   top() {
     const free = Math.max(1, this.tall - this.box.clientHeight);
     const whole = Math.max(1, this.full - this.box.clientHeight);
@@ -117,7 +117,7 @@ export class VirtualList {
     }
   }
 
-  // Cards that can be seen, redrawn: something about them has changed.
+  // Redraw the visible cards after a change.
   redraw() {
     this.shown.forEach((one) => one.remove());
     this.shown.clear();

@@ -1,4 +1,4 @@
-// The overview: every run on every benchmark, with lines for chance and for what text alone gives away.
+// The overview: every run on every benchmark, with lines for chance and what the text alone gives away.
 import { element } from "../shared/page.js";
 
 const LOOK_AGAIN = 1500;
@@ -40,12 +40,12 @@ export class Overview {
     const about = this.app.sheet(one.sheet);
     const link = (query) => this.app.link("items", { sheet: one.sheet, ...query });
     const facts = about.form === "captions" ? [`${count(about.items)} images`] : [`${count(about.items)} items`, `${count(about.images)} pictures`,
-      about.verified ? `verified ${about.verified}` : "verified by nobody"];
+      about.verified ? `verified ${about.verified}` : "not verified"];
     return element("section", { class: "sheet", "aria-label": one.sheet },
       element("header", {}, element("h2", {}, element("a", { href: link({}) }, one.sheet)),
         element("p", { class: "faint" }, facts.join(" · "))),
       about.about ? element("p", { class: "about" }, about.about) : "",
-      one.rows.length ? this.table(one, link) : element("p", { class: "faint" }, "No run: look at its ",
+      one.rows.length ? this.table(one, link) : element("p", { class: "faint" }, "No runs: see its ",
         element("a", { href: link({}) }, "items"), "."));
   }
 
@@ -59,7 +59,7 @@ export class Overview {
   table(one, link) {
     const rows = one.rows.map((row) => element("tr", { class: row.reference ? "reference" : false },
       element("th", { scope: "row" }, element("a", { href: link({ a: row.label }) }, row.label),
-        row.live ? element("span", { class: "tag" }, "under way") : ""),
+        row.live ? element("span", { class: "tag" }, "running") : ""),
       element("td", { class: "num" }, percent(row.value)),
       element("td", { class: "num faint" }, row.value === null ? "" : `${percent(row.low)} – ${percent(row.high)}`),
       element("td", { class: "strip" }, row.value === null ? "" : strip(row, one.lines, one.top)),
@@ -88,7 +88,7 @@ function lines(one) {
   return element("span", { class: "legend" }, ...parts, one.pending ? element("span", { class: "faint" }, "guessing …") : "");
 }
 
-// A value with its interval on a scale from 0 to `top`, lines through it.
+// A value with its interval on a scale from 0 to `top`, with reference lines.
 function strip(row, through, top) {
   const at = (value) => `${(1 + (98 * value) / top).toFixed(2)}%`;
   const svg = draw("svg", { "aria-hidden": "true", height: 18 });

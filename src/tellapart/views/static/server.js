@@ -1,4 +1,4 @@
-// Where the page gets everything from while `tellapart view` runs. `bundle.js` does the same from files.
+// The page's data source while `tellapart view` is running. `bundle.js` does the same with files.
 import { call } from "../shared/calls.js";
 
 export class ServerSource {

@@ -1,10 +1,10 @@
-// What `summary.py` works out, for bundles: shares and differences with Student's t over groups.
+// The statistics of `summary.py` for bundles: shares and differences with Student's t over groups.
 
 const RIGHT = "r";
 const UNASKED = "-";
 const BINS = 24;
 
-// Sums of values and sizes by group of items; groups are numbers from 0, so arrays hold them.
+// Sums of values and sizes by group of items; groups are numbered from 0, so arrays suffice.
 function summed(sheet, rows, value, size) {
   sheet.groupCount ??= sheet.groups.reduce((most, one) => Math.max(most, one), -1) + 1;
   const [values, sizes] = [new Float64Array(sheet.groupCount), new Float64Array(sheet.groupCount)];
@@ -20,7 +20,7 @@ function summed(sheet, rows, value, size) {
   return found;
 }
 
-// The mean worth of the units of some items, with its interval on the logit scale.
+// The mean value of the units of some items, with its interval on the logit scale.
 export function shareOf(sheet, rows, run) {
   const asked = rows.filter((row) => sheet.units[run][row] > 0);
   const groups = summed(sheet, asked, (row) => sheet.value[run][row], (row) => sheet.units[run][row]);
@@ -42,6 +42,7 @@ function shareInterval(groups, mean, size) {
     return wilson(mean, size ** 2 / groups.reduce((sum, one) => sum + one[1] ** 2, 0));
   }
   const spread = groups.reduce((sum, [value, units]) => sum + ((value - mean * units) / size) ** 2, 0);
+  // Few groups may be alike by accident: the error is at least that of independent units.
   const variance = Math.max((k / (k - 1)) * spread, (mean - mean ** 2) / size);
   const step = (studentQuantile(k - 1) * Math.sqrt(variance)) / (mean * (1 - mean));
   const logit = Math.log(mean / (1 - mean));

@@ -1,10 +1,10 @@
-// What the items that are filtered now can become: a table, a figure, a subset, a study, a view to send.
+// What can be created from the filtered items: a table, a figure, a subset, a study, an address to share.
 import { element, button, openDialog } from "../shared/page.js";
 import { count } from "./overview.js";
 
 const WHAT = {
-  subset: ["A benchmark of these items", "Make the subset"],
-  study: ["A study: let people judge them", "Make the study"],
+  subset: ["A benchmark of these items", "Create the subset"],
+  study: ["A study in which people judge them", "Create the study"],
 };
 
 export function useItems(app, query, total) {
@@ -25,16 +25,16 @@ export function useItems(app, query, total) {
     return element("section", {}, element("h3", {}, WHAT[what][0]), element("p", { class: "inline" }, name, go));
   };
   const dialog = openDialog("Use these items", element("h2", {}, `Use these ${count(total)} items`),
-    element("section", {}, element("h3", {}, "Take them along"), element("p", { class: "inline" },
+    element("section", {}, element("h3", {}, "Download or share"), element("p", { class: "inline" },
       link("CSV table", app.source.csv(query), "items.csv"),
       app.source.bundle ? "" : link("Figure (PNG, PDF, LaTeX)", app.source.figure(query), "figure.zip"),
       button("Copy the address of this view", async (event) => {
         await navigator.clipboard?.writeText(app.source.bundle ? location.href : `--at '${location.hash.slice(1)}'`);
         event.target.textContent = "Copied";
       })),
-    app.source.bundle ? "" : element("p", { class: "faint" }, "A figure takes at most 24 items: star those that it shall show, then filter by stars.")),
+    app.source.bundle ? "" : element("p", { class: "faint" }, "A figure shows at most 24 items: star the ones you want, then filter by stars.")),
     ...(app.about.make ?? []).filter((what) => app.sheet(query.get("sheet")).makes.includes(what)).map(made),
-    app.about.make?.length ? element("p", { class: "faint" }, `Folders are made in ${app.about.out}.`) : "", said);
+    app.about.make?.length ? element("p", { class: "faint" }, `Folders are created in ${app.about.out}.`) : "", said);
   dialog.classList.add("uses");
 }
 

@@ -1,4 +1,4 @@
-// The page of a view: tabs, the address, the theme; each tab has a module of its own.
+// The page of a view: tabs, the address, the theme; each tab has its own module.
 import { element } from "../shared/page.js";
 import * as address from "./address.js";
 import { ServerSource } from "./server.js";
@@ -23,7 +23,7 @@ export class App {
     return this.about.sheets.find((one) => one.label === label) ?? this.about.sheets[0];
   }
 
-  // Go to another view; the address follows, and with it the page.
+  // Go to another view by changing the address, which updates the page.
   go(tab, query, { replace = false } = {}) {
     const target = address.write(tab, new URLSearchParams(query));
     if (target === location.hash) return;
@@ -71,7 +71,7 @@ export class App {
     if (kept.star || kept.note) own[card.id] = kept; else delete own[card.id];
   }
 
-  // A run under way: how far it is stands in the head of the page; what is new is shown.
+  // Show the progress of running jobs in the page's header, and reload when there are new results.
   async watch() {
     const found = await this.source.live();
     const line = document.getElementById("live");
@@ -112,7 +112,7 @@ function failed(problem) {
   main.className = "";
   main.replaceChildren(element("section", { class: "sheet" },
     element("h1", {}, strange ? "Not signed in" : "Something went wrong"),
-    element("p", {}, strange ? "Open the address that tellapart view has printed: it holds the key to this view."
+    element("p", {}, strange ? "Open the address printed by tellapart view: it contains the key to this view."
       : `${problem?.message ?? problem} ${problem?.todo ?? ""}`)));
 }
 
@@ -125,7 +125,7 @@ async function start() {
   addEventListener("unhandledrejection", (event) => failed(event.reason));
   document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
   await app.follow();
-  if (!source.bundle) setInterval(() => { if (!document.hidden) app.watch().catch(() => app.say("The view is no longer served.")); }, LOOK_AGAIN);
+  if (!source.bundle) setInterval(() => { if (!document.hidden) app.watch().catch(() => app.say("The view is no longer being served.")); }, LOOK_AGAIN);
 }
 
 async function open() {

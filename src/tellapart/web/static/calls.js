@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-// Ask once. Throws Refused where the server says no, anything else where it cannot be reached.
+// Send a request once. Throws Refused if the server refuses, anything else if it is unreachable.
 export async function call(path, body) {
   const options = body === undefined ? {} : {
     method: "POST",
@@ -33,7 +33,7 @@ class Later extends Error {
   }
 }
 
-// Ask until there is an answer; `waiting(true)` is called while the server cannot be reached.
+// Repeat a request until there is an answer; calls `waiting(true)` while the server is unreachable.
 export async function insist(path, body, waiting) {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -52,7 +52,7 @@ export async function insist(path, body, waiting) {
   }
 }
 
-// Wait, but no longer than until the browser says that it has a connection again.
+// Wait, but only until the browser is online again.
 function sleepUntilOnline(milliseconds) {
   return new Promise((resolve) => {
     const done = () => {
@@ -65,7 +65,7 @@ function sleepUntilOnline(milliseconds) {
   });
 }
 
-// The token stands behind the #, which browsers send to nobody; then it goes from the address.
+// The token is after the #, which browsers never send; it is removed from the address.
 export function takeToken() {
   const token = location.hash.slice(1);
   if (token) history.replaceState(null, "", location.pathname);

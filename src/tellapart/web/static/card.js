@@ -1,5 +1,5 @@
-// The card of an item, from the JSON of `reports/card.py`: the same markup as `cards.html` writes.
-// Texts are only ever set as text.
+// The card of an item, from the JSON of `reports/card.py`: the same markup as in `cards.html`.
+// Texts are only ever inserted as text, never as HTML.
 import { element } from "./page.js";
 
 export const STATES = {
@@ -9,14 +9,14 @@ export const STATES = {
 const LONG = 16;
 const MARGIN = "by how much the right options score higher than the wrong ones";
 
-// Where nothing is right or wrong (`state` is null), nothing is said of it.
+// No mark if nothing is right or wrong (`state` is null).
 export function outcome(state) {
   if (state === null) return "";
   const [mark, name, style] = STATES[state];
   return element("i", { class: style, role: "img", "aria-label": name }, mark);
 }
 
-// A number as C's %+.3g has it, which is what templates write.
+// A number in the format of C's %+.3g, as in the templates.
 export function signed(value, digits = 3) {
   if (value === null || value === undefined) return "";
   const size = Math.abs(value);
@@ -45,14 +45,14 @@ export function lineText(line) {
   return [line.before, line.foil ? element("mark", {}, line.foil) : "", line.after];
 }
 
-// Where nothing is known of the truth (`fits` is null), nothing is said of it.
+// No mark if the truth is unknown (`fits` is null).
 function truth(yes, good, bad) {
   if (yes === null) return "";
   return element("span", { class: `truth ${yes ? "yes" : "no"}` },
     element("span", { "aria-hidden": "true" }, yes ? "✓" : "✗"), ` ${yes ? good : bad}`);
 }
 
-// Pictures and captions with what is true of what.
+// Pictures and captions, with which caption is true of which picture.
 export function grid(card) {
   const one = card.lines.length === 1;
   const columns = `n${Math.min(card.shots.length, 4)}`;
@@ -76,7 +76,7 @@ export function grid(card) {
   ];
 }
 
-// What the models chose: a row each.
+// The models' answers, one row each.
 export function answers(card) {
   const margins = card.rows.some((row) => row.margin !== null);
   const written = card.rows.some((row) => row.verdict === null);

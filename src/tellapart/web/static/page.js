@@ -1,4 +1,4 @@
-// Elements, and the few marks that instructions may have. Texts are only ever set as text.
+// Elements, and the simple markup of instructions. Texts are only ever inserted as text, never as HTML.
 
 export function element(name, attributes = {}, ...inside) {
   const made = document.createElement(name);
@@ -15,7 +15,7 @@ export function button(label, onclick, attributes = {}) {
   return element("button", { type: "button", onclick, ...attributes }, label);
 }
 
-// Paragraphs, "- " lists and **bold** of a plain text.
+// Renders the paragraphs, "- " lists and **bold** of a plain text.
 export function prose(text) {
   const box = element("div", { class: "prose" });
   for (const block of text.trim().split(/\n\s*\n/)) {
@@ -38,7 +38,7 @@ function bold(text) {
   return text.split("**").map((part, k) => (k % 2 ? element("strong", {}, part) : part));
 }
 
-// A picture that says when it is there, and offers another try where it does not come.
+// A picture that reports when it has loaded, and offers a retry if it fails.
 export function picture(address, label, ready) {
   const box = element("span", { class: "picture loading" });
   const load = (again) => {
@@ -50,7 +50,7 @@ export function picture(address, label, ready) {
     });
     image.addEventListener("error", () => {
       box.className = "picture broken";
-      const retry = button("The picture did not come. Try again", (event) => {
+      const retry = button("The picture did not load. Try again", (event) => {
         event.preventDefault();
         box.className = "picture loading";
         load(true);
@@ -64,7 +64,7 @@ export function picture(address, label, ready) {
   return box;
 }
 
-// One dialog serves to enlarge pictures, to read instructions and to ask "are you sure?".
+// The dialog for enlarged pictures, instructions and "are you sure?".
 export function openDialog(label, ...inside) {
   const dialog = element("dialog", { "aria-label": label });
   const close = () => dialog.close();

@@ -1,8 +1,8 @@
-"""The catalogue: published benchmarks of which a layout in YAML says all there is to say.
+"""The catalogue: published benchmarks that a layout in YAML describes completely.
 
-Each file names its source, which documents the layout, its licence, its citation and its chance
-levels. The entry points of the package name them as attributes of this module, so that a file is
-read when its benchmark is asked for; `layouts` are those of all.
+Each file names the source that documents the layout, the licence, the citation and the chance
+levels. The package's entry points refer to attributes of this module, so that a file is read only
+when its benchmark is requested; `layouts` reads all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def layouts() -> dict[str, Layout]:
 
 
 def __getattr__(name: str) -> Importer:
-    """The importer of a file of the catalogue, whose name is the attribute's."""
+    """The importer for the catalogue file with the attribute's name."""
     path = FOLDER / f"{name}.yaml"
     if not path.is_file():
         raise AttributeError(f"the catalogue has no {path.name}")

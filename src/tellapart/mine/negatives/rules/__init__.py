@@ -1,4 +1,4 @@
-"""Negatives by rules: word lists learnt from the corpus, and what each kind may do with them."""
+"""Negatives by rules: word lists learned from the corpus, and the rules of each kind."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ RULES: Mapping[str, Rule] = {
     "add-attribute": attribute_details,
 }
 ADDED: Mapping[str, Rule] = {"add-object": add_object, "add-attribute": add_attribute}
-"""The add kinds as SugarCrepe has them: a caption against itself with a false detail."""
+"""The add kinds as in SugarCrepe: a caption against itself with a false detail."""
 TRUE_AGAINST_FALSE = "true against false"
-"""What the notes of a negative call the detail, where its original has one, too."""
+"""The note of a negative whose original has a detail, too."""
 NOTHING = "nothing to change"
-"""Why there is no negative where no rule found anything that it could do."""
+"""The reason if no rule applies."""
 
 
 def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
-    """Negatives by rules, with lists given or learnt as the task's options say."""
+    """Negatives by rules, with lists given or learned as the task's options say."""
     lists = lists or lists_for(task)
     result = NegativeSet([], about=lists.about)
     ids = task.corpus.captions["id"].to_list()
@@ -74,7 +74,7 @@ def make(task: NegativesTask, lists: WordLists | None = None) -> NegativeSet:
 
 
 def _edit(context: CaptionContext, task: NegativesTask, result: NegativeSet) -> None:
-    """All negatives of one caption; for a kind without any, the reason that was met most often."""
+    """All negatives of one caption; for a kind without any, its most frequent reason."""
     original: Original | None = None
     rules = RULES if task.details == "both" else {**RULES, **ADDED}
     for kind in task.kinds:
@@ -95,7 +95,7 @@ def _edit(context: CaptionContext, task: NegativesTask, result: NegativeSet) -> 
 def _sound(
     context: CaptionContext, original: Original, kind: str, edits: Iterable[Edit]
 ) -> Iterator[Negative]:
-    """What edits make of a caption, where it passes the check that all negatives pass."""
+    """The negatives that edits make of a caption, if they pass the common check."""
     source = context.source
     for edit in edits:
         text, true = changed(source.text, edit.changes), changed(source.text, edit.truth)
@@ -109,7 +109,7 @@ def _sound(
 
 
 def drawn(edits: Sequence[Edit], *path: Any) -> Iterator[Edit]:
-    """Edits one after the other, each drawn among those left in proportion to its weight."""
+    """Edits in random order, each drawn from the rest in proportion to its weight."""
     left = list(edits)
     while len(left) > 1:
         reached = list(accumulate(edit.weight for edit in left))

@@ -1,7 +1,7 @@
-"""Which nouns can stand for another, or beside it: of one sort, used alike, not the same thing.
+"""Which nouns can replace or accompany another: the same sort, similar usage, a different thing.
 
-Sorts come from a table of categories, else from WordNet where its database files are installed
-(Debian's `wordnet-base`, or any copy), else from how alike the corpus uses two nouns.
+Sorts come from a table of categories, else from WordNet if its database files are installed
+(Debian's `wordnet-base`, or any copy), else from how similarly the corpus uses two nouns.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from tellapart.mine.negatives.rules.usage import ATTESTED, CorpusCounts, Nouns, 
 ALTERNATIVES, COMPANIONS = 12, 30
 """How many are kept."""
 LEAST_SIMILAR, UNSEEN, ALIKE = 0.08, 0.15, 0.3
-"""Least cosine of an alternative; of one that is no listed object; and where neither a table nor
-WordNet knows the two words."""
+"""The least cosine of an alternative; of one that is not a listed object; and of one for which
+neither a table nor WordNet knows the two words."""
 LISTED = 0.05
-"""Least cosine of a peer where a table of categories knows both; else it is `UNSEEN`."""
+"""The least cosine of a peer if a table of categories knows both; otherwise it is `UNSEEN`."""
 LEVEL = 2
-"""Most letters by which a detail may be longer than another."""
+"""The most letters by which one detail may be longer than another."""
 FOLDERS = ("/usr/share/wordnet", "/usr/local/share/wordnet", "/usr/local/WordNet-3.0/dict")
 SENSES = 2
-"""Senses of a noun that are looked at, the most frequent ones."""
+"""How many of a noun's most frequent senses are used."""
 GENERAL = 6
-"""Steps from the root (entity) within which a sense says too little of what a thing is."""
+"""A sense within this many steps of the root (entity) is too general."""
 Chain = tuple[int, ...]
-"""A sense and all above it, by their places in `data.noun`, the nearest first."""
+"""A sense and its ancestors, by their offsets in `data.noun`, the nearest first."""
 
 
 def is_level(one: str, other: str) -> bool:
-    """Whether two details have as many words and nearly as many letters.
+    """Whether two details have the same number of words and nearly the same length.
 
     >>> is_level("dog", "horse"), is_level("cat", "elephant"), is_level("car", "fire truck")
     (True, False, False)
@@ -50,7 +50,7 @@ def is_level(one: str, other: str) -> bool:
 
 
 class Alternative(NamedTuple):
-    """A noun, the forms that it takes, and how likely it is to be drawn."""
+    """A noun, its forms, and its weight when one is drawn."""
 
     noun: str
     kernel: str
@@ -61,7 +61,7 @@ class Alternative(NamedTuple):
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Nouns that go with a noun; `sorts` gives the supercategory of objects' names."""
+    """Nouns that go with a noun; `sorts` maps objects' names to supercategories."""
 
     nouns: Nouns
     sorts: Mapping[str, str]
@@ -69,12 +69,12 @@ class Alternatives:
     _peers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def alternatives(self, noun: str) -> tuple[Alternative, ...]:
-        """Nouns of its sort that are used as this one is, the most alike first."""
+        """Nouns of its sort with similar usage, the most similar first."""
         if noun not in self._alternatives:
-            self._alternatives[noun] = tuple(islice(self._found(noun), ALTERNATIVES))
+            self._alternatives[noun] = tuple(islice(self._candidates(noun), ALTERNATIVES))
         return self._alternatives[noun]
 
-    def _found(self, noun: str) -> Iterator[Alternative]:
+    def _candidates(self, noun: str) -> Iterator[Alternative]:
         for kernel, cosine in self._similar.ranked(kernel_of(noun)):
             if cosine < LEAST_SIMILAR:
                 return
@@ -87,7 +87,7 @@ class Alternatives:
                 yield Alternative(other, kernel, self.nouns.forms(other), cosine)
 
     def peers(self, noun: str) -> tuple[str, ...]:
-        """Nouns of its sort that take `a` as it does and are as long; it holds both ways."""
+        """Nouns of its sort that take `a` and are equally long; the relation is symmetric."""
         if noun not in self._peers:
             self._peers[noun] = tuple(self._level(noun)) if self._countable(noun) else ()
         return self._peers[noun]
@@ -103,7 +103,7 @@ class Alternatives:
                 yield other
 
     def _countable(self, noun: str) -> bool:
-        """Whether `a` before a noun tells a thing of which one can say that it is not there."""
+        """Whether a noun with `a` names a thing whose absence can be told."""
         nouns, kernel = self.nouns, kernel_of(noun)
         usual = noun in nouns.deniable and nouns.by_kernel[kernel] == noun
         return usual and "a" in nouns.forms(noun) and not nouns.is_mass(noun)
@@ -134,7 +134,7 @@ class Alternatives:
         return {noun: tuple(others) for noun, others in companions.items()}
 
     def same_sort(self, noun: str, other: str, cosine: float = 0.0) -> bool:
-        """By the table of categories, else by WordNet, else by how alike they are used."""
+        """By the table of categories, else by WordNet, else by similarity of usage."""
         first, second = self._sorts_of(noun), self._sorts_of(other)
         if first and second:
             return not first.isdisjoint(second)
@@ -145,14 +145,14 @@ class Alternatives:
         return cosine >= ALIKE
 
     def _sorts_of(self, noun: str) -> frozenset[str]:
-        if kernel_of(noun) in SCENES:  # a wave speaks of a surfboard and is none
+        if kernel_of(noun) in SCENES:  # a wave goes with a surfboard but is not one
             return frozenset()
         names = {noun, kernel_of(noun), *self.nouns.denotes.get(noun, ())}
         return frozenset(self.sorts[name] for name in names if name in self.sorts)
 
     @cached_property
     def wordnet(self) -> WordNet | None:
-        """WordNet, where it is installed."""
+        """WordNet, if it is installed."""
         return load_wordnet(self.nouns.by_kernel)
 
 
@@ -164,7 +164,7 @@ class SimilarNouns:
     cosines: npt.NDArray[np.float64]
 
     def ranked(self, kernel: str) -> Iterator[tuple[str, float]]:
-        """Other kernels, the most similar first; none where the kernel is not known."""
+        """Other kernels, the most similar first; none if the kernel is not known."""
         place = int(np.searchsorted(self.kernels, kernel))
         if place == len(self.kernels) or self.kernels[place] != kernel:
             return
@@ -178,7 +178,7 @@ def similar(counts: CorpusCounts, kernels: Sequence[str], fewest: int) -> Simila
     """Compare kernels by their contexts, weighted by positive pointwise mutual information.
 
     A context seen fewer than `fewest` times with a kernel is left out. Bullinaria and Levy 2007
-    found this weighting with the cosine to be the best of the simple ones.
+    found this weighting with the cosine to be the best of the simple methods.
     """
     kernels = sorted(kernels)
     place = {kernel: k for k, kernel in enumerate(kernels)}
@@ -212,13 +212,13 @@ def _contexts(counts: CorpusCounts) -> Iterator[tuple[str, tuple[str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class WordNet:
-    """For each known noun the chains above its senses."""
+    """For each known noun, its senses with their ancestors."""
 
     folder: Path
     above: dict[str, tuple[Chain, ...]]
 
     def related(self, one: str, other: str) -> bool:
-        """Whether a sense of one noun is one of the other's or lies above it."""
+        """Whether a sense of one noun is a sense of the other, or an ancestor of one."""
         return any(
             first[0] in second or second[0] in first
             for first in self.above.get(one, ())
@@ -226,7 +226,7 @@ class WordNet:
         )
 
     def same_sort(self, one: str, other: str) -> bool:
-        """Whether senses of two nouns have something above them that says what they are."""
+        """Whether senses of two nouns share an ancestor that is specific enough."""
         return any(
             not set(first[:-GENERAL]).isdisjoint(second[:-GENERAL])
             for first in self.above.get(one, ())
@@ -235,7 +235,7 @@ class WordNet:
 
 
 def folder() -> Path | None:
-    """Where the files are: `WNSEARCHDIR` (WordNet's own variable), else a usual place, or None."""
+    """The folder of the files: `WNSEARCHDIR` (WordNet's own variable), a usual folder, or None."""
     named = os.environ.get("WNSEARCHDIR", "")
     for place in map(Path, filter(None, (named, *FOLDERS))):
         if (place / "data.noun").is_file() and (place / "index.noun").is_file():
@@ -244,7 +244,7 @@ def folder() -> Path | None:
 
 
 def load_wordnet(nouns: Iterable[str]) -> WordNet | None:
-    """What WordNet knows of some nouns (lower case, words apart), or None where it is not there."""
+    """WordNet's data on some nouns (lower case, words apart), or None if it is not installed."""
     where = folder()
     if where is None:
         return None

@@ -1,7 +1,7 @@
-"""Attributes that a thing does not have: one in the place of another, one more, or two exchanged.
+"""Attributes that a thing does not have: replaced, added, or exchanged.
 
-The tables say which attributes exclude one another, and which mean nearly the same; whether a word
-goes before a given noun is learnt from the corpus (`usage.Collocations`).
+The tables say which attributes exclude each other, and which mean nearly the same; whether a word
+goes before a given noun is learned from the corpus (`usage.Collocations`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ CLOSE_COLOURS = {
     "gold": "yellow orange brown golden tan",
     "maroon": "red brown purple",
 }
-"""Colours that one person calls so and the next calls otherwise."""
+"""Colours that different people name differently."""
 SPELLINGS = {"grey": "gray", "golden": "gold", "beige": "tan"}
 NEW_COLOURS = (
     "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray",
 )  # fmt: skip
-"""Colours that everybody has a word for; only these replace another."""
+"""Basic colours; only these replace another."""
 SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "size": (
         ("small", "large"), ("small little", "big"), ("tiny", "huge giant"), ("short", "tall"),
@@ -59,29 +59,29 @@ SORTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "pattern": (("striped", "plaid", "checkered", "floral"),),
     "shape": (("round circular", "square", "rectangular", "triangular"),),
 }  # fmt: skip
-"""Words of a sort in groups that exclude one another; words in one string mean the same."""
+"""Words of a sort in groups that exclude each other; words in one string mean the same."""
 ROOTS = {
     "grassy": "grass", "snowy": "snow", "sandy": "sand", "rocky": "rock", "muddy": "mud",
     "rainy": "rain", "cloudy": "cloud", "sunny": "sun", "wooden": "wood", "striped": "stripe",
 }  # fmt: skip
-"""The nouns that attributes are made of: on the grass is as good as on a grassy field."""
+"""The nouns behind attributes: on the grass means the same as on a grassy field."""
 COUNTS = ("two", "three", "four", "five", "six")
-"""Counts that people get right."""
+"""Counts that people usually get right."""
 UNUSUAL = 0.02
-"""Least use of an attribute with a noun, as a part of the most usual one's: no red snow."""
+"""The least use of an attribute with a noun, relative to the most common one: no red snow."""
 SHADES = frozenset("dark light bright pale deep neon very mostly half all".split())
-"""Words before an attribute that belong to it."""
+"""Words before an attribute that are part of it."""
 OPINIONS = frozenset(("size", "age", "state", "filling"))
-"""Sorts on which people differ: two captions must speak of them."""
+"""Sorts on which people differ: two captions must mention them."""
 AGES = frozenset("baby adult toddler infant child".split())
-"""Words in a noun that tell an age by themselves."""
+"""Words in a noun that state an age by themselves."""
 GENDERED = frozenset(word for word, _ in PRONOUNS)
 MEMBERS = frozenset("both each other another one pair couple all rest".split())
-"""Words that speak of the members of a group, whose number must then stay."""
+"""Words for members of a group, whose number must then stay."""
 IMPROBABLE = 0.03
-"""Share of a noun's captions with an attribute, up to which a thing is unlikely to have it."""
+"""If at most this share of a noun's captions has an attribute, a thing is unlikely to have it."""
 ACROSS = frozenset(("colour", "material", "pattern", "shape"))
-"""Sorts that may be exchanged with one another, not only within the sort."""
+"""Sorts that may be exchanged with each other, not only within the sort."""
 WOODY = frozenset("brown tan beige gold golden".split())
 """Colours that wooden things have."""
 
@@ -100,7 +100,7 @@ def _contraries() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _close(colour: str) -> set[str]:
-    """A colour and those that the table has it close to, whichever it is said of."""
+    """A colour and those close to it by the table, in either direction."""
     named = {word for word, close in CLOSE_COLOURS.items() if colour in close.split()}
     return named | {colour, *CLOSE_COLOURS[colour].split()}
 
@@ -108,14 +108,14 @@ def _close(colour: str) -> set[str]:
 SORT: dict[str, str] = {}
 """The sort of an attribute."""
 CONTRARIES: dict[str, dict[str, frozenset[str]]] = {}
-"""For an attribute those that exclude it, each with the words that mean nearly the same as it."""
+"""For an attribute, those that exclude it, each with its near synonyms."""
 for _sort, _word, _other, _same in _contraries():
     SORT.setdefault(_word, _sort)
     CONTRARIES.setdefault(_word, {})[_other] = frozenset(_same.split()) | {_other}
 
 
 def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
-    """An attribute gives way to one of its sort that excludes it and that the noun takes."""
+    """Replace an attribute by one of its sort that excludes it and goes with the noun."""
     for phrase in context.reading.phrases:
         if phrase.kernel in NO_THINGS:
             continue
@@ -129,7 +129,7 @@ def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
 
 
 def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
-    """What excludes an attribute of a thing, and goes before its noun in the corpus."""
+    """Attributes that exclude a thing's attribute and go with its noun in the corpus."""
     known = context.lists.collocations.attributes.get(phrase.kernel)
     if word not in SORT or not known or not _is_clear(context, phrase, SORT[word]):
         return
@@ -140,13 +140,13 @@ def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tupl
 
 
 def _is_said(context: CaptionContext, close: frozenset[str]) -> bool:
-    """Whether a caption has an attribute or one that means nearly the same, of whatever thing."""
+    """Whether a caption has an attribute or a near synonym, for any thing."""
     words = close | {ROOTS[word] for word in close & ROOTS.keys()}
     return context.doubts(None if words.isdisjoint(context.facts.words) else "said elsewhere")
 
 
 def _is_clear(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
-    """Whether it is clear which thing has an attribute, and that it has it."""
+    """Whether it is clear which thing has the attribute, and that it does."""
     if sort == "colour" and phrase.kernel in PEOPLE:
         return False
     if sort == "size" and phrase.plural:
@@ -164,13 +164,13 @@ def _is_clear(context: CaptionContext, phrase: Phrase, sort: str) -> bool:
 
 
 def _number_is_clear(context: CaptionContext, phrase: Phrase) -> bool:
-    """Whether captions agree on one such thing, or on several."""
+    """Whether captions agree that there is one such thing, or several."""
     several = phrase.kernel in context.facts.several
     return phrase.plural == several and (several or context.is_one(phrase))
 
 
 def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
-    """Another count, where two captions agree on it and none has another."""
+    """Another count, if two captions agree on the count and none differs."""
     facts = context.facts
     here = {token.text.lower() for token in context.source.parse.tokens}
     if not phrase.plural or not MEMBERS.isdisjoint(here):
@@ -187,13 +187,13 @@ def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tupl
 
 
 def add_attribute(context: CaptionContext) -> Iterator[Edit]:
-    """An attribute that excludes what another caption says of the same thing."""
+    """Add an attribute that excludes what another caption says about the same thing."""
     for phrase, _, other, weight in contrary_attributes(context):
         yield Edit((before_noun(context, phrase, other),), "", other, weight)
 
 
 def contrary_attributes(context: CaptionContext) -> Iterator[tuple[Phrase, str, str, float]]:
-    """Phrases without attribute; what another caption says of the thing; what excludes that."""
+    """Phrases without attributes; another caption's attribute for the thing; its contraries."""
     for phrase in context.reading.phrases:
         if phrase.noun not in PEOPLE and phrase.noun not in context.lists.nouns.known:
             continue
@@ -209,7 +209,7 @@ def contrary_attributes(context: CaptionContext) -> Iterator[tuple[Phrase, str, 
 
 
 def before_noun(context: CaptionContext, phrase: Phrase, attribute: str) -> Change:
-    """The change that puts an attribute before a noun."""
+    """The change that inserts an attribute before a noun."""
     first = context.source.parse.tokens[phrase.core]
     if phrase.core == 0:
         return Change(first.begin, first.end, f"{attribute} {first.text.lower()}")
@@ -217,14 +217,14 @@ def before_noun(context: CaptionContext, phrase: Phrase, attribute: str) -> Chan
 
 
 def _sorts_behind(context: CaptionContext) -> set[str]:
-    """Sorts of attributes that the caption speaks of other than before a noun: `painted red`."""
+    """Sorts of attributes that the caption has elsewhere than before a noun: `painted red`."""
     before = {k for phrase in context.reading.phrases for k in phrase.attributes}
     words = (context.word(k) for k in range(len(context.source.parse.tokens)) if k not in before)
     return {SORT[word] for word in words if word in SORT}
 
 
 def _is_bare(context: CaptionContext, phrase: Phrase) -> bool:
-    """Whether nothing but an article stands before the noun."""
+    """Whether the noun has only an article before it."""
     if any(context.word(k) in SORT for k in range(phrase.core, phrase.head)):
         return False
     if phrase.core == 0:
@@ -238,7 +238,7 @@ def _is_bare(context: CaptionContext, phrase: Phrase) -> bool:
 
 
 def swap_attribute(context: CaptionContext) -> Iterator[Edit]:
-    """Two things exchange attributes, of which at least one then is wrong."""
+    """Exchange the attributes of two things, so that at least one is wrong."""
     for first, second in combinations(context.reading.phrases, 2):
         if first.kernel == second.kernel:
             continue
@@ -270,7 +270,7 @@ def _may_cross(attribute: str) -> bool:
 
 
 def _takes(context: CaptionContext, phrase: Phrase, instead_of: int, attribute: str) -> bool:
-    """Whether a thing could have an attribute instead of its own, and no caption says it has."""
+    """Whether a thing could have an attribute instead of its own, and no caption says so."""
     if phrase.kernel in NO_THINGS or not context.lists.collocations.takes(phrase.kernel, attribute):
         return False
     if instead_of and context.word(instead_of - 1) in SHADES:
@@ -286,7 +286,7 @@ def _takes(context: CaptionContext, phrase: Phrase, instead_of: int, attribute: 
 
 
 def _listed(context: CaptionContext, phrase: Phrase) -> list[int]:
-    """A phrase's attributes, with those before it that a comma may have cut off."""
+    """A phrase's attributes, with those that a comma may have cut off."""
     tokens = context.source.parse.tokens
     first = phrase.start
     while first and tokens[first - 1].pos in ("ADJ", "PUNCT", "CCONJ"):
@@ -295,7 +295,7 @@ def _listed(context: CaptionContext, phrase: Phrase) -> list[int]:
 
 
 def _is_wrong(context: CaptionContext, phrase: Phrase, old: str, new: str) -> bool:
-    """Whether an attribute excludes the one that a thing has, or such things seldom have it."""
+    """Whether an attribute excludes a thing's own, or such things rarely have it."""
     if not _number_is_clear(context, phrase):
         return False
     if new in CONTRARIES.get(old, {}):

@@ -1,4 +1,4 @@
-"""What a rule works on: a caption read, what is known of its image, and the corpus's word lists."""
+"""The input of a rule: a read caption, facts about its image, and the corpus's word lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tellapart.mine.negatives.rules.usage import (
 from tellapart.text.parses import CODED, PLACES, Parse, Parses
 
 SELDOM_TOGETHER = 0.1
-"""Most images of the rarer of two things that may show both, for them to be alternatives."""
+"""Two things are alternatives only if at most this share of the rarer's images has both."""
 NONE: frozenset[str] = frozenset()
 ReadCaptions = list[tuple[int, Parse, Reading]]
 """The captions of an image: each one's row, parse and reading."""
@@ -42,7 +42,7 @@ ReadCaptions = list[tuple[int, Parse, Reading]]
 
 @dataclass(frozen=True, slots=True)
 class CaptionContext:
-    """One caption with everything that its rules ask.
+    """One caption with everything that rules need.
 
     `readings` are all captions of the image; `refused` counts why edits were not made.
     """
@@ -59,16 +59,16 @@ class CaptionContext:
         return self.source.parse.tokens[token].text.lower()
 
     def name(self, relation: Relation) -> str:
-        """The preposition, or the verb as written where there is none."""
+        """The preposition, or without one the verb as written."""
         return relation.name if relation.last > relation.first else self.word(relation.verb)
 
     def put(self, first: int, last: int, text: str) -> Change:
-        """The change that puts a text in the place of tokens first to last."""
+        """The change that replaces tokens first to last by a text."""
         tokens = self.source.parse.tokens
         return Change(tokens[first].begin, tokens[last].end, text)
 
     def doubts(self, doubt: str | None) -> bool:
-        """Whether there is a doubt, which is counted."""
+        """Whether there is a doubt; if so, it is counted."""
         if doubt:
             self.refused[doubt] += 1
         return bool(doubt)
@@ -76,8 +76,8 @@ class CaptionContext:
     def absent(self, noun: str, beside: str) -> bool:
         """Whether an image surely does not show a thing.
 
-        By its list of objects where the noun speaks of one; else where its captions would name
-        the thing if it were there, and it is seldom seen with what is there.
+        By its list of objects if the noun names one; otherwise, if its captions would name the
+        thing if it were there, and it rarely occurs with what is there.
         """
         facts, nouns = self.facts, self.lists.nouns
         if self.doubts(facts.doubt(Shows(noun))):
@@ -91,13 +91,13 @@ class CaptionContext:
         return not self.doubts(None if named and apart else "may be there")
 
     def is_one(self, phrase: Phrase) -> bool:
-        """Whether the image has one such thing, as far as its captions tell."""
+        """Whether the image has one such thing, as far as its captions say."""
         if phrase.kernel in WORN and not self.facts.alone:
             return False
         return phrase.kernel not in self.facts.several
 
     def collocates(self, number: int) -> Collocates:
-        """What a noun must go with to stand in the place of a phrase."""
+        """What a noun must go with to replace a phrase."""
         phrases, needed = self.reading.phrases, Collocates([], [], [], [], [])
         for relation in self.reading.relations:
             if relation.object == number:
@@ -115,7 +115,7 @@ class CaptionContext:
         return needed
 
     def fits(self, collocates: Collocates, noun: str, kernel: str) -> bool:
-        """Whether the corpus has a noun with all that it would stand with."""
+        """Whether the corpus has a noun with everything it would be used with."""
         pairs = self.lists.collocations
         return (
             all((name, kernel) in pairs.behind for name in collocates.behind)
@@ -127,10 +127,10 @@ class CaptionContext:
 
 
 class Collocates(NamedTuple):
-    """What a noun must go with to stand in a phrase's place.
+    """What a noun must go with to replace a phrase.
 
-    Names of relations to it, names of relations from it, verbs that it does, kernels that it is a
-    part of, nouns beside it.
+    Names of relations to it, names of relations from it, its verbs, kernels that it is a part of,
+    nouns beside it.
     """
 
     behind: list[str]
@@ -142,7 +142,7 @@ class Collocates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """What the rules ask of a corpus, learnt from it; `name` is the corpus's."""
+    """Word lists learned from a corpus for the rules; `name` is the corpus's."""
 
     name: str
     counts: CorpusCounts
@@ -152,13 +152,13 @@ class WordLists:
 
     @classmethod
     def of(cls, name: str, counts: CorpusCounts, sorts: Mapping[str, str]) -> WordLists:
-        """The lists that follow from counts; `sorts` is the supercategory of objects' names."""
+        """The lists from counts; `sorts` maps objects' names to supercategories."""
         nouns = Nouns(counts)
         return cls(name, counts, nouns, Collocations(counts), Alternatives(nouns, sorts))
 
     @property
     def about(self) -> dict[str, str]:
-        """What the card says of the lists."""
+        """The card's description of the lists."""
         net = self.alternatives.wordnet
         sorts = "a table of categories, else WordNet" if net else "a table of categories"
         return {
@@ -205,7 +205,7 @@ def read_images(corpus: Corpus, parses: Parses) -> Iterator[tuple[str, ReadCapti
 
 
 def _in_order(parses: Parses, rows: list[int]) -> Parses:
-    """The parses of some texts in another order: views are made fastest one after the other."""
+    """The parses of some texts in another order: views are made fastest in sequence."""
     columns, order = parses.columns, np.array(rows, np.int64)
     lengths = np.diff(columns.starts)[order]
     starts = np.concatenate([[0], np.cumsum(lengths)])

@@ -1,10 +1,10 @@
-"""Details that are true of an image against details that are false, put into one caption.
+"""True details of an image against false ones, inserted into the same caption.
 
-A caption beside itself with a false detail added is told by its length. So the true caption gets a
-detail, too: a thing that another caption names or that the list of objects has, an attribute that
-another caption gives to the thing. Both details are of one sort, as many words, nearly as long, and
-put in at one place by one rule; and what is true here and false there may be the other way round in
-another image.
+A caption with a false detail added is given away by its length. So the true caption gets a detail,
+too: a thing that another caption names or that is in the list of objects, or an attribute that
+another caption gives to the thing. Both details are of one sort, have the same number of words and
+nearly the same length, and are inserted at the same place by the same rule; a detail that is true
+of one image may be false of another.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tellapart.text.english import article
 from tellapart.text.parses import Parse, Token
 
 NEARNESS = frozenset("with near by beside".split()) | {"next to"}
-"""Relations that say no more than that two things are together."""
+"""Relations that only say that two things are together."""
 DEEDS = {
     f"{stem}ing": (f"{stem}ing", third)
     for stem, third in (
@@ -50,25 +50,25 @@ DEEDS = {
         ("cook", "cooks"), ("serv", "serves"), ("lick", "licks"), ("chas", "chases"),
     )
 }  # fmt: skip
-"""What somebody does with a thing, as it is added and as captions have it."""
+"""What somebody does with a thing, in the form added and in the forms of captions."""
 ADDED = DEEDS | {
     name: (name,)
     for name in (*NEARNESS, "in front of", "behind", "on", "on top of", "under", "in", "inside")
 }
-"""Relations that may be added, each with the forms in which another caption may have it."""
+"""Relations that may be added, each with its possible forms in another caption."""
 RESTS = frozenset(
     """sitting sits sit seated standing stands stand laying lays lay lying lies lie sleeping sleeps
     resting rests perched perching parked placed displayed set curled lounging lounges relaxing
     posed posing crouching kneeling leaning floating flying hanging""".split()
 )
-"""Verbs that say where somebody or something is; `looking at books on a table` does not."""
+"""Verbs that locate somebody or something; `looking at books on a table` does not."""
 UNFIT = frozenset(("orange", "toilet"))
-"""Nouns that mostly are something else, or whose like is elsewhere."""
+"""Nouns that usually mean something else, or whose like is elsewhere."""
 ATOP = frozenset(("on", "on top of"))
 COMMON = frozenset(("table", "chair"))
-"""What is near to much, and nobody says so."""
+"""Things that are near many others without being mentioned."""
 SURFACES = frozenset("table desk counter plate".split())
-"""What things are on, and people hardly ever."""
+"""Surfaces for things, but rarely for people."""
 CONFUSED = frozenset(
     frozenset(pair.split())
     for pair in (
@@ -78,31 +78,31 @@ CONFUSED = frozenset(
         "fork spoon",
     )
 )  # fmt: skip
-"""Things of which one is often taken for the other."""
+"""Things that are often confused with each other."""
 ROOMS = frozenset(("kitchen", "bathroom", "bedroom", "office", "room")) | {
     "living room", "dining room", "hotel room", "bath room",
 }  # fmt: skip
-"""What everything in the image is in."""
+"""Rooms, which contain everything in the image."""
 AGREED = 2
-"""Captions that must say an attribute or name a thing: what one person sees, another may not."""
+"""How many captions must state an attribute or name a thing, since one person may be wrong."""
 STRANGERS = 2
-"""Nouns of a caption that the corpus need not have beside a detail."""
+"""How many nouns of a caption the corpus need not have together with a detail."""
 UNREAL = frozenset(
     """toy stuffed fake plastic statue drawn painted miniature model decorative wooden metal ceramic
     chocolate shaped paper""".split()
 )
-"""Words before the noun of a thing that may not be one."""
+"""Words that mean that a thing may not be real."""
 ONE = frozenset(("a", "an", "the", "his", "her", "another", "one"))
 """Determiners of a single thing."""
 NAMING = ONE | {"", "its", "their", "this", "that", "'s"}
-"""Determiners with which a caption names a thing that is there; `no` is none of them."""
+"""Determiners with which a caption names a thing that is present (unlike `no`)."""
 
 
 def attribute_details(context: CaptionContext) -> Iterator[Edit]:
-    """What another caption says of a thing, against what excludes it and is as long.
+    """Another caption's attribute of a thing, against a contrary of the same length.
 
-    No sizes: whether a cat is small hangs on what one compares it with, and pictures do not say.
-    Two captions must say it: a dog that one person calls white is cream to others.
+    No sizes: whether a cat is small depends on the comparison, which pictures do not show. Two
+    captions must agree: a dog that one person calls white is cream to others.
     """
     if context.source.text.isupper():
         return
@@ -118,9 +118,9 @@ def attribute_details(context: CaptionContext) -> Iterator[Edit]:
 
 
 def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> bool:
-    """Whether a caption has an attribute of just such a thing, and none another of its sort.
+    """Whether a caption gives such a thing this attribute, and none gives another of its sort.
 
-    A bus that is white and red is no white bus, nor is one that others call gray.
+    A white and red bus is not a white bus, nor is one that others call gray.
     """
     sort, said, found = SORT[attribute], [SPELLINGS.get(attribute, attribute)], False
     for parse, reading in context.readings:
@@ -138,7 +138,7 @@ def _is_all_that(context: CaptionContext, phrase: Phrase, attribute: str) -> boo
 
 
 class Spot(NamedTuple):
-    """Where a thing may be added: behind which letter, by which words, beside which noun."""
+    """Where a thing may be added: after which letter, with which words, beside which noun."""
 
     end: int
     words: str
@@ -146,12 +146,12 @@ class Spot(NamedTuple):
     needed: Collocates
 
     def put(self, detail: str) -> Change:
-        """The change that puts a detail there."""
+        """The change that inserts a detail there."""
         return Change(self.end, self.end, f" {self.words} {detail}")
 
 
 def object_details(context: CaptionContext) -> Iterator[Edit]:
-    """A thing of which this caption does not speak, against one of its sort that is not there.
+    """A thing that this caption does not mention, against one of its sort that is absent.
 
     Two captions must name it: a cat that one person sees on a bed may lie on something else.
     """
@@ -173,14 +173,15 @@ def object_details(context: CaptionContext) -> Iterator[Edit]:
 def _reads_well(context: CaptionContext, spot: Spot, noun: str) -> bool:
     """Whether the corpus has a noun in such a spot, and with the other nouns of the caption.
 
-    What is asked of a true detail is asked of a false one: else a noun would tell by itself.
+    True and false details must meet the same conditions: otherwise a noun alone would give a detail
+    away.
     """
     counts, kernel, anchor = context.lists.counts, kernel_of(noun), kernel_of(spot.anchor)
     if noun in UNFIT or (spot.words in NEARNESS and noun in COMMON):
         return False
     if spot.words in ATOP and noun in SURFACES and anybody(anchor) in GROUPS | {"person"}:
         return False
-    if spot.words == "with" and anchor in ROOMS:  # kitchens have sinks, and few captions say so
+    if spot.words == "with" and anchor in ROOMS:  # kitchens have sinks that few captions mention
         return False
     if spot.words == "and":
         times = counts.joined[noun, spot.anchor] + counts.joined[spot.anchor, noun]
@@ -198,9 +199,9 @@ def _with_article(context: CaptionContext, noun: str) -> str:
 
 
 def _expected(context: CaptionContext, spot: Spot, noun: str) -> float:
-    """How often captions have a noun together with those of this one.
+    """How often captions have a noun together with the nouns of this one.
 
-    True details come about as often; so neither sort is told by what is usual.
+    True details occur equally often, so frequency gives neither away.
     """
     counts, beside = context.lists.counts, spot.needed.beside
     if not beside:
@@ -209,7 +210,7 @@ def _expected(context: CaptionContext, spot: Spot, noun: str) -> float:
 
 
 def _unsaid_things(context: CaptionContext) -> list[str]:
-    """Nouns of things that the image shows and that the caption does not name by any word."""
+    """Nouns of things that the image shows but the caption does not name by any word."""
     peers = context.lists.alternatives.peers
     shown = {
         phrase.noun
@@ -234,7 +235,7 @@ def _unsaid_things(context: CaptionContext) -> list[str]:
 
 
 def _may_be_told(context: CaptionContext, noun: str) -> bool:
-    """Whether a thing stands for itself, and is in the list of objects where it could be."""
+    """Whether a noun means a real thing, which is in the list of objects if it could be."""
     kernel, facts, denotes = kernel_of(noun), context.facts, context.lists.nouns.denotes
     if kernel in SCENES | WORN:
         return False
@@ -244,7 +245,7 @@ def _may_be_told(context: CaptionContext, noun: str) -> bool:
 
 
 def _times_named(context: CaptionContext, noun: str) -> int:
-    """How many captions of the image name a thing, by this word or by another one for it."""
+    """How many captions of the image name a thing, by this word or another for it."""
     same = {noun, *context.lists.nouns.same_things.get(noun, ())}
     return sum(
         any(phrase.noun in same or phrase.kernel in same for phrase in reading.phrases)
@@ -253,7 +254,7 @@ def _times_named(context: CaptionContext, noun: str) -> int:
 
 
 def _is_one_thing(context: CaptionContext, noun: str, other: str) -> bool:
-    """Whether two nouns may speak of one thing of the image."""
+    """Whether two nouns may mean the same thing in the image."""
     nouns, sorts = context.lists.nouns, context.lists.alternatives
     if anybody(kernel_of(other)) == "person":
         return False
@@ -272,7 +273,7 @@ def _is_one_thing(context: CaptionContext, noun: str, other: str) -> bool:
 
 
 def _joints(context: CaptionContext, noun: str) -> Iterator[Spot]:
-    """Behind nouns of things that stand in the relations in which the thing stands."""
+    """Spots after nouns of things that share the thing's relations."""
     for place, phrase in enumerate(context.reading.phrases):
         relations = [r for r in context.reading.relations if place in (r.subject, r.object)]
         subject = any(relation.subject == place for relation in relations)
@@ -291,7 +292,7 @@ def _joints(context: CaptionContext, noun: str) -> Iterator[Spot]:
 
 
 def _holds(context: CaptionContext, place: int, kernel: str, relation: Relation) -> bool:
-    """Whether a relation of a thing holds of another one, too, by what other captions say."""
+    """Whether a thing's relation holds for another thing, too, by other captions."""
     phrases, said, name = context.reading.phrases, context.facts.statements, context.name(relation)
     joined = any(
         {reading.phrases[one].kernel, reading.phrases[two].kernel}
@@ -309,7 +310,7 @@ def _holds(context: CaptionContext, place: int, kernel: str, relation: Relation)
 
 
 def _relations(context: CaptionContext, noun: str) -> Iterator[Spot]:
-    """Where a phrase can get the relation to a thing that another caption has."""
+    """Spots where a phrase can get another caption's relation to a thing."""
     phrases, tokens = context.reading.phrases, context.source.parse.tokens
     words = {token.text.lower() for token in tokens}
     known = [p.noun for p in phrases if p.noun in context.lists.nouns.known]
@@ -329,14 +330,14 @@ def _relations(context: CaptionContext, noun: str) -> Iterator[Spot]:
 
 
 def _is_used(name: str, words: set[str]) -> bool:
-    """Whether a caption has a relation already, or a deed in another form."""
+    """Whether a caption already has a relation, or an action in another form."""
     if name in DEEDS:
         return any(word.startswith(name[:3]) for word in words)
     return name.split(maxsplit=1)[0] in words
 
 
 def _names(context: CaptionContext, phrase: Phrase, noun: str) -> set[str]:
-    """Relations to a thing that captions say of what a phrase speaks of."""
+    """Relations to a thing that captions state for the thing of a phrase."""
     said = {
         relation.name
         if relation.last > relation.first
@@ -353,13 +354,13 @@ def _names(context: CaptionContext, phrase: Phrase, noun: str) -> set[str]:
 
 
 def _is_told(parse: Parse, relation: Relation) -> bool:
-    """Whether a relation speaks of where its subject is, not of what is done there."""
+    """Whether a relation says where its subject is, not what is done there."""
     near = relation.name in NEARNESS or relation.verb < 0 or relation.first == relation.last
     return near or parse.tokens[relation.verb].text.lower() in RESTS
 
 
 def _is_same(context: CaptionContext, one: str, other: str) -> bool:
-    """Whether two kernels speak of one thing of the image."""
+    """Whether two kernels mean the same thing in the image."""
     if one == other or (context.facts.alone and {one, other} <= PEOPLE):
         return True
     denotes = context.lists.nouns.denotes
@@ -368,7 +369,7 @@ def _is_same(context: CaptionContext, one: str, other: str) -> bool:
 
 
 def _behind(context: CaptionContext, place: int, name: str) -> Token | None:
-    """The token behind which a relation of a phrase reads well."""
+    """The token after which a relation of a phrase reads well."""
     tokens, phrases = context.source.parse.tokens, context.reading.phrases
     head = tokens[phrases[place].head]
     last = [token for token in tokens if token.pos not in ("PUNCT", "SPACE")][-1]
@@ -382,7 +383,7 @@ def _behind(context: CaptionContext, place: int, name: str) -> Token | None:
     ends = any(p.head == last.place and p.kernel not in ROOMS for p in there)
     verbs = any(token.pos == "VERB" for token in tokens)
     close = name == "with" or name in DEEDS
-    # On a bed, at the end of a caption, is where the last thing is, not where the first one is.
+    # At the end of a caption, "on a bed" locates the last thing, not the first.
     if place == 0 and ends and name in NEARNESS and not (close and verbs):
         return last
     listed = head.dep == "conj" or any(

@@ -1,4 +1,4 @@
-"""Objects that are not there: one in the place of another, one more, or two that change places."""
+"""Objects that are not there: replaced, added, or exchanged."""
 
 from __future__ import annotations
 
@@ -27,60 +27,60 @@ PLACES = frozenset(
     against along through across""".split()
 ) | {"on top of", "in front of", "next to", "close to"}
 BEHIND = frozenset(("prep", "acl", "relcl", "appos"))
-"""How what hangs on behind a noun depends on it."""
+"""Dependencies of modifiers that follow a noun."""
 CLOSE_BEHIND = frozenset((",", "of", "with", "without", "full", "filled", "that", "which"))
 """Words that belong to the noun before them."""
 NUMBERS = frozenset((*COUNTS, "several", "many", "few", "multiple", "one", "various"))
 LOOSE = frozenset("with near by beside behind holding holds".split()) | {"next to", "in front of"}
-"""Relations to things of any sort."""
+"""Relations that allow things of any sort."""
 OTHER_GENDER = {"man": "woman", "boy": "girl", "woman": "man", "girl": "boy", "lady": "man"}
 GENDER_MARKS = frozenset(
     """beard bearded mustache moustache tie necktie suit dress skirt bikini gown shirtless topless
     pregnant bra bride groom wedding makeup lipstick heels tuxedo bald ponytail baseball batter
     pitcher umpire priest nun king queen prom""".split()
 )
-"""Words that fit people of one gender, or would look odd beside the other."""
+"""Words that fit people of one gender, or would look odd with the other."""
 UNCLEAR = frozenset(
     """ski skis skier skiing snowboard snowboarder snowboarding surfer surfing surf wave helmet
     wetsuit silhouette motorcycle biker parasail kite distance skateboarder baby infant person
     someone somebody""".split()
 )
-"""Where one cannot see well whether somebody is a man or a woman, or where somebody did not say."""
+"""Words for cases where gender is hard to see, or was not stated."""
 ONE_WAY = frozenset(
     """on atop under underneath beneath below above over inside onto
     holding holds carrying carries chasing chases following follows leading leads pulling pulls
     pushing pushes licking licks feeding feeds""".split()
 ) | {"on top of"}
-"""Relations that do not hold the other way round."""
+"""Relations that are not symmetric."""
 FACING = frozenset(("in front of",))
-"""Relations that hold the other way round where somebody faces a thing."""
+"""Relations that also hold in reverse if somebody faces a thing."""
 FACES = frozenset("doll toy statue mannequin camera".split()) | {
     "teddy bear", "stuffed animal", "stuffed bear", "stuffed toy",
 }  # fmt: skip
 """Things that face others."""
 BEFORE_NOUN = frozenset(("DET", "ADJ", "NUM", "NOUN", "PROPN", "SPACE"))
-"""What stands before a phrase that was not read whole."""
+"""What comes before a phrase that was read incompletely."""
 ALIVE = PEOPLE | ANIMALS
 ANYBODY = frozenset("person people human individual someone adult figure animal friend".split())
-"""Words that may mean the other one as well."""
+"""Words that may also mean the other one."""
 CHILDREN = frozenset("kid child baby toddler youth".split())
 RIDDEN = frozenset(
     """bike bicycle motorcycle skateboard surfboard snowboard ski horse scooter elephant bull
     phone laptop""".split()
 )
-"""What one person is on, and not the next."""
+"""Things that only one person is on."""
 DISTINCTIVE = frozenset(
     f"{verb}{ending}"
     for verb in "hold carry rid wear push pull feed throw catch kick swing driv pett".split()
     for ending in ("ing", "s", "es")
 ) | frozenset(("carries", "drives", "pets"))
-"""Deeds that one does, and not the next."""
+"""Actions that only one of two does."""
 SEATS = frozenset("chair bench couch sofa bed boat floor".split())
-"""What two may be on together, unless each is on another."""
+"""Things that two may be on together, unless each is on another."""
 
 
 def replace_object(context: CaptionContext) -> Iterator[Edit]:
-    """A thing gives way to another that is used alike and is not in the image."""
+    """Replace a thing by another with similar usage that is not in the image."""
     for place, phrase in enumerate(context.reading.phrases):
         if phrase.kernel in OTHER_GENDER:
             yield from _other_gender(context, phrase)
@@ -109,7 +109,7 @@ def _other_thing(context: CaptionContext, place: int, phrase: Phrase) -> Iterato
 
 
 def _other_gender(context: CaptionContext, phrase: Phrase) -> Iterator[Edit]:
-    """A man for a woman, where all captions speak of one person and agree on which."""
+    """A man for a woman, if all captions mention one person and agree on the gender."""
     own, others = (MALE, FEMALE) if phrase.kernel in MALE else (FEMALE, MALE)
     words = context.facts.words
     named = sum(context.facts.nouns.get(word, 0) for word in own)
@@ -126,7 +126,7 @@ def _other_gender(context: CaptionContext, phrase: Phrase) -> Iterator[Edit]:
 
 
 def add_object(context: CaptionContext) -> Iterator[Edit]:
-    """One thing more, joined by `and` to one that the corpus joins it to."""
+    """Add a thing, joined by `and` to one that the corpus joins it to."""
     lists = context.lists
     for place, phrase in enumerate(context.reading.phrases):
         same = _same_sort_wanted(context, place)
@@ -146,10 +146,10 @@ def add_object(context: CaptionContext) -> Iterator[Edit]:
 
 
 def _same_sort_wanted(context: CaptionContext, place: int) -> bool | None:
-    """Whether what is added must be of the phrase's own sort; None where nothing can be added.
+    """Whether an added thing must be of the phrase's own sort; None if nothing can be added.
 
-    What stands somewhere has others of its sort beside it; what something is next to or has with
-    it may have anything beside it that the corpus joins to it.
+    A thing in a place has others of its sort beside it; a thing that something is next to, or has
+    with it, may have anything beside it that the corpus joins to it.
     """
     wanted: list[bool] = []
     for relation in context.reading.relations:
@@ -165,7 +165,7 @@ def _same_sort_wanted(context: CaptionContext, place: int) -> bool | None:
 
 
 def _added(context: CaptionContext, phrase: Phrase, other: Alternative) -> str:
-    """A noun in the form in which it stands well beside a phrase, or nothing."""
+    """A noun in the form that fits beside a phrase, or an empty string."""
     if phrase.plural:
         fits = not phrase.determiner and "plural" in other.forms
         return context.lists.nouns.written(other.noun, True) if fits else ""
@@ -176,7 +176,7 @@ def _added(context: CaptionContext, phrase: Phrase, other: Alternative) -> str:
 
 
 def may_be_joined(context: CaptionContext, phrase: Phrase, subject: bool) -> bool:
-    """Whether `and` may follow a phrase: it is in no list, and no verb would have to change."""
+    """Whether `and` may follow a phrase: it is not in a list, and no verb would have to change."""
     tokens = context.source.parse.tokens
     head = tokens[phrase.head]
     if phrase.kernel in PEOPLE or any(context.word(k) in NUMBERS for k in phrase.attributes):
@@ -200,7 +200,7 @@ def may_be_joined(context: CaptionContext, phrase: Phrase, subject: bool) -> boo
 
 
 def swap_object(context: CaptionContext) -> Iterator[Edit]:
-    """Two things change places in a relation that holds one way, or in what they do."""
+    """Exchange two things in an asymmetric relation, or in what they do."""
     for relation in context.reading.relations:
         if relation.subject >= 0 and context.name(relation) in ONE_WAY | FACING:
             yield from _turned_round(context, relation)
@@ -220,7 +220,7 @@ def _turned_round(context: CaptionContext, relation: Relation) -> Iterator[Edit]
         return
     if not _stands_free(context, first, second, relation):
         return
-    # Each thing must have been seen on the other side of the relation.
+    # The corpus must have each thing on the other side of the relation.
     counts, name, pairs = context.lists.counts, context.name(relation), context.lists.collocations
     if min(counts.before[second.kernel, name], counts.behind[name, first.kernel]) < ATTESTED:
         return
@@ -232,7 +232,7 @@ def _turned_round(context: CaptionContext, relation: Relation) -> Iterator[Edit]
 
 
 def _is_thing(context: CaptionContext, phrase: Phrase) -> bool:
-    """Whether a phrase is whole and names a thing that the corpus knows."""
+    """Whether a phrase is complete and names a thing that the corpus knows."""
     if phrase.kernel in SCENES or not names_a_thing(phrase.noun):
         return False
     if context.lists.counts.nouns[phrase.kernel] < FEWEST:
@@ -252,7 +252,7 @@ def _is_thing(context: CaptionContext, phrase: Phrase) -> bool:
 def _stands_free(
     context: CaptionContext, first: Phrase, second: Phrase, relation: Relation
 ) -> bool:
-    """Whether the first is what the caption is about, and only the relation joins the two."""
+    """Whether the first is the caption's subject, and only the relation joins the two."""
     tokens = context.source.parse.tokens
     if first.head >= second.start or tokens[first.head].dep not in ("ROOT", "nsubj", "nsubjpass"):
         return False
@@ -268,7 +268,7 @@ def _stands_free(
         if token.tag in ("VBZ", "VBP", "VBD") and first.plural != second.plural:
             return False
     for token in tokens[second.head + 1 : second.head + 2]:
-        # What follows the second thing must still be right once the first stands there.
+        # What follows the second thing must still fit once the first is in its place.
         follows = token.pos == "ADP" and token.text.lower() not in ("with", "of", "as", "like")
         if not follows and token.pos not in ("PUNCT", "SPACE"):
             return False
@@ -292,10 +292,10 @@ def _exchange(context: CaptionContext, first: Phrase, second: Phrase) -> Edit:
 
 
 def _other_roles(context: CaptionContext) -> Iterator[Edit]:
-    """Two who do different things do what the other does.
+    """Exchange the roles of two who do different things.
 
-    `A man holding a bat next to a woman` says of the first alone what stands between the two, and
-    of the second alone what hangs on it behind.
+    In `A man holding a bat next to a woman`, the words between the two apply to the first only, and
+    modifiers after the second apply to the second only.
     """
     places = [k for k, p in enumerate(context.reading.phrases) if p.kernel in ALIVE]
     if len(places) != 2:
@@ -322,7 +322,7 @@ def _other_roles(context: CaptionContext) -> Iterator[Edit]:
 
 
 def _is_own(context: CaptionContext, relation: Relation, places: list[int]) -> bool:
-    """Whether a relation is said of one of the two alone, and not of the other."""
+    """Whether a relation applies to only one of the two."""
     first, second = (context.reading.phrases[k] for k in places)
     thing = context.reading.phrases[relation.object]
     if relation.object in places or relation.subject not in places:
@@ -332,14 +332,14 @@ def _is_own(context: CaptionContext, relation: Relation, places: list[int]) -> b
     if relation.subject == places[0]:
         distinctive = relation.last == relation.first or thing.kernel in WORN | RIDDEN | SEATS
         return distinctive and first.head < relation.first and thing.head < second.start
-    # Clothes belong to whoever is nearest; what else stands behind may be said of both.
+    # Clothes belong to whoever is nearest; anything else at the end may apply to both.
     distinctive = relation.last == relation.first or thing.kernel in WORN | SEATS
     joined = any(set(pair) == set(places) for pair in context.reading.joined)
     return distinctive and not joined and thing.start > second.head
 
 
 def _other_may(context: CaptionContext, relation: Relation, places: list[int]) -> bool:
-    """Whether the other one could do it, and no caption says that it does."""
+    """Whether the other one could do it, and no caption says so."""
     other = context.reading.phrases[places[0] if relation.subject == places[1] else places[1]]
     thing = context.reading.phrases[relation.object]
     name, pairs = context.name(relation), context.lists.collocations

@@ -1,4 +1,4 @@
-"""Relations that do not hold: another place, another posture, another deed."""
+"""Relations that do not hold: another place, another posture, another action."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAME_PLACE = {
     "alongside": "next to", "near to": "next to", "over": "above", "outside of": "outside",
     "toward": "towards",
 }  # fmt: skip
-"""Prepositions that mean nearly the same, as a member of their group."""
+"""Prepositions that mean nearly the same, each mapped to one of its group."""
 OTHER_PLACES = {
     "on top of": ("under", "underneath", "next to", "behind", "in front of"),
     "under": ("on top of", "above"),
@@ -41,19 +41,19 @@ OTHER_PLACES = {
     "away from": ("towards",),
     "out of": ("into",),
 }
-"""What something is not, where it is so."""
+"""The places that each place excludes."""
 STAYING = frozenset("parked resting perched placed displayed leaning seated stuck".split())
-"""Verbs beside those of posture that say where something stays."""
+"""Verbs besides those of posture that say where something stays."""
 EITHER_SIDE = frozenset(
     """table desk counter laptop computer monitor keyboard tv television plate cake pizza food
     camera microphone bar podium stand crowd window fence door mirror screen glass net
     gate""".split()
 )
-"""Things of which it depends on the view whether one is in front of them or behind or inside."""
+"""Things for which "in front of", "behind" and "inside" depend on the view."""
 USED = frozenset("laptop computer phone cellphone tablet tv swing".split()) | {"cell phone"}
-"""What people are `on` when they use it."""
+"""Things that people are `on` when they use them."""
 COVERS = frozenset("tree umbrella canopy tent parasol".split())
-"""What one is under even when one is in front of it."""
+"""Things that one is under even when in front of them."""
 VIEWS = frozenset(("in front of", "behind", "inside"))
 _FORMS = {
     "sit": "sit sits sitting sat seated seat", "stand": "stand stands standing stood",
@@ -74,9 +74,9 @@ _FORMS = {
     "cut": "cut cuts cutting cut", "make": "make makes making made", "use": "use uses using used",
 }  # fmt: skip
 _SHAPES = ("base", "s", "ing")
-"""The places of the forms that rules put in: sit, sits, sitting."""
+"""The positions of the forms that rules insert: sit, sits, sitting."""
 FORMS = {base: frozenset(forms.split()) for base, forms in _FORMS.items()}
-"""All forms of a verb, and words that say nearly the same."""
+"""All forms of a verb, and near synonyms."""
 _SPELT = {base: dict(zip(_SHAPES, forms.split(), strict=False)) for base, forms in _FORMS.items()}
 _BASE = {form: (base, shape) for base, forms in _SPELT.items() for shape, form in forms.items()}
 _BASE |= {"laying": ("lie", "ing"), "lays": ("lie", "s"), "seated": ("sit", "ing")}
@@ -86,7 +86,7 @@ POSTURES = {
     "jump": "sit lie sleep", "fly": "sit walk swim", "swim": "fly walk stand",
     "climb": "sit sleep lie", "kneel": "stand run walk",
 }  # fmt: skip
-"""What one who is in a posture is not doing."""
+"""The actions that each posture excludes."""
 DEEDS = {
     "ride": "push carry wash lead feed pet fix pull", "wear": "hold carry",
     "drive": "push wash fix", "hold": "wear ride kick", "carry": "ride wear throw",
@@ -95,11 +95,11 @@ DEEDS = {
     "feed": "ride wash pet", "pet": "ride wash feed", "lead": "ride feed wash",
     "wash": "ride drive carry", "fix": "ride drive", "use": "carry fix wash",
 }  # fmt: skip
-"""What one who does something to a thing is not doing to it."""
+"""The actions on a thing that each action on it excludes."""
 
 
 def replace_relation(context: CaptionContext) -> Iterator[Edit]:
-    """A relation gives way to one that excludes it and that the corpus has for such things."""
+    """Replace a relation by one that excludes it and that the corpus has for such things."""
     verbs: set[int] = set()
     for relation in context.reading.relations:
         if relation.last > relation.first:
@@ -116,7 +116,7 @@ def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
     thing, subject = phrases[relation.object], phrases[relation.subject].kernel
     if thing.kernel in SCENES or relation.subject < 0 or thing.kernel in facts.several:
         return
-    # A bed of flowers is no bed.
+    # A bed of flowers is not a bed.
     has_parts = any(
         r.subject == relation.object and r.name == "of" for r in context.reading.relations
     )
@@ -147,7 +147,7 @@ def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
 
 
 def _is_alive(context: CaptionContext, relation: Relation) -> bool:
-    """Whether the one who does it is a person or an animal, or a group of them."""
+    """Whether the subject is a person or an animal, or a group of them."""
     phrases = context.reading.phrases
     subject = phrases[relation.subject]
     alive = PEOPLE | ANIMALS | {"people"}
@@ -200,14 +200,14 @@ def _other_deed(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
 def _other_verb(
     context: CaptionContext, place: int, base: str, form: str, number: int
 ) -> Iterator[Edit]:
-    """Another verb at a token, where no caption has it; `number` is how often the corpus does."""
+    """Another verb at a token, if no caption has it; `number` is its count in the corpus."""
     said = not FORMS[base].isdisjoint(context.facts.words)
     if not context.doubts("said elsewhere" if said else None):
         yield Edit((context.put(place, place, form),), context.word(place), form, number**0.5)
 
 
 def base_of(form: str) -> str:
-    """The base form of a verb that the tables have, else nothing.
+    """The base form of a verb in the tables, else an empty string.
 
     >>> base_of("sitting"), base_of("thinks")
     ('sit', '')
@@ -216,7 +216,7 @@ def base_of(form: str) -> str:
 
 
 def form_of_verb(base: str, like: str) -> str:
-    """A verb in the form that another one has, or nothing where that form is not known.
+    """A verb in the form of another, or an empty string if that form is not known.
 
     >>> form_of_verb("stand", "sitting"), form_of_verb("stand", "sat")
     ('standing', '')

@@ -1,7 +1,7 @@
 """How a corpus uses its words: its nouns, and which words go together.
 
-Several people describe each image. So a thing that most captions of its images name is not there
-where no caption names it. And what the rules put together, someone has put together.
+Several people describe each image. So a thing that most captions of its images name is absent if no
+caption names it. And the rules only combine words that someone has combined.
 """
 
 from __future__ import annotations
@@ -25,62 +25,62 @@ from tellapart.text.parses import Parse
 WordPair = tuple[str, str]
 FORMS = ("a", "bare", "plural", "other")
 FEWEST = 15
-"""Captions that a noun must be in to be put into another."""
+"""How many captions must have a noun before it is inserted into another."""
 SINGULAR = 0.01
-"""Share of a noun's uses in the singular; what is never singular was misread (`zebra grazes`)."""
+"""The least share of singular uses; a noun that is never singular was misread (`zebra grazes`)."""
 USED, BARE, MASS = 0.05, 0.25, 0.5
-"""Share of a noun's uses in a form for it to look right there, bare, and for it to be a mass."""
+"""The least share of a noun's uses in a form to look right in it, bare, and to be a mass noun."""
 IMPLIES, LIFT = 0.85, 3.0
-"""Share of a noun's images that show an object for the noun to speak of it, and how much more."""
+"""A noun means an object if this share of its images shows it, and this many times the usual."""
 SILENCE_TELLS = 0.4
-"""Mean share of captions that name a thing, over images where one does, for silence to say that
-it is not there."""
+"""The least mean share of captions that name a thing, over images where one does, for silence to
+mean absence."""
 SAME_IMAGES, ONE_CAPTION = 0.1, 0.35
-"""Share of the rarer noun's images with both nouns, and how many captions with both to an image."""
+"""The share of the rarer noun's images with both nouns, and the captions with both per image."""
 USUAL = 0.1
-"""How often a noun must be used, as a part of the usual word for the same: not `lap top`."""
+"""The least use of a noun relative to the usual word for the same thing: not `lap top`."""
 ATTESTED = 2
-"""Captions that must have two words together for the rules to put them together."""
+"""How many captions must have two words together before the rules combine them."""
 LEAST_LIFT, ATTRIBUTE_LIFT = 0.3, 0.1
-"""How often two words must be together, as a part of what chance would give."""
+"""How often two words must occur together, relative to chance."""
 
 
 @dataclass(slots=True)
 class CorpusCounts:
-    """How often what was seen: in captions, or in images where it says so.
+    """Counts of captions, or of images where stated.
 
-    Nouns are in the singular with their compounds (`tennis racket`), kernels without (`racket`);
-    verbs, prepositions and attributes are as written, in lower case.
+    Nouns are singular with their compounds (`tennis racket`), kernels without (`racket`); verbs,
+    prepositions and attributes are as written, in lower case.
     """
 
     pictures: int = 0
     described: int = 0
-    """images of which somebody said what they show"""
+    """images with a list of objects"""
     nouns: Counter[str] = field(default_factory=Counter)
     written: Counter[tuple[str, bool, str]] = field(default_factory=Counter)
     """(noun, is it plural, as written)"""
     forms: Counter[WordPair] = field(default_factory=Counter)
-    """(noun, how it is used), see `form_of`"""
+    """(noun, form of use), see `form_of`"""
     images: Counter[str] = field(default_factory=Counter)
-    """noun: images of which some caption has it"""
+    """noun: images with a caption that has it"""
     mention_shares: Counter[str] = field(default_factory=Counter)
     """noun: sum over images of the share of captions that have it, in thousandths"""
     together: Counter[WordPair] = field(default_factory=Counter)
-    """(noun, noun) in order of the alphabet: images with both"""
+    """(noun, noun) in alphabetical order: images with both"""
     shown: Counter[WordPair] = field(default_factory=Counter)
-    """(noun, object): images with a caption that has the noun, which show the object"""
+    """(noun, object): images that show the object and have a caption with the noun"""
     described_with: Counter[str] = field(default_factory=Counter)
-    """noun: images with a caption that has it, among those that are described"""
+    """noun: images with a caption that has it, among those with a list of objects"""
     objects: Counter[str] = field(default_factory=Counter)
     """object: images that show it"""
     beside: Counter[WordPair] = field(default_factory=Counter)
-    """(noun, noun) in order of the alphabet: captions with both"""
+    """(noun, noun) in alphabetical order: captions with both"""
     attributes: Counter[WordPair] = field(default_factory=Counter)
     """(attribute, kernel)"""
     before: Counter[WordPair] = field(default_factory=Counter)
-    """(kernel, preposition or verb): what stands in a relation"""
+    """(kernel, preposition or verb): the subject of a relation"""
     behind: Counter[WordPair] = field(default_factory=Counter)
-    """(preposition or verb, kernel): what it stands in relation to"""
+    """(preposition or verb, kernel): the object of a relation"""
     verbs: Counter[WordPair] = field(default_factory=Counter)
     """(verb, preposition)"""
     does: Counter[WordPair] = field(default_factory=Counter)
@@ -88,7 +88,7 @@ class CorpusCounts:
     acts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(verb, preposition, kernel)"""
     links: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """(kernel, preposition or verb, kernel); `person` stands for all people before it"""
+    """(kernel, preposition or verb, kernel); `person` stands for all people as subjects"""
     parts: Counter[WordPair] = field(default_factory=Counter)
     """(kernel, kernel) with `of` between"""
     joined: Counter[WordPair] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ class CorpusCounts:
 
 
 def form_of(phrase: Phrase) -> str:
-    """How a noun is used, as far as grammar cares: `a`, bare, plural, or anything else."""
+    """The grammatical form of a noun: `a`, bare, plural, or anything else."""
     if phrase.plural:
         return "plural"
     if phrase.determiner in ("a", "an"):
@@ -168,13 +168,13 @@ def anybody(kernel: str) -> str:
 
 @dataclass(frozen=True)
 class Nouns:
-    """Nouns are in the singular, with their compounds."""
+    """The nouns of a corpus, singular, with their compounds."""
 
     counts: CorpusCounts
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Nouns of things that are known well enough to be put into captions."""
+        """Nouns of things that are known well enough to be inserted into captions."""
         numbers, forms = self.counts.nouns, self.counts.forms
         known = [
             noun
@@ -183,7 +183,7 @@ class Nouns:
             and names_a_thing(noun)
             and forms[noun, "plural"] <= (1 - SINGULAR) * number
         ]
-        # One written plural belongs to one noun: `kites` to kite, not to what it was misread as.
+        # A written plural belongs to one noun: `kites` to kite, not to a misreading.
         owner: dict[str, str] = {}
         for noun in sorted(known, key=lambda noun: (-numbers[noun], noun)):
             owner.setdefault(self.written(noun, True), noun)
@@ -219,12 +219,12 @@ class Nouns:
         )
 
     def is_mass(self, noun: str) -> bool:
-        """Whether a noun mostly stands without an article and in the singular: rice, cheese."""
+        """Whether a noun is mostly used without an article and in the singular: rice, cheese."""
         return self.counts.forms[noun, "bare"] > MASS * self.counts.nouns[noun]
 
     @cached_property
     def denotes(self) -> Mapping[str, frozenset[str]]:
-        """The objects that a noun speaks of, learnt from images that say what they show."""
+        """The objects that a noun means, learned from images with lists of objects."""
         counts = self.counts
         objects: dict[str, set[str]] = {noun: {noun} for noun in counts.objects}
         for (noun, name), number in counts.shown.items():
@@ -237,15 +237,15 @@ class Nouns:
     def mention_rate(self, noun: str) -> float:
         """The mean share of captions that name a thing, over images where one of them does.
 
-        It answers what `informativeness.TermMentions.rates` answers, whether captions would have
-        said so; but of nouns with their compounds, as the parse has them, not of words.
+        Like `informativeness.TermMentions.rates`, it says whether captions would have mentioned
+        something; but for nouns with their compounds, from the parse, not for words.
         """
         images = self.counts.images[noun]
         return self.counts.mention_shares[noun] / 1000 / images if images else 0.0
 
     @cached_property
     def deniable(self) -> frozenset[str]:
-        """Nouns of which an image's objects or its captions tell that they are not there."""
+        """Nouns whose absence can be told from an image's objects or captions."""
         denotes, numbers = self.denotes, self.counts.nouns
         usual: dict[frozenset[str], int] = {}
         for noun in self.known & denotes.keys():
@@ -263,10 +263,10 @@ class Nouns:
 
     @cached_property
     def same_things(self) -> Mapping[str, frozenset[str]]:
-        """For each noun those that people use for the same thing.
+        """For each noun, those that people use for the same thing.
 
-        They share images (one says couch, the next says sofa) but seldom a caption, where two
-        things that are there together share captions as well.
+        They share images (one person says couch, another sofa) but rarely captions, whereas two
+        things that occur together share captions as well.
         """
         same: dict[str, set[str]] = {}
         for (one, other), images in self.counts.together.items():
@@ -285,7 +285,7 @@ class Nouns:
 
 
 def names_a_thing(noun: str) -> bool:
-    """Whether a noun names one sort of thing that can be seen."""
+    """Whether a noun names one kind of visible thing."""
     kernel = kernel_of(noun)
     if kernel.endswith("ing") and kernel not in ING_NOUNS:
         return False
@@ -293,7 +293,7 @@ def names_a_thing(noun: str) -> bool:
 
 
 class Collocations:
-    """Pairs as in `CorpusCounts`, only those that are attested; and attributes by kernel."""
+    """The attested pairs of `CorpusCounts`, and attributes by kernel."""
 
     def __init__(self, counts: CorpusCounts) -> None:
         self.counts = counts
@@ -313,9 +313,9 @@ class Collocations:
 
 
 def attested(pairs: Counter[WordPair], lift: float = LEAST_LIFT) -> frozenset[WordPair]:
-    """Pairs seen more than once, and not much more seldom than chance would have it.
+    """Pairs seen more than once, and not much rarer than by chance.
 
-    What the parser gets wrong, it gets wrong seldom: frequent words meet by mistake, too.
+    Parser errors are rare, but frequent words can meet by mistake, too.
     """
     first: Counter[str] = Counter()
     second: Counter[str] = Counter()

@@ -19,7 +19,7 @@ from tellapart.text.vocabulary import Vocabulary
 class BlindLSTM(FoilClassifier):
     """An LSTM, a linear layer and a softmax, on captions alone.
 
-    The paper's: these three parts. Ours: their sizes, which are those of LSTM + norm I's code.
+    From the paper: these three parts. Ours: their sizes, taken from LSTM + norm I's code.
     """
 
     Config = ClassifierConfig

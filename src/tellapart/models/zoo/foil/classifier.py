@@ -1,4 +1,4 @@
-"""What FOIL's classifiers share: image and caption become one vector, and that a decision."""
+"""The base of FOIL's classifiers: image and caption become one vector, which is classified."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tellapart.text.vocabulary import PAD
 FOIL, CORRECT = 0, 1
 """The two answers, in the order of the last layer's outputs."""
 SPREAD = 0.08
-"""Weights start evenly within this of 0 ([code] of LSTM + norm I)."""
+"""Initial weights are uniform within this distance of 0 ([code] of LSTM + norm I)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifierConfig:
-    """Widths of word vectors and of the LSTM, and the share of units left out while training.
+    """Widths of word vectors and of the LSTM, and dropout.
 
-    FOIL gives no sizes for its baselines; these are those of LSTM + norm I's code.
+    FOIL gives no sizes for its baselines; these come from LSTM + norm I's code.
     """
 
     words: int = 200
@@ -32,10 +32,10 @@ class ClassifierConfig:
 
 
 class FoilClassifier(System):
-    """Says whether a caption is right of an image, by a softmax of its own.
+    """Decides whether a caption is right for an image, by a softmax of its own.
 
-    A score is the log-odds of "correct", so that it decides at 0. A classifier gives the width of
-    its joint vector to `decide_by` and says how it comes to that vector (`joint`).
+    A score is the log-odds of "correct", so that the threshold is 0. A classifier passes the width
+    of its joint vector to `decide_by` and defines that vector in `joint`.
     """
 
     task: ClassVar[str] = "judging"
@@ -45,7 +45,7 @@ class FoilClassifier(System):
     head: nn.Linear
 
     def decide_by(self, width: int) -> None:
-        """Put a last layer over joint vectors of a width."""
+        """Add the last layer over joint vectors of this width."""
         self.joint_width, self.head = width, nn.Linear(width, 2)
 
     def joint(self, images: Codes, texts: Codes) -> Tensor:
@@ -58,7 +58,7 @@ class FoilClassifier(System):
         return found
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
-        """The log-odds that caption k is right of image k."""
+        """The log-odds that caption k is right for image k."""
         logits = self.logits(images, texts).float()
         return logits[:, CORRECT] - logits[:, FOIL]
 
@@ -73,7 +73,7 @@ class FoilClassifier(System):
 
 
 class LSTMReader(nn.Module):
-    """Reads captions by stacked LSTMs; what they remember at the end is what was read.
+    """Reads captions with stacked LSTMs; their final memory represents the caption.
 
     [code] of LSTM + norm I: word vectors go through dropout and tanh.
     """
@@ -100,7 +100,7 @@ class LSTMReader(nn.Module):
 
 
 def spread_evenly(module: nn.Module) -> None:
-    """Start all weights within `SPREAD` of 0, as LSTM + norm I's code does; filling stays 0."""
+    """Initialise all weights within `SPREAD` of 0, as in LSTM + norm I's code; padding stays 0."""
     for parameter in module.parameters():
         nn.init.uniform_(parameter, -SPREAD, SPREAD)
     for part in module.modules():
@@ -110,5 +110,5 @@ def spread_evenly(module: nn.Module) -> None:
 
 
 def nothing_seen(images: ImageInputs) -> Codes:
-    """Codes of images for a system that does not look: a row each, without numbers."""
+    """Codes of images for a system that does not look: one empty row each."""
     return (images.whole.new_empty(len(images.whole), 0),)

@@ -21,7 +21,7 @@ from tellapart.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class CNNLSTMConfig(ClassifierConfig):
-    """`hidden` is the layer over the two, side by side."""
+    """`hidden` is the width of the layer over the concatenation."""
 
     hidden: int = 1024
 
@@ -29,9 +29,9 @@ class CNNLSTMConfig(ClassifierConfig):
 class CNNLSTM(FoilClassifier):
     """The image's vector and an LSTM's last state are concatenated and classified.
 
-    The paper's: the concatenation. Ours: the hidden layer (tanh) over it, without which image and
-    caption would only add up and none could change what the other means; images of unit length;
-    sizes, which are those of LSTM + norm I's code.
+    From the paper: the concatenation. Ours: the hidden layer (tanh) over it, without which image
+    and caption would only add up and neither could change the meaning of the other; images of unit
+    length; sizes, taken from LSTM + norm I's code.
     """
 
     Config = CNNLSTMConfig
@@ -53,7 +53,7 @@ class CNNLSTM(FoilClassifier):
         return (hidden[-1],)
 
     def joint(self, images: Codes, texts: Codes) -> Tensor:
-        """What the hidden layer makes of both."""
+        """The hidden layer's output for both."""
         both = self.reader.dropout(torch.cat([images[0], texts[0]], dim=1))
         joint: Tensor = self.reader.dropout(torch.tanh(self.hidden(both)))
         return joint

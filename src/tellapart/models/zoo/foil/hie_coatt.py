@@ -17,24 +17,24 @@ from tellapart.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class HieCoAttConfig:
-    """One width everywhere, and the share of units left out while training."""
+    """One width everywhere, and dropout."""
 
     width: int = 512
     dropout: float = 0.5
 
 
 class GuidedAttention(nn.Module):
-    """A mixture of rows, weighed by what guides: A(X; g) of Lu et al. (2016), equation 5."""
+    """A mixture of rows, weighted with a guide: A(X; g) of Lu et al. (2016), equation 5."""
 
     def __init__(self, width: int, *, guided: bool) -> None:
         super().__init__()
         self.of_rows = linear(width, width)
         self.of_guide = linear(width, width) if guided else None
-        # Without a bias: one number added to all weights would change nothing.
+        # No bias: adding one number to all weights would change nothing.
         self.weight = nn.Linear(width, 1, bias=False)
 
     def forward(self, rows: Tensor, there: Tensor, guide: Tensor | None = None) -> Tensor:
-        """The mixture (n, d) of rows (n, r, d), of which those that are `there` count."""
+        """The mixture (n, d) of rows (n, r, d); only rows marked in `there` count."""
         seen = self.of_rows(rows)
         if self.of_guide is not None:
             seen = seen + self.of_guide(guide)[:, None]
@@ -53,7 +53,7 @@ class AlternatingAttention(nn.Module):
         self.reading = GuidedAttention(width, guided=True)
 
     def forward(self, seen: Tensor, seen_there: Tensor, said: Tensor, said_there: Tensor) -> Tensor:
-        """What was attended to of both, added up, (n, d)."""
+        """The sum of the attended image and caption, (n, d)."""
         image = self.looking(seen, seen_there, self.summary(said, said_there))
         text = self.reading(said, said_there, image)
         added: Tensor = image + text
@@ -63,11 +63,11 @@ class AlternatingAttention(nn.Module):
 class HieCoAtt(FoilClassifier):
     """Alternating co-attention over words, phrases and the sentence, combined recursively.
 
-    The paper's: the alternating version of Lu et al. (2016), three levels, combined recursively
-    to a distribution over foil and correct. Of the cited paper: phrases are the largest of
-    convolutions over one, two and three words (section 3.2), the sentence is an LSTM over
-    phrases, levels are put together by equation 7. The cited code's: 512 everywhere, dropout 0.5,
-    tanh behind the projection of regions. Ours: where weights start.
+    From the paper: the alternating version of Lu et al. (2016), three levels, combined recursively
+    to a distribution over foil and correct. From the cited paper: phrases are the maximum of
+    convolutions over one, two and three words (section 3.2), the sentence is an LSTM over phrases,
+    and levels are combined by equation 7. From the cited code: 512 everywhere, dropout 0.5, tanh
+    after the projection of regions. Ours: the initial weights.
     """
 
     Config = HieCoAttConfig
@@ -86,16 +86,16 @@ class HieCoAtt(FoilClassifier):
         self.decide_by(width)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """Regions in the width of all levels, and which are there."""
+        """Regions in the width of all levels, and which are real."""
         return self.dropout(torch.tanh(self.of_regions(images.regions))), images.mask()
 
     def encode_texts(self, texts: TextInputs) -> Codes:
-        """Words, phrases and states of the sentence, (n, longest, d) each, and which are there."""
+        """Words, phrases and sentence states, (n, longest, d) each, and which are real."""
         there = texts.mask()
         words = self.dropout(torch.tanh(self.words(texts.words)))
-        words = words * there[..., None]  # so that a phrase at the end sees nothing behind it
+        words = words * there[..., None]  # so that a phrase at the end sees no padding
         columns = words.transpose(1, 2)
-        # One, two and three words: the last one and those before, or one on either side of three.
+        # Padding for windows of one word, two (with the previous) and three (one on either side).
         sides = ((0, 0), (1, 0), (1, 1))
         grams = [
             conv(nn.functional.pad(columns, side))
@@ -103,11 +103,11 @@ class HieCoAtt(FoilClassifier):
         ]
         phrases = torch.tanh(torch.stack(grams).amax(0)).transpose(1, 2)
         phrases = self.dropout(phrases)
-        states, _ = self.sentence(phrases)  # forwards only: filling behind the end changes nothing
+        states, _ = self.sentence(phrases)  # unidirectional, so padding after the end has no effect
         return words, phrases, self.dropout(states), there
 
     def joint(self, images: Codes, texts: Codes) -> Tensor:
-        """The vector of the sentence level, which has those below it in it."""
+        """The vector of the sentence level, which includes the levels below."""
         (regions, seen_there), (*levels, said_there) = images, texts
         found: Tensor | None = None
         for attend, combine, level in zip(self.attend, self.combine, levels, strict=True):

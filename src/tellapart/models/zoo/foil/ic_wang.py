@@ -15,13 +15,13 @@ from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch
 from tellapart.text.vocabulary import END, Vocabulary
 
 TOGETHER = 1024
-"""Changed captions whose probability is computed at a time."""
+"""How many changed captions are scored at a time."""
 UNOPPOSED = 1.0
-"""The margin of a caption all of whose words are those that the captioner itself proposes."""
+"""The margin of a caption whose words are all the captioner's own proposals."""
 
 
 class OneWay(RecurrentCaptioner):
-    """One direction: an LSTM reads words, a second one reads its states beside the image."""
+    """One direction: an LSTM reads words, a second one reads its states with the image."""
 
     needs_regions: ClassVar[bool] = False
 
@@ -54,7 +54,7 @@ class OneWay(RecurrentCaptioner):
         return state[:, 0], tuple(one[0] for one in (*first, *second))
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; what the LSTMs make of padding is not looked at."""
+        """All steps in one call; the outputs for padding are ignored."""
         read, _ = self.text(vectors)
         beside = seen[0][:, None].expand(-1, vectors.shape[1], -1)
         states: Tensor = self.multimodal(torch.cat([read, beside], dim=2))[0]
@@ -64,13 +64,13 @@ class OneWay(RecurrentCaptioner):
 class ICWang(RecurrentCaptioner):
     """Two captioners in one, forwards and backwards, whose losses are added.
 
-    The paper's (FOIL, section 4.1, after Wang et al. 2016): a text LSTM, a multimodal LSTM that
-    joins its states with the image, and separate layers for the two directions. Of the cited
-    paper: losses are added, and of the captions that both directions write the likelier is taken.
-    Ours: widths of 512; tanh behind the image's projection; the log-likelihood of a caption is the
-    mean of both directions'. What FOIL's procedures ask for (`margins`, `replaced`) rests on the
-    word that the captioner itself would put at a place: ours, for the paper does not say which,
-    the one with the highest sum of both directions' log-probabilities, never an unknown word.
+    From the paper (FOIL, section 4.1, after Wang et al. 2016): a text LSTM, a multimodal LSTM that
+    joins its states with the image, and separate layers for the two directions. From the cited
+    paper: losses are added, and the likelier of the two directions' captions is chosen. Ours:
+    widths of 512; tanh after the image's projection; the log-likelihood of a caption is the mean of
+    both directions'. FOIL's procedures (`margins`, `replaced`) need the word that the captioner
+    itself proposes for a position. The paper does not define it; ours is the word with the highest
+    sum of both directions' log-probabilities, never an unknown word.
     """
 
     needs_regions: ClassVar[bool] = False
@@ -97,14 +97,14 @@ class ICWang(RecurrentCaptioner):
         return loss
 
     def _ways(self, captions: Tensor, seen: Tensors) -> list[tuple[OneWay, Tensors, Tensor]]:
-        """Each direction with what it sees and the captions as it reads them."""
+        """Each direction with its image code and the captions in its reading order."""
         return [
             (self.ahead, seen[:1], captions),
             (self.back, seen[1:], turned(captions)),
         ]
 
     def word_log_probabilities(self, captions: Tensor, seen: Tensors) -> Tensor:
-        """Of each word, then of the end, the mean of both directions: (n, longest + 1)."""
+        """For each word, then the end, the mean of both directions: (n, longest + 1)."""
         each = [way.word_log_probabilities(text, own)
                 for way, own, text in self._ways(captions, seen)]  # fmt: skip
         lengths = (captions != MARK).sum(1)
@@ -113,10 +113,10 @@ class ICWang(RecurrentCaptioner):
         return (each[0] + back.scatter(1, lengths[:, None], ends)) / 2
 
     def proposals(self, captions: Tensor, seen: Tensors) -> Tensor:
-        """At each place the word that the captioner would put there, (n, longest).
+        """The captioner's proposal for each position, (n, longest).
 
-        The one that both directions together find likeliest, given all other words; behind the end
-        of a caption it is `MARK`.
+        It is the word that both directions together find likeliest, given all other words; after
+        the end of a caption it is `MARK`.
         """
         lengths = (captions != MARK).sum(1)
         total: Tensor | None = None
@@ -132,11 +132,11 @@ class ICWang(RecurrentCaptioner):
         return total.argmax(-1).masked_fill(captions == MARK, MARK)
 
     def margins(self, images: Codes, texts: Codes) -> Tensor:
-        """By how much caption k is likelier than the likeliest that one proposal makes of it, (n,).
+        """How much likelier caption k is than its best variant with one proposal, (n,).
 
-        FOIL's T1 for a captioner: above 0 the caption is right, as no single word that the
-        captioner would rather have makes it likelier. A proposal that is the word itself is no
-        objection; a caption without any objection has the margin `UNOPPOSED`.
+        FOIL's T1 for a captioner: above 0 the caption is right, because no single proposal makes it
+        likelier. A proposal equal to the word itself is no objection; a caption without any
+        objection has the margin `UNOPPOSED`.
         """
         (captions,) = texts
         proposed = self.proposals(captions, images)
@@ -147,9 +147,9 @@ class ICWang(RecurrentCaptioner):
         return torch.where(best.isinf(), torch.full_like(own, UNOPPOSED), own - best)
 
     def replaced(self, images: Codes, texts: Codes, places: list[list[int]]) -> Tensor:
-        """The log-likelihood of caption k with the words at places[k] as proposed, (n,).
+        """The log-likelihood of caption k with the proposals at places[k], (n,).
 
-        Minus infinity where the proposals are the words that are there: that is no objection.
+        Minus infinity if the proposals equal the words, which is no objection.
         """
         (captions,) = texts
         proposed, changed = self.proposals(captions, images), captions.clone()
@@ -161,7 +161,7 @@ class ICWang(RecurrentCaptioner):
     def _changed(
         self, captions: Tensor, seen: Tensors, row: Tensor, place: Tensor, words: Tensor
     ) -> Tensor:
-        """The log-likelihood of captions with one word changed each."""
+        """The log-likelihood of captions, each with one word changed."""
         found = []
         for begin in range(0, len(row), TOGETHER):
             some = slice(begin, begin + TOGETHER)
@@ -171,7 +171,7 @@ class ICWang(RecurrentCaptioner):
         return torch.cat(found) if found else torch.empty(0, dtype=torch.float64)
 
     def write(self, images: ImageInputs, how: Decoding, chances: Tensor | None = None) -> Tensor:
-        """What both directions write; of the two captions the likelier one."""
+        """The likelier of the two directions' captions."""
         ahead = self.ahead.write(images, how, chances) - END
         back = turned(self.back.write(images, how, chances) - END)
         longest = max(ahead.shape[1], back.shape[1])
@@ -187,7 +187,7 @@ class ICWang(RecurrentCaptioner):
 
 
 def turned(captions: Tensor) -> Tensor:
-    """Captions (n, longest) read backwards; what fills them up stays behind."""
+    """Captions (n, longest) reversed; padding stays at the end."""
     return turned_rows(captions, (captions != MARK).sum(1))
 
 

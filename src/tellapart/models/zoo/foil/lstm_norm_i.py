@@ -29,11 +29,11 @@ class LSTMNormIConfig(ClassifierConfig):
 class LSTMNormI(FoilClassifier):
     """Two stacked LSTMs read; image and caption are projected, multiplied and classified.
 
-    The paper's: two stacked LSTMs, an image of unit length, both in 1,024 dimensions, their
-    product, and a classifier, which it calls an MLP. The cited code's: word vectors of 200, LSTMs
-    of 512 whose last states and cells together (2,048 numbers) are the caption; tanh behind both
-    projections; dropout 0.5 before them and behind the product; one linear layer as classifier;
-    where weights start.
+    From the paper: two stacked LSTMs, an image of unit length, both in 1,024 dimensions, their
+    product, and a classifier, which it calls an MLP. From the cited code: word vectors of 200,
+    LSTMs of 512 whose last states and cells together (2,048 numbers) are the caption; tanh after
+    both projections; dropout 0.5 before them and after the product; one linear layer as classifier;
+    the initial weights.
     """
 
     Config = LSTMNormIConfig

@@ -1,4 +1,4 @@
-"""Which word mends a caption: a linear softmax over target words, on a classifier's joint vector.
+"""Which word corrects a caption: a linear softmax over target words, on the joint vector.
 
 FOIL's T3 (Shekhar et al. 2017, section 4.1) applies "the linear regression method over all the
 target words" to systems that were trained on T1. Ours: multinomial logistic regression with a small
@@ -19,14 +19,14 @@ from tellapart.models.zoo.weights import load_tensors, save_tensors
 
 MENDER = "mender.safetensors"
 STEPS = 200
-"""Most steps of L-BFGS."""
+"""The most steps of L-BFGS."""
 NEVER = -1e6
-"""The score of a word that was no target in training."""
+"""The score of a word that was not a target in training."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearMender:
-    """Weights (words, width) and biases (words,) of target words; `fits` is their training share.
+    """Weights (words, width) and biases (words,) of target words; `fits` is the training accuracy.
 
     A joint vector's score for a word is the log-probability of the word.
     """
@@ -51,7 +51,7 @@ class LinearMender:
         return seeds.digest("mender", self.words, weights)
 
     def save(self, path: Path) -> None:
-        """Write the weights; the words stand on the system's card."""
+        """Write the weights; the words are on the system's card."""
         save_tensors(path, {"weight": self.weight, "bias": self.bias})
 
 
@@ -64,7 +64,7 @@ def load_mender(path: Path, words: tuple[str, ...]) -> LinearMender:
 def fit_mender(
     vectors: Tensor, targets: Tensor, words: tuple[str, ...], penalty: float
 ) -> LinearMender:
-    """The linear softmax that gives targets (n,) from vectors (n, width), by L-BFGS."""
+    """Fit the linear softmax from vectors (n, width) to targets (n,), by L-BFGS."""
     rows = vectors.double()
     weight = torch.zeros(len(words), rows.shape[1], dtype=torch.float64, requires_grad=True)
     bias = torch.zeros(len(words), dtype=torch.float64, requires_grad=True)

@@ -1,4 +1,4 @@
-"""FFNN: a feedforward network says whether a caption is one of an image (Ding et al. 2016)."""
+"""FFNN: a feedforward network decides whether a caption fits an image (Ding et al. 2016)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tellapart.models.zoo.system import Codes, ImageInputs, System, TextInputs
 from tellapart.text.vocabulary import PAD, Vocabulary
 
 WORDS = 30
-"""Words of a caption that are read (Ding et al. 2016, section 5.1)."""
+"""How many words of a caption are read (Ding et al. 2016, section 5.1)."""
 BLOCK = 1 << 22
-"""Numbers of the first hidden layer that a grid of pairs holds at a time."""
+"""How many numbers of the first hidden layer a grid of pairs holds at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class FFNNConfig:
     """The paper's sizes at 256: vectors of images and words, and both hidden layers.
 
-    `blind` sets every image vector to zero: what is left is what captions alone give away.
+    `blind` sets every image vector to zero, so that only captions give anything away.
     """
 
     width: int = 256
@@ -35,10 +35,10 @@ class FFNNConfig:
 
 
 class YesNoHead(nn.Module):
-    """Two hidden ReLU layers and a softmax over no and yes, for an image beside a caption.
+    """Two hidden ReLU layers and a softmax over no and yes, for an image with a caption.
 
-    The first layer is a sum of what the image and what the caption bring to it, so that in a grid
-    each side goes through its part once.
+    The first layer is a sum of the image's part and the caption's part, so that in a grid each side
+    is computed once.
     """
 
     def __init__(self, image: int, text: int, hidden: int, hidden2: int, dropout: float) -> None:
@@ -50,13 +50,13 @@ class YesNoHead(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, images: Tensor, texts: Tensor) -> Tensor:
-        """Scores of no and yes, (..., 2), for what both sides bring to the first layer."""
+        """Scores of no and yes, (..., 2), from both sides' parts of the first layer."""
         first = self.dropout(torch.relu(images + texts))
         scores: Tensor = self.out(self.dropout(torch.relu(self.inner(first))))
         return scores
 
     def odds(self, images: Tensor, texts: Tensor) -> Tensor:
-        """The log-odds of yes: they put captions into the order of its probability."""
+        """The log-odds of yes, which rank captions like its probability."""
         scores = self(images, texts)
         odds: Tensor = scores[..., 1] - scores[..., 0]
         return odds
@@ -67,9 +67,9 @@ class FFNN(System):
 
     Ding et al. (2016), section 4.2: the input is the image's vector and the list of the caption's
     word vectors, then two hidden ReLU layers and a softmax; at 256 dimensions the layers have 64
-    and 16 units (Table 4). Captions are cut at 30 words (section 5.1). Ours: the list is put end to
-    end and filled up with zeros; the image's features come to the same width by a linear layer;
-    words and weights start as in our other systems.
+    and 16 units (Table 4). Captions are cut at 30 words (section 5.1). Ours: the list is
+    concatenated and padded with zeros; a linear layer maps the image's features to the same width;
+    words and weights are initialised as in our other systems.
     """
 
     Config = FFNNConfig
@@ -85,12 +85,12 @@ class FFNN(System):
         self.head = YesNoHead(width, WORDS * width, config.hidden, config.hidden2, config.dropout)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """What images bring to the first layer, (n, hidden)."""
+        """The images' part of the first layer, (n, hidden)."""
         whole = torch.zeros_like(images.whole) if self.config.blind else images.whole
         return (self.head.of_image(self.dropout(self.image(whole))),)
 
     def encode_texts(self, texts: TextInputs) -> Codes:
-        """What captions bring to the first layer, (m, hidden)."""
+        """The captions' part of the first layer, (m, hidden)."""
         words = texts.words[:, :WORDS]
         words = functional.pad(words, (0, WORDS - words.shape[1]), value=PAD)
         return (self.head.of_text(self.dropout(self.words(words)).flatten(1)),)
@@ -101,11 +101,11 @@ class FFNN(System):
         return scores
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
-        """The log-odds that caption k is one of image k."""
+        """The log-odds that caption k fits image k."""
         return self.head.odds(images[0], texts[0])
 
     def match(self, images: Codes, texts: Codes) -> Tensor:
-        """The log-odds of every caption with every image, some rows at a time."""
+        """The log-odds of every caption with every image, a few rows at a time."""
         (seen,), (said,) = images, texts
         high = max(1, BLOCK // max(1, said.numel()))
         rows = [self.head.odds(some[:, None], said[None]) for some in torch.split(seen, high)]

@@ -18,20 +18,20 @@ from tellapart.text.gensim_vectors import ParagraphOptions, train_paragraph_word
 from tellapart.text.vocabulary import PAD, Vocabulary
 
 STEPS, MOMENTUM, RATE = 20, 0.8, 1.6
-"""How a caption's vector is climbed to; the rate is for outputs of unit mean square length."""
+"""Settings of the ascent to a caption's vector; the rate is for outputs of unit mean square."""
 POWER = 0.75
-"""Words to tell a text from are drawn by their counts to this power (Mikolov et al. 2013)."""
+"""Negative words are drawn by their counts to this power (Mikolov et al. 2013)."""
 BLOCK = 512
-"""Captions whose vectors are found together."""
+"""How many captions' vectors are computed together."""
 
 
 class ParagraphVectors(nn.Module):
     """PV-DBOW (Le and Mikolov 2014, section 2.3): a caption's vector predicts its words.
 
-    How words are predicted is learned from training captions, by gensim with negative sampling. The
-    vector of any caption, a training caption too, is then found by steps up the expected value of
-    that objective, from zero: nothing is drawn, so that a caption has one vector, whatever was
-    asked before. `remember` keeps the vectors of captions that will be asked for many times.
+    Gensim learns to predict words from training captions, with negative sampling. The vector of any
+    caption, including training captions, then maximises the expected value of that objective,
+    starting from zero: nothing is sampled, so that a caption always has the same vector. `remember`
+    caches the vectors of captions that will be needed many times.
     """
 
     outputs: Tensor
@@ -45,7 +45,7 @@ class ParagraphVectors(nn.Module):
         self._kept: dict[tuple[int, ...], Tensor] = {}
 
     def learn(self, captions: Sequence[Sequence[int]], epochs: int, seed: int) -> None:
-        """Learn from captions, as numbers of words; words that none of them has predict nothing."""
+        """Learn from captions, given as word numbers; words that never occur predict nothing."""
         width = self.outputs.shape[1]
         how = ParagraphOptions(dimensions=width, epochs=epochs, negative=self.negative, seed=seed)
         found = train_paragraph_words([[str(n) for n in one] for one in captions], how)
@@ -58,7 +58,7 @@ class ParagraphVectors(nn.Module):
         self._kept.clear()
 
     def remember(self, captions: Sequence[Sequence[int]]) -> None:
-        """Find the vectors of captions once; those that are known already are left as they are."""
+        """Compute the vectors of captions once; known ones are kept."""
         distinct = sorted({tuple(one) for one in captions} - set(self._kept))
         for begin in range(0, len(distinct), BLOCK):
             some = distinct[begin : begin + BLOCK]
@@ -76,9 +76,9 @@ class ParagraphVectors(nn.Module):
 
     @torch.no_grad()
     def _found(self, texts: TextInputs) -> Tensor:
-        """Climb, with momentum (Nesterov 1983)."""
+        """Gradient ascent with momentum (Nesterov 1983)."""
         outputs, noise = self.outputs, self.negative * self.noise
-        # PAD, which fills captions up, is counted at no place.
+        # PAD is not counted.
         own = torch.zeros(len(texts.words), len(outputs), device=outputs.device)
         own.scatter_add_(1, texts.words, (texts.mask() & (texts.words != PAD)).float())
         own /= own.sum(1, keepdim=True).clamp(min=1)
@@ -100,10 +100,10 @@ DISTANCES = ("euclidean", "cosine")
 
 @dataclass(frozen=True, slots=True)
 class LinearConfig:
-    """Paragraph vectors of `paragraph` numbers, by `passes` over the captions; then all to `width`.
+    """Paragraph vectors of size `paragraph`, from `passes` over the captions, projected to `width`.
 
-    The paper's: 1,024 numbers and a random projection of images and captions to 256. Its 5 epochs
-    are too few for gensim (see `ParagraphOptions`). `blind` sets every image vector to zero.
+    From the paper: 1,024 numbers and a random projection of images and captions to 256. Its 5
+    epochs are too few for gensim (see `ParagraphOptions`). `blind` sets every image vector to zero.
     """
 
     width: int = 256
@@ -114,7 +114,7 @@ class LinearConfig:
 
 @dataclass(frozen=True, slots=True)
 class RegressionConfig(LinearConfig):
-    """Also what "closest" means, which the paper does not say: `euclidean` or `cosine`."""
+    """Also the meaning of "closest", which the paper does not state: `euclidean` or `cosine`."""
 
     distance: str = "euclidean"
 
@@ -122,8 +122,8 @@ class RegressionConfig(LinearConfig):
 class LinearBaseline(System):
     """The base: an image's vector and a caption's paragraph vector, each randomly projected.
 
-    Ours: both vectors have unit length before they are projected, and the projections are normal
-    random numbers that leave the length of a vector as it is, on average.
+    Ours: both vectors have unit length before projection, and the projections are normal random
+    numbers that preserve the length of a vector on average.
     """
 
     Config = LinearConfig
@@ -153,10 +153,10 @@ class LinearBaseline(System):
 
 
 class Regression(LinearBaseline):
-    """One side is predicted from the other by a linear map; the prediction that is closest wins.
+    """One side is predicted from the other by a linear map; the closest prediction wins.
 
-    A score is minus the squared distance, written as an inner product of two codes: of an image
-    (a, |a|^2, 1) and of a caption (2b, -1, -|b|^2). Then each side is encoded once.
+    A score is minus the squared distance, written as an inner product of two codes, (a, |a|^2, 1)
+    for an image and (2b, -1, -|b|^2) for a caption, so that each side is encoded once.
     """
 
     Config = RegressionConfig
@@ -188,11 +188,11 @@ class Regression(LinearBaseline):
         return (torch.cat([2 * own, -torch.ones_like(square), -square], 1),)
 
     def image_side(self, images: ImageInputs) -> Tensor:
-        """What is compared of images."""
+        """The images' vectors to compare."""
         return self.image_vectors(images)
 
     def text_side(self, texts: TextInputs) -> Tensor:
-        """What is compared of captions."""
+        """The captions' vectors to compare."""
         return self.text_vectors(texts)
 
 
@@ -215,7 +215,7 @@ class C2I(Regression):
 
 
 class LinM(LinearBaseline):
-    """Baseline-LinM: i' Theta c, a matrix that says how well an image and a caption go together."""
+    """Baseline-LinM: i' Theta c, a matrix that scores how well an image and a caption fit."""
 
     task: ClassVar[str] = "worst-decoy"
 
@@ -225,9 +225,9 @@ class LinM(LinearBaseline):
         nn.init.xavier_uniform_(self.theta)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """What images ask of captions."""
+        """The images times the matrix."""
         return (self.image_vectors(images) @ self.theta,)
 
     def encode_texts(self, texts: TextInputs) -> Codes:
-        """Captions as they are."""
+        """The captions' vectors, unchanged."""
         return (self.text_vectors(texts),)

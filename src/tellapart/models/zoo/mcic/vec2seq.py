@@ -1,4 +1,4 @@
-"""Vec2seq+FFNN: learns to write captions and to choose among them at once (Ding et al. 2016)."""
+"""Vec2seq+FFNN: learns to write captions and to choose among them (Ding et al. 2016)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAYERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Vec2seqConfig(CaptionerConfig):
-    """The paper's sizes at 256: states and vectors, and the hidden layers of the yes or no.
+    """The paper's sizes at 256: states and vectors, and the hidden layers of the yes/no head.
 
     `blind` sets every image vector to zero.
     """
@@ -36,22 +36,22 @@ class Vec2seqConfig(CaptionerConfig):
 
 
 def unbiased(width: int) -> nn.Linear:
-    """A square linear layer whose bias another one has."""
+    """A square linear layer without a bias, because another layer has it."""
     layer = nn.Linear(width, width, bias=False)
     nn.init.xavier_uniform_(layer.weight)
     return layer
 
 
 class Vec2seqFFNN(RecurrentCaptioner):
-    """An image is encoded by one cell, a caption by a decoder; an FFNN reads what both put out.
+    """An image is encoded by one cell, a caption by a decoder; an FFNN reads both outputs.
 
     Ding et al. (2016), section 4.3 and figure 3: two GRU layers, one attention state that stands
-    for the whole image, the outputs of encoder and decoder end to end as the input of two hidden
+    for the whole image, the concatenated outputs of encoder and decoder as the input of two hidden
     ReLU layers and a softmax over no and yes; the decoder's outputs also predict the next word.
-    Attention among one state gives that state whatever the weights, so there are no weights to
+    Attention over one state gives that state whatever the weights, so there are no weights to
     learn: the encoder's output goes into every step of the decoder. Captions are cut at 30 words.
-    Ours: how that state goes in (one linear layer joins it with a word's vector, another with the
-    decoder's state, as in the sequence-to-sequence code of that time); the outputs behind a
+    Ours: how that state enters (one linear layer joins it with a word's vector, another with the
+    decoder's state, as in the sequence-to-sequence code of that time); the outputs after a
     caption's end count as zero.
     """
 
@@ -76,7 +76,7 @@ class Vec2seqFFNN(RecurrentCaptioner):
         self.head = YesNoHead(width, read, config.hidden, config.hidden2, config.dropout)
 
     def encode_images(self, images: ImageInputs) -> Codes:
-        """The states of the encoder's layers behind its one cell; the last is its output."""
+        """The states of the encoder's layers after its one cell; the last is its output."""
         whole = torch.zeros_like(images.whole) if self.config.blind else images.whole
         _, states = self.encoder(self.dropout(self.image(whole))[:, None])
         return tuple(states)
@@ -87,7 +87,7 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return (captions[:, :WORDS],)
 
     def begin(self, seen: Tensors) -> Tensors:
-        """The decoder begins where the encoder ended."""
+        """The decoder starts from the encoder's final states."""
         return seen
 
     def advance(self, vectors: Tensor, memory: Tensors, seen: Tensors) -> tuple[Tensor, Tensors]:
@@ -97,11 +97,11 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return self.output_state(states[:, 0]) + self.output_image(seen[-1]), tuple(last)
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; only real words are worked on, what is behind an end is zero."""
+        """All steps in one call; only real words are processed, and padding is zero."""
         inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
         packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         order = packed.sorted_indices
-        assert order is not None  # they are sorted here
+        assert order is not None  # the captions are sorted here
         states, _ = self.decoder(packed, torch.stack(seen))
         rows = torch.cat([order[:count] for count in packed.batch_sizes.tolist()])
         data = self.output_state(states.data) + self.output_image(seen[-1])[rows]
@@ -112,14 +112,14 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return padded
 
     def read(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor]:
-        """The decoder's outputs (n, longest + 1, width) at a caption's words and end; where."""
+        """The decoder's outputs (n, longest + 1, width) at words and end, and their mask."""
         before = functional.pad(captions, (1, 0), value=MARK)
         lengths = (captions != MARK).sum(1) + 1
         there = torch.arange(before.shape[1], device=captions.device) < lengths[:, None]
         return self.unroll(self._vectors(before), lengths, seen), there
 
     def judge(self, outputs: Tensor, seen: Tensors) -> Tensor:
-        """Scores of no and yes, (n, 2), for what the decoder put out."""
+        """Scores of no and yes, (n, 2), from the decoder's outputs."""
         kept = functional.pad(outputs, (0, 0, 0, WORDS + 1 - outputs.shape[1])).flatten(1)
         of_image = self.head.of_image(self.dropout(seen[-1]))
         scores: Tensor = self.head(of_image, self.head.of_text(self.dropout(kept)))
@@ -132,6 +132,6 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return functional.cross_entropy(scores.float(), words, reduction="sum")
 
     def match_pairs(self, images: Codes, texts: Codes) -> Tensor:
-        """The log-odds that caption k is one of image k."""
+        """The log-odds that caption k fits image k."""
         scores = self.judge(self.read(texts[0], images)[0], images)
         return scores[:, 1] - scores[:, 0]

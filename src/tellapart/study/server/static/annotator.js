@@ -1,4 +1,4 @@
-// The annotators' page: consent, instructions, one task after the other, thanks.
+// The annotators' page: consent, instructions, one task after another, thanks.
 import { call, insist, takeToken, Refused } from "../shared/calls.js";
 import { element, button, prose, openDialog } from "../shared/page.js";
 import { taskForm } from "./task.js";
@@ -14,12 +14,12 @@ let about = null;
 let work = null;
 let current = null;
 let lookAgain = 0;
-let forms = {}; // by question: what draws its tasks where it brings a form of its own
+let forms = {}; // by question type: its own form, if it brings one
 
 const waiting = (lost) => {
   at("connection").hidden = !lost;
   at("connection").textContent = lost
-    ? "No connection. What you answered is kept; this page goes on by itself as soon as it can." : "";
+    ? "No connection. Your answers are saved; this page continues by itself as soon as possible." : "";
 };
 const ask = (path, body) => insist(path, body, waiting);
 
@@ -119,7 +119,7 @@ function begin() {
     return;
   }
   const practice = work.progress.training?.of
-    ? `You start with **${work.progress.training.of} practice examples** that tell you what is right.` : "";
+    ? `You start with **${work.progress.training.of} practice examples** that show you what is right.` : "";
   sheet("What to do", prose([stage.instructions, practice].join("\n\n")),
     button(practice ? "Start practising" : "Start", () => {
       localStorage.setItem(place, [...read, stage.name].join("\n"));
@@ -168,7 +168,7 @@ async function answer(task, made, body) {
   else render(found);
 }
 
-// An answer that was given just before this page was closed without a connection.
+// An answer given just before this page was closed without a connection.
 async function sendPending() {
   const kept = JSON.parse(localStorage.getItem(PENDING) ?? "null");
   if (kept === null) return;
@@ -196,7 +196,7 @@ function feedback(task, found) {
     wordBox.hidden = false;
     for (const text of form.querySelectorAll("blockquote")) text.hidden = true;
   }
-  const go = button("Go on", () => render(found), { class: "primary" });
+  const go = button("Continue", () => render(found), { class: "primary" });
   const box = element("div", { class: `feedback ${right ? "right" : "wrong"}`, role: "status" },
     element("strong", {}, right ? "Right." : "Not quite."), " ", explanation);
   form.querySelector(".send").replaceChildren(box, go);
@@ -207,16 +207,16 @@ function feedback(task, found) {
 
 function wait() {
   sheet("Nothing for you right now", prose(
-    "Thank you, you have answered all there is at the moment. More may come when others have "
-    + "finished theirs.\n\nThis page looks again by itself. You can also close it and come back "
+    "Thank you, you have answered everything there is at the moment. There may be more when others "
+    + "have finished.\n\nThis page checks again by itself. You can also close it and come back "
     + "with your link."), ...completion());
   lookAgain = setTimeout(async () => render(await ask("/api/next", {})), LOOK_AGAIN);
 }
 
 function done() {
   if (!work.completion_code && !work.progress?.done) {
-    sheet("Nothing is left", prose("Others have answered everything already, so there is nothing for "
-      + "you to do. If a platform sent you here, please return your submission there."));
+    sheet("Nothing left to do", prose("Others have already answered everything, so there is nothing for "
+    + "you to do. If a platform sent you here, please return your submission there."));
     return;
   }
   sheet("Done", prose(about.thanks), ...completion());
@@ -233,7 +233,7 @@ function completion() {
 
 function stopped() {
   sheet("Your part has ended", prose(
-    "The person who runs this study has ended your part in it. Thank you for your time."));
+    "The person who runs this study has ended your participation. Thank you for your time."));
 }
 
 async function back() {
@@ -266,21 +266,21 @@ function keyboard() {
 
 async function pause() {
   await ask("/api/pause", {});
-  sheet("Paused", prose("Everything that you answered is stored. You can close this page and come "
-    + "back with your link whenever you like."),
-  button("Go on now", async () => render(await ask("/api/next", {})), { class: "primary" }));
+  sheet("Paused", prose("All your answers are saved. You can close this page and come back with "
+  + "your link whenever you like."),
+  button("Continue now", async () => render(await ask("/api/next", {})), { class: "primary" }));
 }
 
 function remove() {
   const dialog = openDialog("Delete everything about me", element("h2", {}, "Delete everything about me?"),
-    prose("All your answers and all else that is stored about you will be gone for good. You cannot "
-      + "take part again with this link."));
+    prose("All your answers and everything else stored about you will be deleted for good. You cannot "
+    + "take part again with this link."));
   dialog.append(element("div", { class: "send" },
     button("Delete everything", async () => {
       dialog.close();
       await ask("/api/delete-me", { confirm: "delete" });
       at("top").hidden = true;
-      sheet("Deleted", prose("Everything that was stored about you is gone. You can close this page."));
+      sheet("Deleted", prose("Everything stored about you has been deleted. You can close this page."));
     }, { class: "danger" }),
     button("Keep it", () => dialog.close())));
 }
@@ -309,7 +309,7 @@ function onKey(event) {
   }
 }
 
-// Whom the platform sent and the study does not take learns why.
+// Shown to a participant whom the platform sent but the study does not admit, with the reason.
 class Unwelcome extends Error {
   constructor(refused) {
     super(refused.message);
@@ -326,7 +326,7 @@ function failed(problem) {
   if (known && problem.status === 401) {
     at("top").hidden = true;
     sheet("This link does not work", prose("Please open the study with the personal link that you "
-      + "were sent. If you did, it may have been withdrawn: ask the person who sent it."));
+    + "were sent. If you did, it may have been revoked: ask the person who sent it."));
     return;
   }
   sheet("Something went wrong", prose(`${problem.message} ${problem.todo ?? ""}`),

@@ -1,11 +1,11 @@
-// The owner's page: how far the study is, who takes part and how well, what agrees, what comes out.
+// The owner's page: progress, agreement, people and items.
 import { insist, takeToken, Refused } from "../shared/calls.js";
 import { element, button, openDialog, prose } from "../shared/page.js";
 import { grid } from "../shared/card.js";
 
 const LOOK_AGAIN = 10000;
 const FORMS = ["csv", "parquet", "json"];
-const STATES = { active: "takes part", excluded: "excluded", revoked: "link withdrawn" };
+const STATES = { active: "takes part", excluded: "excluded", revoked: "link revoked" };
 
 const page = document.getElementById("page");
 const connection = document.getElementById("connection");
@@ -58,14 +58,14 @@ function share(done, of, label) {
 function drawStages(status) {
   const rows = status.stages.map((one) => [one.stage, one.ask, share(one.closed, one.items, "items finished"),
     one.kept, share(one.given, one.wanted, "judgements given"), one.held]);
-  parts.stages.replaceChildren(element("h2", {}, "How far it is"), table("Stages",
+  parts.stages.replaceChildren(element("h2", {}, "Progress"), table("Stages",
     ["Stage", "Question", "Items finished", "Kept", "Judgements", "Being answered now"], rows));
 }
 
 function drawAgreement(found) {
   const rows = found.map((one) => [one.stage, one.measure + (one.about === "answer" ? "" : ` (${one.about})`), number(one.value),
     `${number(one.low)} to ${number(one.high)}`, one.items]);
-  parts.agreement.replaceChildren(element("h2", {}, "How much people agree"),
+  parts.agreement.replaceChildren(element("h2", {}, "Agreement"),
     table("Agreement", ["Stage", "Measure", "Value", "95% interval", "Items judged twice or more"], rows));
 }
 
@@ -88,9 +88,9 @@ function actions(one) {
   const act = (label, what, sure = "") => button(label, () => (sure
     ? confirmed(sure, () => change(one, what)) : change(one, what)), { "aria-label": `${label}: ${one.code}` });
   return element("span", { class: "actions" },
-    one.state === "active" ? act("Exclude", "exclude") : act("Take back in", "restore"),
-    one.state === "active" ? act("Withdraw link", "revoke", "The link of this person will stop working.") : null,
-    act("Delete", "delete", "All answers of this person will be gone for good."));
+    one.state === "active" ? act("Exclude", "exclude") : act("Restore", "restore"),
+    one.state === "active" ? act("Revoke link", "revoke", "This person's link will stop working.") : null,
+    act("Delete", "delete", "All answers of this person will be deleted for good."));
 }
 
 function confirmed(text, act) {
@@ -108,7 +108,7 @@ function inviting() {
   const many = element("input", { type: "number", min: "1", max: "500", value: "1", id: "many" });
   const label = element("input", { type: "text", id: "label", maxlength: "60", placeholder: "a note for yourself" });
   const form = element("form", { class: "inline" }, element("label", { for: "many" }, "Invite "), many,
-    element("label", { for: "label" }, " people, label "), label, element("button", { type: "submit" }, "Make links"));
+    element("label", { for: "label" }, " people, label "), label, element("button", { type: "submit" }, "Create links"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const links = await ask("invite", { people: Number(many.value), label: label.value });
@@ -124,7 +124,7 @@ function showLinks(links) {
     "aria-label": "Personal links" });
   area.value = text;
   openDialog("Personal links", element("h2", {}, "Personal links"), prose(
-    "One link for each person. They are shown **only now**: copy them before you close this."), area,
+    "One link per person. They are shown **only now**: copy them before you close this window."), area,
   element("div", { class: "send" }, button("Copy", (event) => {
     navigator.clipboard?.writeText(text).then(() => { event.target.textContent = "Copied"; });
   }, { class: "primary" })));
@@ -139,7 +139,7 @@ function look(one) {
 }
 
 function right(one) {
-  if (!one.right.length) return "not known";
+  if (!one.right.length) return "unknown";
   if (one.chosen === null) return one.right.join(", ");
   return `${one.right.join(", ")} ${one.right.includes(one.chosen) ? "✓" : "✗"}`;
 }
@@ -148,7 +148,7 @@ async function drawItems(stages) {
   const chosen = element("select", { id: "stage" }, ...stages.map((one) => element("option", { value: one.stage }, one.stage)));
   const state = element("select", { id: "state" }, element("option", { value: "closed" }, "finished"),
     element("option", { value: "open" }, "open"));
-  // The owner may be looking on with those who judge: what is right is shown only when it is asked for.
+  // The owner may share the screen with annotators, so right answers are shown only on request.
   const truth = element("input", { type: "checkbox", id: "truth" });
   const list = element("div", {});
   const show = async (after = 0) => {
@@ -156,10 +156,10 @@ async function drawItems(stages) {
     const found = await ask(`items?${query}`);
     const rows = found.items.map((one) => [look(one), one.question, `${one.given} of ${one.wanted}`,
       one.kept === null ? "–" : one.kept ? "kept" : "dropped", one.chosen ?? "–", ...(truth.checked ? [right(one)] : []),
-      one.state === "closed" ? button("Open again", async () => {
+      one.state === "closed" ? button("Reopen", async () => {
         await ask(`items/${one.task}/reopen`, {});
         await show(after);
-      }, { "aria-label": `Open again: ${one.item} ${one.question}` }) : ""]);
+      }, { "aria-label": `Reopen: ${one.item} ${one.question}` }) : ""]);
     list.replaceChildren(table("Items", ["Item", "Question", "Judgements", "Verdict", "Chosen", ...(truth.checked ? ["Right answer"] : []), "Change"], rows),
       ...(found.after === null ? [] : [button("More", () => show(found.after))]));
   };

@@ -1,4 +1,4 @@
-// One task as a form: what is shown, the options as radio buttons, and the word where one is asked.
+// One task as a form: what it shows, the options as radio buttons, and the word if one is asked for.
 import { element, button, picture, enlarge } from "../shared/page.js";
 
 const MAGNIFIER = "Enlarge";
@@ -32,7 +32,7 @@ export function taskForm(task, { submit, given = null, sendLabel = "Next" }) {
   const shown = element("div", { class: "shown" }, ...shownParts(task.shown, seen));
   const words = task.word ? wordChoice(task.word, refresh) : null;
   const options = optionList(task, seen, refresh);
-  if (words) shown.append(words.box); // takes the caption's place while a word is asked for
+  if (words) shown.append(words.box); // replaces the caption while a word is asked for
   form.append(prompt, shown, options.box, element("div", { class: "send" }, hint, send));
 
   const counted = () => {
@@ -85,7 +85,7 @@ export function taskForm(task, { submit, given = null, sendLabel = "Next" }) {
   };
 }
 
-// Pictures stand in one row, with their labels where there are several.
+// Pictures are in one row, with labels if there are several.
 function shownParts(all, seen) {
   const pictures = all.filter((one) => one.image);
   const figures = pictures.map((one) => element("figure", { class: "shown-picture" },

@@ -1,9 +1,9 @@
-"""Training classifiers of captions on a benchmark: which are true of their image, which are foils.
+"""Training classifiers of captions on a benchmark: true of their image, or a foil.
 
-FOIL's classifiers are trained on T1 (Shekhar et al. 2017, section 4.1), and T2 and T3 are asked of
-what came out. For T3 the paper applies "the linear regression method over all the target words",
-which cannot be built as written; here it is a linear softmax over target words on the joint vectors
-of training foils whose foil word is masked, the system's own weights frozen.
+FOIL's classifiers are trained on T1 (Shekhar et al. 2017, section 4.1), and the trained systems are
+tested on T2 and T3. For T3 the paper applies "the linear regression method over all the target
+words", which cannot be built as written; here it is a linear softmax over target words on the joint
+vectors of training foils with the foil word masked and the system's own weights frozen.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from tellapart.items import Slot, word_pair
 from tellapart.models.zoo.foil.classifier import CORRECT, FOIL, FoilClassifier
 from tellapart.models.zoo.foil.mender import MENDER, fit_mender
 from tellapart.models.zoo.system import ImageInputs, Minibatch, System, TextInputs
-from tellapart.training.choosing import QUESTIONS, scores_of
 from tellapart.training.data import CaptionedImages, TrainingSet
 from tellapart.training.items_data import AskedImages, ItemBatch, ItemSet
+from tellapart.training.multiple_choice import QUESTIONS, scores_of
 from tellapart.training.task import Task
 from tellapart.types import Ints
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingSettings:
-    """How a classifier of captions is trained: `penalty` keeps the linear model of T3 small."""
+    """Settings of a classifier of captions: `penalty` regularises the linear model of T3."""
 
     penalty: float = 1e-4
 
 
 class JudgingTask(Task):
-    """Is this caption right of this image? Cross-entropy; chosen by T1 on held-out images."""
+    """Is this caption right for this image? Cross-entropy; the best weights by held-out T1."""
 
     Settings: ClassVar[type[Any]] = JudgingSettings
     measure = "t1"
@@ -49,7 +49,7 @@ class JudgingTask(Task):
     def __init__(self, system: System, settings: Any, data: TrainingSet) -> None:
         if not isinstance(system, FoilClassifier) or not isinstance(data, ItemSet):
             raise BadInput(
-                "this system does not say whether a caption is right, so it cannot be trained to",
+                "this system does not classify captions, so it cannot be trained to",
                 allowed="a classifier: blind-lstm, cnn-lstm, lstm-norm-i, hiecoatt",
                 todo="leave --task out",
             )
@@ -57,7 +57,7 @@ class JudgingTask(Task):
 
     @classmethod
     def refuse(cls, data: CaptionedImages, test: Benchmark) -> None:
-        """Pairs of target and foil that a test uses must not be learned."""
+        """Raise if the training data has target-foil pairs of a test."""
         assert isinstance(data, AskedImages)
         learned = {(slot.target, slot.foil) for slot in data.slots if slot}
         asked = {pair for pair in map(word_pair, test) if pair}
@@ -65,7 +65,7 @@ class JudgingTask(Task):
         if shared:
             target, foil = shared[0]
             raise BadInput(
-                f"{len(shared):,} pairs of target and foil to be trained on are pairs of "
+                f"{len(shared):,} target-foil pairs of the training data are also in "
                 f"{test.name}, such as {target}::{foil}",
                 allowed="foils of the other part of the split",
                 todo="build them with: tellapart build foil CORPUS OUT --part train",
@@ -73,7 +73,7 @@ class JudgingTask(Task):
 
     @classmethod
     def texts_to_count(cls, data: CaptionedImages) -> Sequence[str]:
-        """All captions: a foil must not be known by a word that no true caption has."""
+        """All captions, so that unknown words do not give foils away."""
         return data.texts
 
     def forward(self, batch: Minibatch, epoch: int) -> Tensor:
@@ -82,7 +82,7 @@ class JudgingTask(Task):
         return functional.cross_entropy(self.system(batch).float(), answers)
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
-        """T1 in percent, on all captions and on either sort, by the system's own decision."""
+        """T1 in percent, on all captions and on each class, by the system's own decision."""
         said: list[Tensor] = []
         true: list[Tensor] = []
         for begin in range(0, len(data), QUESTIONS):

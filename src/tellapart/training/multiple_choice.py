@@ -18,7 +18,7 @@ from tellapart.training.items_data import ItemBatch, ItemSet
 from tellapart.training.task import Task
 
 QUESTIONS = 200
-"""How many go through a system together in validation."""
+"""The batch size of validation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class NoSettings:
 
 
 class ChoosingTask(Task):
-    """The base: chosen by the share of questions whose true caption gets the highest score."""
+    """The base of choice tasks; the best weights give most true captions the highest score."""
 
     Settings: ClassVar[type[Any]] = NoSettings
     measure = "accuracy"
@@ -71,7 +71,7 @@ def scores_of(system: System, batch: ItemBatch) -> Tensor:
 
 
 def margins(scores: Tensor, batch: ItemBatch) -> Tensor:
-    """By how much the best true caption of each question beats the best false one."""
+    """The lead of each question's best true caption over its best false one."""
     count = int(batch.question[-1]) + 1
     low = scores.new_full((count,), float("-inf"))
     true, false = (
@@ -82,9 +82,9 @@ def margins(scores: Tensor, batch: ItemBatch) -> Tensor:
 
 
 class ParagraphTask(ChoosingTask):
-    """The base of tasks whose system reads paragraph vectors: these are found first.
+    """The base of tasks whose system reads paragraph vectors, which are computed first.
 
-    They are learned from the true captions of the training set alone.
+    They are learned only from the true captions of the training set.
     """
 
     needs = "paragraphs"
@@ -103,17 +103,17 @@ class ParagraphTask(ChoosingTask):
         paragraphs.remember([words[:WORDS] for words in data.words])
 
     def validate(self, data: TrainingSet) -> dict[str, float]:
-        """Accuracy in percent; the captions' vectors are found once for all epochs."""
+        """Accuracy in percent; the captions' vectors are computed once for all epochs."""
         self._remember(data)
         return super().validate(data)
 
 
 class RegressionTask(ParagraphTask):
-    """The squared error of what is predicted of true captions; decoys are not looked at.
+    """The squared error of the prediction for true captions; decoys are not used.
 
     Ding et al. (2016), section 4.1. The paper does not say how the regression is solved. Here it is
-    trained like everything else; least squares has one minimum, which Adam comes close to. The best
-    weights are those with the smallest error on validation, whatever they choose there.
+    trained like everything else; least squares has one minimum, which Adam approaches. The best
+    weights are those with the smallest validation error, whatever their accuracy.
     """
 
     measure = "fit"
@@ -137,29 +137,29 @@ class RegressionTask(ParagraphTask):
 
 @dataclass(frozen=True, slots=True)
 class MarginSettings:
-    """By how much a true caption has to beat the worst decoy."""
+    """The margin by which a true caption must beat the worst decoy."""
 
     margin: float = 0.1
 
 
 class WorstDecoyTask(ParagraphTask):
-    """The true caption has to beat the decoy that scores highest: a hinge.
+    """The true caption must beat the decoy with the highest score: a hinge loss.
 
-    Ding et al. (2016), equation 2, which is printed without a margin. There a matrix of zeros,
-    which tells nothing apart, has no loss and no slope; with a margin it has both. Ours: the
-    margin, and the mean over the questions of a batch.
+    Ding et al. (2016), equation 2, which is printed without a margin. Without one, a matrix of
+    zeros, which distinguishes nothing, has no loss and no gradient; with a margin it has both.
+    Ours: the margin, and the mean over the questions of a batch.
     """
 
     Settings: ClassVar[type[Any]] = MarginSettings
 
     def loss(self, batch: ItemBatch) -> Tensor:
-        """By how much the margin is missed."""
+        """The amount by which the margin is missed."""
         gaps = margins(scores_of(self.system, batch), batch)
         return functional.relu(self.settings.margin - gaps).mean()
 
 
 class YesNoTask(ChoosingTask):
-    """Each caption by itself is called right or wrong: cross-entropy, summed over a question.
+    """Each caption is classified as right or wrong: cross-entropy, summed over a question.
 
     Ding et al. (2016), equation 3; the mean over the questions of a batch (ours).
     """
@@ -175,7 +175,7 @@ class YesNoTask(ChoosingTask):
 
 
 def yes_no_loss(scores: Tensor, batch: ItemBatch) -> Tensor:
-    """The cross-entropy of scores of no and yes (m, 2), summed over each question."""
+    """The cross-entropy of no/yes scores (m, 2), summed over each question."""
     total = functional.cross_entropy(scores.float(), batch.right.long(), reduction="sum")
     return total / (batch.question[-1] + 1)
 
@@ -188,9 +188,9 @@ class JointSettings:
 
 
 class JointTask(ChoosingTask):
-    """Yes or no of each caption, and every word of the true one: Ding et al. (2016), equation 4.
+    """Yes or no for each caption, and every word of the true one: Ding et al. (2016), equation 4.
 
-    Decoys are never learned to be written. As in the equation, the words of a caption are summed;
+    The system never learns to write decoys. As in the equation, the words of a caption are summed;
     the mean over the questions of a batch is ours.
     """
 

@@ -21,8 +21,8 @@ from tellapart.errors import BadInput, UnknownName  # noqa: E402
 from tellapart.models.trained import read_card  # noqa: E402
 from tellapart.models.zoo.system import TextInputs, system_class  # noqa: E402
 from tellapart.text.vocabulary import Vocabulary  # noqa: E402
-from tellapart.training.choosing import margins, scores_of  # noqa: E402
 from tellapart.training.items_data import gather_items  # noqa: E402
+from tellapart.training.multiple_choice import margins, scores_of  # noqa: E402
 from tellapart.verbs.systems.train import TrainOptions, train  # noqa: E402
 
 TINY = ("width=8", "epochs=2", "batch=12", "least=1")
@@ -101,7 +101,7 @@ def test_a_trained_system_says_what_it_learned_from_and_is_held_out_by_image(sma
 
 
 def test_images_of_a_test_and_corpora_are_refused(small, tmp_path):
-    with pytest.raises(BadInput, match="images to be trained on are images of"):
+    with pytest.raises(BadInput, match="training images are also in"):
         train("ffnn", small.bench, tmp_path / "a", never=[small.bench], options=options(small))
     with pytest.raises(BadInput, match="learns from items") as caught:
         train("ffnn", small.corpus, tmp_path / "b", options=options(small))
