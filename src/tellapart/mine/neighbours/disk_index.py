@@ -141,16 +141,19 @@ class VectorFiles:
         ]
 
         def look(rows: Rows) -> npt.NDArray[np.uint64]:
-            return self._gathered(rows, np.empty(rows.shape, np.uint64), known.__getitem__)
+            found = np.empty(rows.shape, np.uint64)
+            self._gather(rows, found, known.__getitem__)
+            return found
 
         return look
 
     def rows(self, rows: Rows) -> Floats32:
         """The vectors of some rows, in any order."""
         found = np.empty((*rows.shape, self.width), np.float32)
-        return self._gathered(rows, found, self.mapped)
+        self._gather(rows, found, self.mapped)
+        return found
 
-    def _gathered(self, rows: Rows, into: Any, source: Callable[[int], Any]) -> Any:
+    def _gather(self, rows: Rows, into: Any, source: Callable[[int], Any]) -> None:
         flat, out = rows.ravel(), into.reshape(rows.size, *into.shape[rows.ndim :])
         order = np.argsort(flat, kind="stable")
         bounds = np.searchsorted(flat[order], np.arange(len(self.shards) + 1) * self.size)
@@ -158,7 +161,6 @@ class VectorFiles:
             if begin < end:
                 places = order[begin:end]
                 out[places] = source(shard)[flat[places] - shard * self.size]
-        return into
 
     def let_go(self) -> None:
         """Give back the memory that mapped vectors take, where there is not room for all."""
