@@ -142,18 +142,19 @@ def test_twins_are_those_of_the_obvious_search_of_all_pairs() -> None:
     table = of_one_edit(texts, rng.random(60) < 0.5)
     scores = rng.normal(0.0, 1.0, (60, 2))
     signed = scores * np.where(table.forward, 1, -1)[:, None] / CALIPER
+    lean = np.array([0.2, 0.4])
     alike = (table.context @ table.context.T).toarray()
     every = [
         (CONTEXT * (1 - alike[a, b]) + (1 - CONTEXT) * apart, a, b)
         for a in np.flatnonzero(table.forward).tolist()
         for b in np.flatnonzero(~table.forward).tolist()
-        if (apart := np.abs(signed[a] - signed[b]).max()) <= 1
+        if (apart := np.abs(signed[a] - signed[b] + 2 * lean * (1 - alike[a, b])).max()) <= 1
     ]
     slow: list[tuple[int, int]] = []
     for _, a, b in sorted(every):
         if not {a, b} & {k for pair in slow for k in pair}:
             slow.append((min(a, b), max(a, b)))
-    twins = matched(table, scores)
+    twins = matched(table, scores, np.array([lean]))
     assert len(slow) > 10
     assert [tuple(pair) for pair in twins.pairs.tolist()] == slow
 
@@ -171,7 +172,7 @@ def test_the_truth_stays_below_even_by_what_twins_of_one_half_show_to_the_other(
     number = 4_000
     likely = rng.normal(0.0, 1.5, number)
     forward = rng.random(number) < 1 / (1 + np.exp(-likely))
-    table = of_one_edit(["on a mat"] * number, forward)
+    table = of_one_edit([f"on{k}" for k in range(number)], forward)
     way = np.where(forward, 1, -1)
     noisy = [((likely + rng.normal(0.0, 1.0, number)) * way)[:, None] for _ in range(2)]
     sure = [(likely * way)[:, None]] * 2
@@ -179,6 +180,24 @@ def test_the_truth_stays_below_even_by_what_twins_of_one_half_show_to_the_other(
     # twins of opposite truth apart, each by half of it.
     assert what_strangers_see(table, noisy, FairRecipe(0.2))[0, 0] == pytest.approx(0.35, abs=0.12)
     assert what_strangers_see(table, sure, FairRecipe(0.2))[0, 0] < 0.05
+    same = of_one_edit(["on a mat"] * number, forward)
+    assert what_strangers_see(same, noisy, FairRecipe(0.2))[0, 0] == 0, (
+        "strangers see no difference"
+    )
+
+
+def test_the_less_contexts_have_in_common_the_further_the_truth_stays_below_even() -> None:
+    forward = np.arange(400) % 2 == 0
+    own_words = of_one_edit([f"on{k}" for k in range(400)], forward)
+    same_words = of_one_edit(["on a mat"] * 400, forward)
+    scores = seeds.rng(0, "lean").normal(0.0, 1.0, (400, 1))
+    ahead = {
+        (name, lean): float(scores[matched(table, scores, np.array([[lean]])).pairs].mean())
+        for name, table in (("own", own_words), ("same", same_words))
+        for lean in (0.0, 0.3)
+    }
+    assert ahead["same", 0.3] == ahead["same", 0.0], "no lean between equal contexts"
+    assert ahead["own", 0.0] - ahead["own", 0.3] > 0.15
 
 
 def test_what_both_texts_have_in_common_is_the_context_and_its_neighbours_count_twice() -> None:

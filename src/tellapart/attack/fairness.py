@@ -10,7 +10,8 @@ false: where an estimate finds both as likely, it errs against the truth more of
 (regression to the mean), and who knows other captions would see that. So attackers are fitted
 twice, each time with the captions of one half of the images. Twins must be alike by both; and what
 twins by one half show to the other is what they would show to a stranger: so far do the truth's
-log-odds stay below even.
+log-odds stay below even. It is less where the words around are alike, because a stranger sees like
+texts alike.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ from tellapart.attack.trees import fit_trees, tree_input, trees_installed
 from tellapart.attack.twins import TwinCandidates, Twins, matched
 from tellapart.types import Bools, Floats, Ints, Progress, silent
 
-SHARE = 0.16
+SHARE = 0.15
 """The share of captions with candidates of which one is kept, if that is possible."""
 MOST_FITTED = 30_000
 """Candidates that attackers are fitted on: more would take longer and teach little."""
 FOLDS = 5
 STEADY = 200
 """So many items of all kinds stand beside those of one where it is said how far it is to lean."""
+SLIGHT = 1e-3
+"""Contexts that differ less than that, on average, are the same: nothing is learned from them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +45,7 @@ class FairPart:
     """Twins that are kept.
 
     `before` is the share that attackers get right of one candidate of each source at random, `lean`
-    for each kind and attacker how far the truth's log-odds stay below even.
+    for each kind how far the truth's log-odds stay below even in what is kept, on average.
     """
 
     twins: Twins
@@ -67,13 +70,15 @@ class FairRecipe:
     by_kind: bool = False
     seed: int = 0
 
-    def twins(self, candidates: TwinCandidates, scores: Floats) -> Twins:
-        """As many twins by these log-odds as are to be kept."""
+    def twins(
+        self, candidates: TwinCandidates, scores: Floats, lean: Floats | None = None
+    ) -> Twins:
+        """As many twins by these log-odds as are to be kept; `lean` as for `matched`."""
         kind = candidates.choices.kind
         group = kind if self.by_kind else np.zeros_like(kind)
         captions, _ = np.unique(np.stack([group, candidates.source]), axis=1)
         most = np.round(self.share * np.bincount(captions) / 2).astype(np.int64)
-        return matched(candidates, scores, self.seed).first(group, most)
+        return matched(candidates, scores, lean, self.seed).first(group, most)
 
 
 def fair_part(
@@ -93,8 +98,9 @@ def fair_part(
         scores.append(margins)
         progress("attackers", number + 1, len(halves))
     lean = what_strangers_see(candidates, scores, recipe)
-    both = np.concatenate([own + lean[candidates.choices.kind] for own in scores], axis=1)
-    return FairPart(recipe.twins(candidates, both), right, lean)
+    every = np.concatenate([lean] * len(scores), axis=1)
+    twins = recipe.twins(candidates, np.concatenate(scores, axis=1), every)
+    return FairPart(twins, right, _mean_lean(candidates, twins, lean))
 
 
 def what_strangers_see(
@@ -102,20 +108,36 @@ def what_strangers_see(
 ) -> Floats:
     """How far the truth is ahead, by one half's attackers, in twins by the other half's.
 
-    A row a kind, a column an attacker, never below 0. All that is known is two halves: twins by it
-    would show half as much, to a stranger who knows as much and so sees about twice as clearly.
+    A row a kind, a column an attacker, never below 0: in contexts that have nothing in common. In
+    proportion to what they have in common it is less, and nothing where they are equal. All that
+    is known is two halves: twins by it would show half as much, to a stranger who knows as much and
+    so sees about twice as clearly.
     """
     kind, kinds = candidates.choices.kind, len(candidates.choices.kinds)
     sums = np.zeros((kinds, halves[0].shape[1]))
-    times = np.zeros(kinds)
+    weights, number = np.zeros(kinds), 0
     for own, other in (halves, halves[::-1]):
-        kept = recipe.twins(candidates, own).pairs.ravel()
-        np.add.at(sums, kind[kept], other[kept])
-        times += np.bincount(kind[kept], minlength=kinds)
-    overall = sums.sum(axis=0) / max(times.sum(), 1.0)
-    means = (sums + STEADY * overall) / (times + STEADY)[:, None]
+        pairs = recipe.twins(candidates, own).pairs
+        own_kind = kind[pairs[:, 0]]
+        np.add.at(sums, own_kind, other[pairs].sum(axis=1))
+        weights += np.bincount(own_kind, 2 * (1 - candidates.alike(pairs)), kinds)
+        number += 2 * len(pairs)
+    if weights.sum() < SLIGHT * number or not number:
+        return np.zeros_like(sums)  # the same words around all of them
+    overall = sums.sum(axis=0) / weights.sum()
+    steady = STEADY * weights.sum() / number
+    means = (sums + steady * overall) / (weights + steady)[:, None]
     ahead: Floats = np.maximum(means, 0.0)
     return ahead
+
+
+def _mean_lean(candidates: TwinCandidates, twins: Twins, lean: Floats) -> Floats:
+    """How far below even the truth is in twins, by kind; 0 where there are none."""
+    kind = candidates.choices.kind[twins.pairs[:, 0]]
+    different = np.bincount(kind, 1 - candidates.alike(twins.pairs), len(lean))
+    times = np.bincount(kind, minlength=len(lean))
+    means: Floats = lean.mean(axis=1) * different / np.maximum(times, 1)
+    return means
 
 
 def one_of_each(candidates: TwinCandidates, seed: int, most: int) -> Bools:

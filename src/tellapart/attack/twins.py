@@ -3,7 +3,8 @@
 Both stand in a like place: by the log-odds of every attacker, and by the words around what is
 exchanged. The first is matching on the propensity score, the second what is added where that score
 is an estimate (Rosenbaum & Rubin 1985; Rubin & Thomas 2000): an estimate errs alike for texts of
-like words, so who knows more cannot tell such twins apart either.
+like words, so who knows more cannot tell such twins apart either. The less two contexts have in
+common, the more their errors differ, and with them what a stranger sees.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tellapart.types import Bools, Floats, Floats32, Ints
 
 CALIPER = 1.0
 """How far apart the log-odds of twins may be, by each attacker."""
-CONTEXT = 0.6
+CONTEXT = 0.8
 """What the words around count in how unlike twins are; the log-odds count for the rest."""
 NEIGHBOURS = 40
 PASSES = 2
@@ -46,6 +47,12 @@ class TwinCandidates:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def alike(self, pairs: Ints) -> Floats:
+        """How like the contexts of pairs of candidates are, from 0 to 1."""
+        first, second = (self.context[side] for side in pairs.T)
+        cosine: Floats = np.asarray(first.multiply(second).sum(axis=1)).ravel()
+        return cosine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,17 +94,26 @@ def _common(one: list[str], other: list[str]) -> list[str]:
     return [*before, *after, *marked]
 
 
-def matched(candidates: TwinCandidates, scores: Floats, seed: int = 0) -> Twins:
-    """Twins by log-odds of the truth (a column each): the least unlike first, each caption once."""
+def matched(
+    candidates: TwinCandidates, scores: Floats, lean: Floats | None = None, seed: int = 0
+) -> Twins:
+    """Twins by log-odds of the truth (a column each): the least unlike first, each caption once.
+
+    `lean` says for each kind and column how far below even the truth stays in twins whose contexts
+    have nothing in common. In equal contexts there is no lean: all attackers see them alike.
+    """
+    if lean is None:
+        lean = np.zeros((len(candidates.choices.kinds), scores.shape[1]))
     way = np.where(candidates.forward, 1.0, -1.0)
     places = (scores / CALIPER * way[:, None]).astype(np.float32)
+    shifts = (2.0 * lean / CALIPER).astype(np.float32)  # of both twins together
     lots = seeds.rng(seed, "fair", "lots").random(len(candidates))
     source = candidates.source
     used = np.zeros(int(source.max(initial=-1)) + 1, bool)
     found: list[tuple[int, int]] = []
     costs: list[float] = []
     for _ in range(PASSES):
-        edges = list(_edges(candidates, places, ~used[source]))
+        edges = list(_edges(candidates, places, shifts, ~used[source]))
         if not edges:
             break
         cost, first, second = (np.concatenate(column) for column in zip(*edges, strict=True))
@@ -117,7 +133,9 @@ Edges = tuple[Floats32, Ints, Ints]
 """How unlike, and both places."""
 
 
-def _edges(candidates: TwinCandidates, places: Floats32, free: Bools) -> Iterator[Edges]:
+def _edges(
+    candidates: TwinCandidates, places: Floats32, shifts: Floats32, free: Bools
+) -> Iterator[Edges]:
     """For each candidate of an edit's rarer way the least unlike ones of the other."""
     rows = np.flatnonzero(free)
     # Along the mean of the log-odds: what is further off in it is further off in one of them.
@@ -131,21 +149,28 @@ def _edges(candidates: TwinCandidates, places: Floats32, free: Bools) -> Iterato
         if not len(sides[0]):
             continue
         one, other = sides
+        shift = shifts[candidates.choices.kind[one[0]]]
+        reach = 1.0 + float(shift.mean())
+        # The one whose first word is true must be ahead by so much less than the other.
+        shift = shift if candidates.forward[one[0]] else -shift
         for start in range(0, len(one), BLOCK):
             some = one[start : start + BLOCK]
-            low = np.searchsorted(middle[other], middle[some[0]] - 1.0, "left")
-            high = np.searchsorted(middle[other], middle[some[-1]] + 1.0, "right")
+            low = np.searchsorted(middle[other], middle[some[0]] - reach, "left")
+            high = np.searchsorted(middle[other], middle[some[-1]] + reach, "right")
             if low < high:
-                yield _nearest(candidates.context, places, some, other[low:high])
+                yield _nearest(candidates.context, places, shift, some, other[low:high])
 
 
-def _nearest(context: csr_matrix, places: Floats32, some: Ints, other: Ints) -> Edges:
+def _nearest(
+    context: csr_matrix, places: Floats32, shift: Floats32, some: Ints, other: Ints
+) -> Edges:
     """The least unlike of the others for each of some, within the caliper."""
+    different = 1 - (context[some] @ context[other].T).toarray().astype(np.float32)
     apart = np.zeros((len(some), len(other)), np.float32)
-    for column in places.T:
-        np.maximum(apart, np.abs(column[some][:, None] - column[other][None, :]), out=apart)
-    alike = (context[some] @ context[other].T).toarray()
-    unlike = (CONTEXT * (1 - alike) + (1 - CONTEXT) * apart).astype(np.float32)
+    for column, own in zip(places.T, shift.tolist(), strict=True):
+        ahead = column[some][:, None] - column[other][None, :]
+        np.maximum(apart, np.abs(ahead + own * different), out=apart)
+    unlike = CONTEXT * different + (1 - CONTEXT) * apart
     unlike[apart > 1] = np.inf
     number = min(NEIGHBOURS, len(other))
     best = np.argpartition(unlike, number - 1, axis=1)[:, :number]

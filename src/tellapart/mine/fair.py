@@ -62,7 +62,7 @@ class FairPairs:
                 "share_of_captions": round(kept / max(sources, 1), 4),
                 "attackers_before": round(100 * self.part.before, 2),
                 "log_odds_below_even": {
-                    kind: round(float(own.mean()), 3)
+                    kind: round(float(own), 3)
                     for kind, own in zip(kinds, self.part.lean, strict=True)
                 },
                 **self.about,
