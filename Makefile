@@ -4,10 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# What `make lowest` runs: all that touches a dependency. Old libraries warn of what newer ones changed.
+LOWEST := -W ignore::DeprecationWarning -W ignore::FutureWarning -W ignore::PendingDeprecationWarning \
+  tests/cli tests/benchmark tests/corpus tests/score tests/stats tests/measures tests/models tests/text \
+  tests/image_features tests/study tests/views tests/work
+
 # Tests start hundreds of processes; each would compile the package anew where this is set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: papers demo test check format bench soak audit mutants figures pictures docs build storybook clean
+.PHONY: papers demo test check format bench soak lowest audit mutants figures pictures docs build storybook clean
 
 demo: $(VENV)/.core        ## draw a world, build four benchmarks, run models, write demo/report.html
 	$(BIN)/tellapart demo demo
@@ -40,6 +45,15 @@ mutants: $(VENV)/.dev      ## would the tests notice? small changes of the code,
 	$(PIP) -e ".[soak]"
 	$(BIN)/python -P soak/mutants.py
 
+lowest:                    ## a step of every release: the oldest versions that pyproject.toml allows (gigabytes)
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt \
+	  -e ".[models,chat,train,h5,lora,text,sentences,fair,gguf,generate,captions,study,ray,slurm,view]" \
+	  pytest pytest-xdist hypothesis statsmodels krippendorff sacrebleu playwright
+	rm -rf .venv-lowest/demo
+	.venv-lowest/bin/tellapart demo .venv-lowest/demo
+	.venv-lowest/bin/python -m pytest -p no:cacheprovider $(LOWEST)
+
 audit: $(VENV)/.dev        ## a step of every release: known holes in the versions that are pinned
 	$(PIP) -e ".[release]"
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
@@ -68,7 +82,7 @@ storybook: $(VENV)/.dev    ## train the small model again (minutes on two cores)
 	$(BIN)/python -m tellapart.training.storybook --out src/tellapart/models/storybook_files --overwrite
 
 clean:                     ## take away what the commands above made
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) .venv-lowest demo
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

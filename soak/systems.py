@@ -9,6 +9,10 @@ The last line is JSON.
 
     python -P soak/systems.py --scenes 6000 --items 1500 --seeds 3 [--backbone pixels]
                               [--systems convnet-bow,convnet-bigru] [--set epochs=10] [--work DIR]
+                              [--others 400]
+
+`--others` keeps so many of the items with other words, as a network looks at every picture again
+for each trained system.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ class WorldPlan:
     systems: tuple[str, ...] = SYSTEMS
     backbone: str = "pixels"
     changes: tuple[str, ...] = ("least=1",)
+    others: int | None = None
 
 
 def same_words(benchmark: Benchmark) -> frozenset[str]:
@@ -65,6 +70,8 @@ def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[An
     options = ta.FeatureOptions(backbone=plan.backbone, overwrite=True)
     store = ta.features(whole, folder / "features", options)
     bench = ta.build("bivlc", held, folder / "bivlc", ta.BivlcOptions(overwrite=True))
+    if plan.others is not None:
+        bench = _with_fewer_others(bench, plan.others, folder / "fewer")
     kept = ta.CorpusOptions(without=(held.root,), limit=plan.scenes, overwrite=True)
     drawn = ta.gather_corpus([whole], folder / "kept", kept)
     runs: dict[str, list[Any]] = {}
@@ -85,6 +92,13 @@ def runs_of(plan: WorldPlan, folder: Path) -> tuple[Benchmark, dict[str, list[An
             )
             runs.setdefault(system, []).append(run)
     return bench, runs
+
+
+def _with_fewer_others(bench: Benchmark, others: int, out: Path) -> Benchmark:
+    swapped = same_words(bench)
+    rest = [item.id for item in bench.items if item.id not in swapped][:others]
+    chosen = ta.SubsetOptions(ids=swapped | frozenset(rest))
+    return ta.subset(bench, out, chosen, name=bench.name, overwrite=True)
 
 
 def figures(bench: Benchmark, runs: dict[str, list[Any]]) -> dict[str, dict[str, SeedMean]]:
@@ -115,12 +129,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--systems", default=",".join(SYSTEMS))
     parser.add_argument("--backbone", default="pixels")
+    parser.add_argument("--others", type=int, help="how many items with other words; else all")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--work", type=Path)
     given = parser.parse_args()
     plan = WorldPlan(
         given.scenes, given.items, given.seeds, tuple(given.systems.split(",")), given.backbone,
-        ("least=1", *given.set),
+        ("least=1", *given.set), given.others,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as temporary:
         bench, runs = runs_of(plan, given.work or Path(temporary))

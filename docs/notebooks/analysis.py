@@ -1,4 +1,4 @@
-"""Analysis of a run: outcomes as a table, by any fact. Open with: marimo edit analysis.py."""
+"""Analysis of a run: outcomes as a table, by any column. Open with: marimo edit analysis.py."""
 
 import marimo
 
@@ -24,8 +24,8 @@ def _(mo):
     mo.md(
         """
         # Analysis of a run
-        One row for each question: was it right, was it a tie, and what is known of the item.
-        Everything else is a group-by. Put your own folder of runs in place of `runs`.
+        One row for each question: was it right, was it a tie, and the item's own columns.
+        Everything else is a group-by. Replace `runs` with your own folder of runs.
         """
     )
 
@@ -54,7 +54,7 @@ def _(outcomes, pl):
 
 @app.cell
 def _(mo):
-    mo.md("""The same with intervals, and a sentence that may go into a paper:""")
+    mo.md("""The same with intervals, and a sentence that you can quote in a paper:""")
 
 
 @app.cell

@@ -25,7 +25,7 @@ def _(mo):
     mo.md(
         """
         # Your own model
-        A scorer gives a number to each pair of a picture and a text. This one knows four colours
+        A scorer gives a number to each pair of a picture and a text. This one knows three colours
         and looks for those that the caption names.
         """
     )
@@ -36,7 +36,7 @@ def _(ModelInfo, np):
     COLOURS = {"red": (220, 50, 40), "green": (60, 160, 70), "blue": (50, 90, 200)}
 
     class Colours:
-        """Scores a caption by how much of the picture has the colours that it names."""
+        """Scores a caption by how much of the picture has the colours it names."""
 
         def __init__(self):
             self.facts = ModelInfo("colours")
@@ -67,8 +67,8 @@ def _(Colours, place, ta):
 def _(mo):
     mo.md(
         """
-        It ties often: many captions name none of its colours. `ties` counts how often, and under
-        the papers' rule (`ties="wrong"`) those are lost.
+        It ties often: many captions name none of its colours. `ties` counts how often, and
+        under the papers' rule (`ties="wrong"`) those answers count as wrong.
         """
     )
 

@@ -60,7 +60,7 @@ def _(place, ta, test):
 
 @app.cell
 def _(mo):
-    mo.md("""Is the small model better than one that never looks? Where is it good?""")
+    mo.md("""Is the small model better than one that never looks, and on which kinds of item?""")
 
 
 @app.cell

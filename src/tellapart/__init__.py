@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.corpus import CorpusOptions, gather_corpus
     from tellapart.verbs.demo import demo
     from tellapart.verbs.list_ import list_all
+    from tellapart.verbs.neighbours import MinedNeighbours, NeighbourOptions, neighbours
     from tellapart.verbs.paper import paper
     from tellapart.verbs.runs.analyse import analyse
     from tellapart.verbs.runs.compare import compare
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from tellapart.verbs.systems.train import TrainOptions, train
     from tellapart.verbs.systems.zeroshot import zeroshot
     from tellapart.verbs.table import table
+    from tellapart.verbs.work.send import work_send
     from tellapart.verbs.work.status import work_status
     from tellapart.verbs.world import world
 
@@ -126,7 +128,9 @@ _WHERE = {
     "LearningOptions": "analyses.learning",
     "LengthOptions": "analyses.lengths",
     "McicOptions": "verbs.build.mcic",
+    "MinedNeighbours": "verbs.neighbours",
     "NegativesOptions": "verbs.build.negatives",
+    "NeighbourOptions": "verbs.neighbours",
     "PaperSources": "analyses.exhibits.exhibit",
     "PositionOptions": "analyses.position",
     "RankingOptions": "analyses.rankings",
@@ -176,6 +180,7 @@ _WHERE = {
     "load_run": "score.run",
     "measure": "verbs.runs.measure",
     "merge": "verbs.benchmarks.merge",
+    "neighbours": "verbs.neighbours",
     "outcomes": "verbs.runs.measure",
     "owner_link": "verbs.study.owner",
     "paper": "verbs.paper",
@@ -194,6 +199,7 @@ _WHERE = {
     "train": "verbs.systems.train",
     "validate": "verbs.benchmarks.validate",
     "view": "verbs.runs.view",
+    "work_send": "verbs.work.send",
     "work_status": "verbs.work.status",
     "world": "verbs.world",
     "zeroshot": "verbs.systems.zeroshot",
@@ -227,7 +233,9 @@ __all__ = [
     "LearningOptions",
     "LengthOptions",
     "McicOptions",
+    "MinedNeighbours",
     "NegativesOptions",
+    "NeighbourOptions",
     "PaperSources",
     "PositionOptions",
     "RankingOptions",
@@ -278,6 +286,7 @@ __all__ = [
     "load_run",
     "measure",
     "merge",
+    "neighbours",
     "outcomes",
     "owner_link",
     "paper",
@@ -296,6 +305,7 @@ __all__ = [
     "train",
     "validate",
     "view",
+    "work_send",
     "work_status",
     "world",
     "zeroshot",
@@ -304,8 +314,16 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        return getattr(import_module(f"tellapart.{_WHERE[name]}"), name)
+        found = getattr(import_module(f"tellapart.{_WHERE[name]}"), name)
+        return found if isinstance(found, type) or not callable(found) else _placed(found)
     raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
+
+
+def _placed(function: Any) -> Any:
+    """A verb that also takes addresses, such as s3://bucket/bench, for paths."""
+    from tellapart.remote import at_places
+
+    return at_places(function)
 
 
 def __dir__() -> list[str]:

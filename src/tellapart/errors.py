@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tellapart.addresses import shown
+
 LONGEST = 2_000
 """Longest part of an error in characters, so that a book-length value is not printed in full."""
 
@@ -51,7 +53,7 @@ def presentable(text: str) -> str:
     >>> print(presentable("half a pair: " + chr(0xD800)).replace(chr(92), "/"))
     half a pair: /ud800
     """
-    written = text.encode("utf-8", errors="backslashreplace").decode()
+    written = shown(text).encode("utf-8", errors="backslashreplace").decode()
     return written if len(written) <= LONGEST else written[: LONGEST - 4] + " ..."
 
 

@@ -1,7 +1,6 @@
 """Files: read with clear errors, plain or gzipped; written whole or not at all.
 
-Reading goes from bytes to text, JSON and tables; whatever is wrong is a `BadInput` that names the
-place. Writing goes to a temporary path that takes the place of the old file or folder at the end.
+Whatever is wrong is a `BadInput` that names the place. What is being written has a temporary path.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ import polars as pl
 
 from tellapart.errors import BadInput, DiskFull, UnknownName, disk_is_full, presentable
 from tellapart.parquet import read_parquet
+from tellapart.remote import is_half, promise, send
 
 MOST_UNPACKED, ALWAYS_UNPACKED = 100, 1 << 20
 """A packed file may unpack to this many times its size (text: 3 to 30), or to a megabyte."""
@@ -300,14 +300,21 @@ def whole_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
             partial.chmod(mode)
             with partial.open("rb") as written:
                 os.fsync(written.fileno())
+            promise(path)
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
+    send(path)
+
+
+def is_free(out: Path) -> bool:
+    """Whether nothing would be in the way of a folder here."""
+    return not out.exists() or (out.is_dir() and not any(out.iterdir())) or is_half(out)
 
 
 def check_free(out: Path, *, overwrite: bool = False) -> None:
     """Raise where a folder would be in the way: before long work, not after it."""
-    if out.exists() and not overwrite and not (out.is_dir() and not any(out.iterdir())):
+    if not (overwrite or is_free(out)):
         raise BadInput(
             f"{out} already exists",
             allowed="a path that does not exist yet, or an empty folder",
@@ -362,6 +369,7 @@ def resumable_folder(
 def _take_place(partial: Path, out: Path) -> None:
     """Put a finished folder where an older one may be, which is kept until that has worked."""
     old = Path(f"{partial}.old")
+    promise(out)
     try:
         if out.exists():
             out.rename(old)
@@ -370,6 +378,7 @@ def _take_place(partial: Path, out: Path) -> None:
         if old.exists() and not out.exists():
             old.rename(out)
         shutil.rmtree(old, ignore_errors=True)
+    send(out)
 
 
 # What is being written has a name of its own and a lock: without the lock its process is gone.

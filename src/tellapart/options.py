@@ -11,6 +11,7 @@ This module and those that only declare options import nothing heavy.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -46,6 +47,13 @@ CopyImages = Annotated[
 Cache = Annotated[
     Path | None, Help("Folder of the cache (default: TELLAPART_CACHE, else ~/.cache/tellapart).")
 ]
+
+
+def default_cache() -> Path:
+    """The cache folder unless the user names another one."""
+    return Path(os.environ.get("TELLAPART_CACHE", "~/.cache/tellapart")).expanduser()
+
+
 UseCache = Annotated[
     bool, Help("Neither read nor store cached embeddings and pair scores.", flag="--no-cache")
 ]

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from tellapart.addresses import address_of, from_here, from_there
 from tellapart.errors import BadImage, BadInput
 from tellapart.items import Image
+from tellapart.remote import WEB, ensure, is_there, read
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -47,23 +49,39 @@ class Picture:
     @property
     def path(self) -> Path:
         """The file that contains the picture, which may be a table."""
-        return Path(os.path.normpath(self.root / split_uri(self.image.uri)[0]))
+        return Path(os.path.normpath(from_there(split_uri(self.image.uri)[0], self.root)))
 
     @property
     def place(self) -> str:
         """Where the picture is: its file, or its address elsewhere."""
         uri = split_uri(self.image.uri)[0]
-        return uri if "://" in uri else str(self.path)
+        return uri if "://" in uri else address_of(self.path) or str(self.path)
+
+    @property
+    def address(self) -> str | None:
+        """The address that the picture may be read from; None where it is on this machine.
+
+        An address of the web that stands in a table is not followed, unless the table comes from
+        there: what others wrote does not make this machine call anybody.
+        """
+        address = address_of(self.path)
+        if address is None or not address.startswith(WEB):
+            return address
+        own = address_of(self.root) or ""
+        return address if address.split("/")[:3] == own.split("/")[:3] else None
 
     def is_there(self) -> bool:
-        """Whether its file is on this machine, without checking its content."""
+        """Whether its file is on this machine or at an address, without checking its content."""
+        if self.address is not None:
+            return self.path.is_file() or is_there(self.address)
         # os.path, unlike Path, returns False for names that no file system allows.
         return "://" not in self.place and os.path.isfile(self.path)  # noqa: PTH113
 
     def read(self) -> bytes:
         """The picture's stored bytes."""
         uri, fragment = split_uri(self.image.uri)
-        if "://" in uri:
+        address = self.address
+        if "://" in uri and address is None:
             raise BadImage(
                 f"image {self.id} is not on this machine",
                 where=uri,
@@ -72,13 +90,15 @@ class Picture:
         if fragment.startswith("column="):
             return _bytes_in_table(self.path, fragment, self.id)
         try:
+            if address is not None:
+                return read(address, *_range(fragment))
             if fragment.startswith("bytes="):
                 return _bytes_in_file(self.path, fragment)
             return self.path.read_bytes()
         except FileNotFoundError:
             raise BadImage(
                 f"the file of image {self.id} is missing",
-                where=str(self.path),
+                where=self.place,
                 todo="put the file there, or give its folder with --images",
             ) from None
         except (OSError, ValueError) as error:  # ValueError: the name contains NUL
@@ -202,7 +222,7 @@ def moved_uris(uris: Iterable[str], root: Path, folder: Path) -> list[str]:
         head, slash, name = path.rpartition("/")
         head = head or slash
         if head not in known:
-            known[head] = Path(os.path.relpath(root / head, folder)).as_posix()
+            known[head] = from_here(root / head, folder)
         moved.append(f"{known[head]}/{name}" + (f"#{fragment}" if fragment else ""))
     return moved
 
@@ -218,10 +238,18 @@ def crop_box(fragment: str) -> Box | None:
 
 def _bytes_in_file(path: Path, fragment: str) -> bytes:
     """Part of a file, such as a member of an archive: `bytes=OFFSET,SIZE`."""
-    offset, size = map(int, fragment.removeprefix("bytes=").split(","))
+    first, end = _range(fragment)
     with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(size)
+        file.seek(first or 0)
+        return file.read((end or 0) - (first or 0))
+
+
+def _range(fragment: str) -> tuple[int | None, int | None]:
+    """The first byte and the one behind the last; None where the whole file is meant."""
+    if not fragment.startswith("bytes="):
+        return None, None
+    offset, size = map(int, fragment.removeprefix("bytes=").split(","))
+    return offset, offset + size
 
 
 def _bytes_in_table(path: Path, fragment: str, image_id: str) -> bytes:
@@ -249,6 +277,7 @@ def _block(path: Path, column: str, number: int) -> list[Any]:
 
     from tellapart.parquet import whole_parquet
 
+    ensure(path)
     if not path.exists():
         raise BadImage("the table with the images is missing", where=str(path))
     try:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.cli.main import app
-from tellapart.errors import BadImage, BadInput
+from tellapart.errors import BadImage, BadInput, PartDone
 from tellapart.models.names import load
 from tellapart.models.trained import read_card
 
@@ -201,3 +201,17 @@ def test_a_system_that_does_not_write_cannot_be_trained_to(world, features, tmp_
     how = ta.TrainOptions(recipe="default", task="self-critical", features=(features,))
     with pytest.raises(BadInput, match="does not write captions"):
         ta.train("convnet-bow", world, tmp_path / "x", options=how)
+
+
+def test_shares_and_workers_write_what_one_process_writes(world, trained, tmp_path):
+    model = f"trained:{trained}"
+    how = ta.WriteCaptionsOptions(method="sample", seed=4, batch_size=2)
+    ta.caption(model, world, tmp_path / "whole.json", how)
+    for share in ("1/2", "0/2"):
+        with pytest.raises(PartDone):
+            ta.caption(model, world, tmp_path / "parts.json", replace(how, shard=share))
+    ta.caption(model, world, tmp_path / "parts.json", replace(how, gather=True))
+    ta.caption(model, world, tmp_path / "two.json", replace(how, workers="local:2"))
+    whole = (tmp_path / "whole.json").read_bytes()
+    assert (tmp_path / "parts.json").read_bytes() == whole == (tmp_path / "two.json").read_bytes()
+    assert not (tmp_path / ".unfinished").exists()

@@ -257,7 +257,7 @@ def test_a_trained_system_brings_its_curves(tmp_path, benchmarks, monkeypatch):
     named = replace(run, card=replace(run.card, model=f"trained:{folder}"))
     (curves,) = training_curves([named, named])
     assert curves.losses == ((1.0, 2.0), (2.0, 1.0)) and curves.measured[-1] == (2.0, 30.0)
-    assert "from 2 to 1" in curves.words and "after epoch 2: 30" in curves.words
+    assert "from 2 to 1" in curves.words and "after epoch 2, with 30" in curves.words
     page = ta.report([named], tmp_path / "page.html").read_text()
     assert "<h3>Training</h3>" in page and "scan &lt;b&gt;" in page and "scan <b>" not in page
     (folder / "metrics.jsonl").write_text("damaged")

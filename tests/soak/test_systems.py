@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 from soak.bison_systems import means
-from soak.systems import OTHER, SWAPPED, WorldPlan, figures, runs_of, table_text
+from soak.systems import OTHER, SWAPPED, WorldPlan, figures, runs_of, same_words, table_text
 from tests.models.small import one_thread
 
 
@@ -19,9 +19,12 @@ def test_words_in_another_order_tie_for_a_bag_of_words_and_not_for_a_reader(tmp_
         seeds=1,
         systems=("convnet-bow", "convnet-bigru"),
         changes=("least=1", "epochs=1", "batch=64", "joint=16", "hidden=16"),
+        others=6,
     )
     with one_thread():
-        found = figures(*runs_of(plan, tmp_path))
+        bench, runs = runs_of(plan, tmp_path)
+        found = figures(bench, runs)
+    assert len(bench) == len(same_words(bench)) + 6
     assert found["convnet-bow"][SWAPPED].ties == 1
     assert found["convnet-bow"][SWAPPED].mean == 50
     assert found["convnet-bow"][OTHER].ties < 1

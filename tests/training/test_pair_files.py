@@ -82,7 +82,7 @@ def test_what_is_no_form_or_no_shard_is_said(bench, written, tmp_path):
         export(bench, tmp_path / "out", purpose="test")
     whole = (written / "shards" / "train-000000.tar").read_bytes()
     (tmp_path / "half.tar").write_bytes(b"nonsense" + whole[:2_000])
-    with pytest.raises(BadInput, match=r"half.tar is not a whole shard"):
+    with pytest.raises(BadInput, match=r"half.tar is not a complete shard"):
         open_pairs(tmp_path / "half.tar")
     (tmp_path / "bad.csv").write_text("filepath,title\na.png,\n")
     with pytest.raises(BadInput, match="row 1 has no title"):

@@ -108,7 +108,7 @@ def test_images_of_a_test_set_are_refused_by_content_and_by_id(tmp_path):
     assert done.card.trained["images"] == 11
     hidden = replace(given, features=(tmp_path / "copies",))
     copied = replace(copy, images=renamed.with_columns(sha256=drawn.images["sha256"]))
-    with pytest.raises(BadInput, match="images of bison, such as x0"):
+    with pytest.raises(BadInput, match="also in bison, such as x0"):
         train("convnet-bow", copied, tmp_path / "out", never=[bench], options=hidden)
 
 

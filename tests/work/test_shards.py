@@ -87,6 +87,14 @@ def test_jobs_of_slurm_make_the_same_and_what_a_job_lost_is_handed_in_again(
     assert {name: data for name, data in many.items() if not name.startswith("jobs/")} == alone
 
 
+def test_slurm_without_a_cluster_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+    pytest.importorskip("submitit", reason="submitit is not installed")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TellapartError, match="cannot hand in jobs here") as caught:
+        done_by(Crew(launcher_of("slurm:2")), tmp_path)
+    assert "--workers local:N" in str(caught.value)
+
+
 def test_a_shard_that_fails_again_and_again_is_named_and_all_others_are_done(tmp_path):
     with pytest.raises(ShardFailed, match=rf"some/3.txt failed {TRIES} times.*three again"):
         done_by(Crew(Local(1)), tmp_path, "always")

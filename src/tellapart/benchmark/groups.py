@@ -55,6 +55,8 @@ def turns(frame: pl.DataFrame) -> tuple[Ints, Ints]:
     hashes = captions[several].explode().hash().to_numpy()
     begins = np.cumsum(sizes[several]) - sizes[several]
     may = several[pl.Series(np.add.reduceat(hashes, begins)).is_duplicated().to_numpy()]
+    if not len(may):
+        return may, may
     caption_of_cell = pl.element().list.get(1, null_on_oob=True)
     true = pl.col("true_cells").list.eval(caption_of_cell)
     alike = frame[may].select(

@@ -6,7 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from tellapart.addresses import address_of
 from tellapart.errors import BadInput, UnknownName
+from tellapart.remote import fetch
 
 
 def home() -> Path:
@@ -16,6 +18,8 @@ def home() -> Path:
 
 def found_folder(where: Path) -> Path:
     """The folder of a benchmark given by its path or name."""
+    if address_of(where) is not None and not (where / "benchmark.json").exists():
+        fetch(where)  # a run names it
     for folder in (where, home() / where):
         if (folder / "benchmark.json").exists():
             return folder

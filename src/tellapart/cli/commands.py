@@ -25,6 +25,7 @@ from typer.core import TyperCommand
 from tellapart.cli.output import emit, log_as_notes, note, progress_bars, stoppable
 from tellapart.errors import BadInput, PartDone, UnknownName
 from tellapart.options import Help
+from tellapart.remote import placed_arguments
 from tellapart.verbs import Verb
 
 REQUIRED: Any = inspect.Parameter.empty
@@ -268,6 +269,7 @@ def _call(verb: Verb, known: list[Parameter], values: dict[str, Any], as_json: b
     arguments = parts[CALL]
     if "options" in takes:
         arguments["options"] = type(takes["options"].default)(**parts[OPTIONS])
+    arguments = parts[CALL] = placed_arguments(verb.function, arguments)
     given = SimpleNamespace(**arguments, **parts[FLAGS])
 
     def show(result: Any) -> None:

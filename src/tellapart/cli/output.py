@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from tellapart.addresses import shown
 from tellapart.types import Progress
 
 STOPPED = 130
@@ -23,12 +24,13 @@ EVERY = 15.0
 
 def emit(value: Any, as_json: bool) -> None:
     """Print a text, or plain values as JSON."""
-    print(json.dumps(value, ensure_ascii=False, indent=2) if as_json else value, flush=True)
+    text = json.dumps(value, ensure_ascii=False, indent=2) if as_json else str(value)
+    print(shown(text), flush=True)
 
 
 def note(text: str) -> None:
     """Print a note that is not part of the result to stderr."""
-    print(text, file=sys.stderr)
+    print(shown(text), file=sys.stderr)
 
 
 class _Notes(logging.Handler):

@@ -15,6 +15,7 @@ from tellapart.corpus.corpus import Corpus, make_corpus
 from tellapart.corpus.reader import ReadOptions, file_head, name_of, picture_folder
 from tellapart.errors import BadInput, Problems
 from tellapart.files import can_be_written, read_json, suffix
+from tellapart.remote import names_below
 
 USUAL_PREFIXES = ("", "COCO_val2014_", "COCO_train2014_")
 """Prefixes before the image id in the names of COCO's picture files, by release."""
@@ -216,6 +217,12 @@ def _category(name: object, where: str) -> str:
 
 def listing(folder: Path) -> dict[str, str]:
     """The paths of the files in a folder and its direct subfolders, by file name and by path."""
+    there = names_below(folder)
+    if there is not None:
+        near = sorted(
+            (one for one in there if one.count("/") < 2), key=lambda one: ("/" in one, one)
+        )
+        return {one.rpartition("/")[2]: one for one in reversed(near)} | {one: one for one in near}
     inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
     places = {entry.name: entry.name for entry in inside if not entry.is_dir()}
     for subfolder in (entry for entry in inside if entry.is_dir()):

@@ -13,6 +13,7 @@ from tellapart.corpus.corpus import CAPTION_COLUMNS, IMAGE_COLUMNS, Corpus, make
 from tellapart.corpus.reader import DEFAULTS, ReadOptions, name_of, read_corpus, reader_of
 from tellapart.errors import BadInput, Problems
 from tellapart.files import read_text
+from tellapart.remote import names_below
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
 TEXTS = (".txt", ".txt.gz")
@@ -69,6 +70,9 @@ def read_pictures(path: Path | str, options: ReadOptions = DEFAULTS) -> Corpus:
 
 def _files(folder: Path) -> set[str]:
     """The posix paths of all files inside, except hidden ones."""
+    there = names_below(folder)
+    if there is not None:
+        return set(there)
     files: set[str] = set()
     for inside, subfolders, names in os.walk(folder):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]

@@ -7,7 +7,6 @@ question, trial, order, choice, status, reply); `timings.json` is not part of an
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -23,9 +22,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tellapart.addresses import from_here, from_there
 from tellapart.benchmark.benchmark import Benchmark, load_benchmark
 from tellapart.errors import BadInput, DiskFull
 from tellapart.files import (
+    is_free,
     read_json,
     read_table,
     require_columns,
@@ -35,6 +36,7 @@ from tellapart.files import (
 )
 from tellapart.models.model import ModelKind
 from tellapart.parquet import typed
+from tellapart.remote import promise, send
 from tellapart.types import Bools
 
 SCHEMA = "tellapart-run-1"
@@ -226,7 +228,7 @@ def save_run(
             write_parquet(partial / "scores.parquet", run.scores)
         if run.answers.height:
             write_parquet(partial / "answers.parquet", run.answers)
-        where = Path(os.path.relpath(run.benchmark.root.resolve(), out.resolve())).as_posix()
+        where = from_here(run.benchmark.root.resolve(), out.resolve())
         card = {
             "schema": SCHEMA,
             **asdict(run.card),
@@ -253,11 +255,13 @@ def _staged(out: Path, overwrite: bool, staging: Path | None) -> Iterator[Path]:
             yield partial
     except DiskFull:
         raise DiskFull(out) from None  # the path of the staging folder would mean nothing to users
-    if out.exists() and (overwrite or not any(out.iterdir())):
+    if out.exists() and (overwrite or is_free(out)):
         out.rename(place / "old")
     out.parent.mkdir(parents=True, exist_ok=True)
+    promise(out)
     (place / "new").rename(out)
     shutil.rmtree(place, ignore_errors=True)
+    send(out)
 
 
 def spent_on(run: Run) -> dict[str, float]:
@@ -280,7 +284,7 @@ def load_run(folder: Path | str, benchmark: Benchmark | None = None) -> Run:
         raise BadInput(
             f"{folder / 'run.json'} has an unknown schema version", allowed=f"schema {SCHEMA}"
         )
-    benchmark = benchmark or load_benchmark(folder / data["benchmark_folder"])
+    benchmark = benchmark or load_benchmark(from_there(data["benchmark_folder"], folder))
     fields = {name: data[name] for name in RunCard.__dataclass_fields__ if name in data}
     lists = {name: tuple(data.get(name, ())) for name in ("asks", "ways")}
     card = RunCard(**{**fields, **lists})
@@ -318,7 +322,7 @@ def _check_version(card: RunCard, benchmark: Benchmark, folder: Path) -> None:
 def is_run_of(folder: Path, benchmark: Benchmark) -> bool:
     """Whether a run was made with this benchmark, at this path and in this version."""
     data = read_json(folder / "run.json")
-    where = (folder / str(data.get("benchmark_folder"))).resolve()
+    where = from_there(str(data.get("benchmark_folder")), folder).resolve()
     return where == benchmark.root.resolve() and data.get("benchmark_sha256") == benchmark.sha256
 
 

@@ -7,10 +7,11 @@
 - `parses/<pipeline>/*.npz`: parses of captions (`arrays.py`),
 - `downloads/<hash>/NAME`: published files,
 - `thumbnails/<xx>/<hash>.webp`: small pictures of views (`web/thumbnails.py`),
-- `replies/<fingerprint>/*.segment`: what language models wrote.
+- `replies/<fingerprint>/*.segment`: what language models wrote,
+- `addresses/<scheme>/...`: what was read from object stores or goes there (`remote.py`).
 
-All parts but the last share one size limit. What was used longest ago goes first, whatever part it
-belongs to; the time of last use is the modification time. Replies stay: asking again may cost
+All parts but the last two share one size limit. What was used longest ago goes first, whatever part
+it belongs to; the time of last use is the modification time. Replies stay: asking again may cost
 money, and they are small.
 """
 
@@ -23,6 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tellapart.errors import BadInput
+from tellapart.options import default_cache
 
 SIZE_GB = 8.0
 """The size limit where the user sets none."""
@@ -33,7 +35,7 @@ ENTRIES = {"scores": "*/*/*.segment", "mined": "*", "parses": "*/*.npz", "downlo
 
 def default_folder() -> Path:
     """The cache folder unless the user names another one."""
-    return Path(os.environ.get("TELLAPART_CACHE", "~/.cache/tellapart")).expanduser()
+    return default_cache()
 
 
 def mark_used(entry: Path) -> None:

@@ -64,13 +64,14 @@ VERBS = {
     "caption": "Have a captioner write a caption for every image.",
     "table": "Print a paper's tables with our systems beside the published ones.",
     "captions": "Judge captions against references: BLEU, ROUGE-L, CIDEr, METEOR and others.",
+    "neighbours": "Find the nearest captions of every caption, of corpora larger than the memory.",
     "features": "Compute feature vectors of images and their regions, to train systems on.",
     "train": "Train a system on a corpus; the result is the model trained:OUT.",
     "cost": "Compare a model before and after tuning: near misses, retrieval, zero-shot, learned "
     "cues.",
     "zeroshot": "Classify pictures by the classes' names alone: top-1 and top-5 accuracy.",
     "study": "Studies with people: create, serve and monitor a study, export its results.",
-    "work": "Long jobs in shards: show their progress.",
+    "work": "Long jobs: show the progress of shards, send results to a store that was down.",
     "list": "List what is installed, one line each.",
 }
 """Every verb with its line of help, in the order in which a project uses them."""
@@ -132,7 +133,10 @@ STUDY = {
     "benchmark.",
 }
 
-WORK = {"status": "Show the progress of a job in shards, wherever its workers run."}
+WORK = {
+    "status": "Show the progress of a job in shards, wherever its workers run.",
+    "send": "Send results that an object store could not take when they were written.",
+}
 
 
 FOLDERS = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tellapart.errors import need
+from tellapart.errors import TellapartError, need
 from tellapart.work.folder import ShardFolder
 from tellapart.work.shard import Shard, ShardQueue, ShardTask, Trouble, Worker, WorkerSettings
 
@@ -53,7 +53,13 @@ class OnSlurm:
         submitit = need("submitit", "slurm", "--workers slurm")
         settings = dict(self.settings)
         cluster = settings.pop("cluster", "slurm")
-        executor = submitit.AutoExecutor(folder=(kept.folder / LOGS).resolve(), cluster=cluster)
+        try:
+            executor = submitit.AutoExecutor(folder=(kept.folder / LOGS).resolve(), cluster=cluster)
+        except RuntimeError as no_cluster:  # submitit looks for srun
+            raise TellapartError(
+                f"--workers slurm cannot hand in jobs here: {no_cluster}",
+                todo="run it where Slurm's commands are installed, or use --workers local:N",
+            ) from no_cluster
         minutes = settings.pop("time", "")
         executor.update_parameters(
             name="tellapart",

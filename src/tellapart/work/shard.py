@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from tellapart.addresses import home
 from tellapart.errors import BadInput, TellapartError
 
 TRIES = 3
@@ -83,6 +84,8 @@ class WorkerSettings:
     def here(cls) -> WorkerSettings:
         """Those of this process."""
         ours = {name: value for name, value in os.environ.items() if name.startswith("TELLAPART_")}
+        if home().is_dir():  # places of addresses must be the same there
+            ours["TELLAPART_CACHE"] = str(home().parent)
         return cls(str(Path.cwd()), ours)
 
     def enter(self) -> None:

@@ -208,6 +208,8 @@ def _usage(model: Any) -> dict[str, int]:
 
 def _check_free(folders: list[Path], allowed: bool) -> None:
     """Raise before computing anything if runs of other jobs would be overwritten."""
+    from tellapart.files import is_free
+
     for folder in folders:
         if folders.count(folder) > 1:
             raise BadInput(
@@ -215,7 +217,7 @@ def _check_free(folders: list[Path], allowed: bool) -> None:
                 allowed="benchmarks with different names",
                 todo="evaluate them with two commands, each with its own --out",
             )
-        if not allowed and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if not allowed and not is_free(folder):
             raise BadInput(
                 f"{folder} already exists",
                 allowed="a path that does not exist yet, or an empty folder",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadImage, BadInput
 from tellapart.models.caption_writer import Decoding
-from tellapart.options import Help, Overwrite, SkipBad
+from tellapart.options import Gather, Help, Overwrite, ShardShare, SkipBad, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs import Verb, open_benchmark, skipped_notes
 
@@ -17,10 +19,14 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.models.caption_writer import CaptionWriter
     from tellapart.pictures import Picture
+    from tellapart.score.job import ModelWork
     from tellapart.store.records import Journal
+    from tellapart.work.shard import Shard, ShardResult
 
 SHOWN = 5
 """How many captions are printed."""
+BATCHES = 8
+"""Batches of a shard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +36,9 @@ class WriteCaptionsOptions(Decoding):
     images: Annotated[Path | None, Help("Folder with the corpus's pictures.")] = None
     limit: Annotated[int | None, Help("Only a random sample of this many images.")] = None
     batch_size: Annotated[int, Help("How many images the captioner processes together.")] = 64
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
     skip_bad: SkipBad = False
     overwrite: Overwrite = False
 
@@ -87,19 +96,25 @@ def caption(
     from tellapart.models.caption_writer import writes_captions
     from tellapart.models.names import load
     from tellapart.score.job import work_on
+    from tellapart.work.launchers import crew_of
 
     out = Path(out)
     _check(out, options)
+    crew = crew_of(options.workers, options.shard, options.gather)
+    options = replace(options, workers="", shard="", gather=False)  # they change no caption
     corpus, images = _images(on, options)
     writer = writes_captions(load(model) if isinstance(model, str) else model)
     job = ["caption", corpus.name, images, str(options), out.name]
     with work_on(out.parent, job) as work:
-        desk = work.desk(writer)
+        desk = work.desk(writer, model, crew)
         desk.begin()
         journal = desk.journal("captions")
         try:
             pictures = [corpus.picture(image) for image in images]
-            skipped = _write(writer, pictures, journal, options, progress)
+            if crew is not None:
+                skipped = _in_shards(desk, pictures, journal, options, progress)
+            else:
+                skipped = _write(writer, pictures, journal, options, progress)
         finally:
             journal.close()
         captions = {image: journal.known[image] for image in images if image in journal.known}
@@ -167,17 +182,92 @@ def _write(
     """
     skipped: list[str] = []
     for start in range(0, len(pictures), options.batch_size):
-        batch = pictures[start : start + options.batch_size]
-        if options.skip_bad:
-            bad = {picture.id: why for picture in batch if (why := _trouble(picture))}
-            skipped += bad.values()
-            batch = [picture for picture in batch if picture.id not in bad]
+        batch, bad = _readable(pictures[start : start + options.batch_size], options)
+        skipped += bad
         if any(picture.id not in journal.known for picture in batch):
-            texts = writer.write_captions(batch, options)
-            ids = (picture.id for picture in batch)
-            journal.add(dict(zip(ids, texts, strict=True)))
+            journal.add(_captions(writer, batch, options))
         progress("captions", min(start + options.batch_size, len(pictures)), len(pictures))
     return skipped
+
+
+def _readable(
+    batch: Sequence[Picture], options: WriteCaptionsOptions
+) -> tuple[list[Picture], list[str]]:
+    """The pictures that are written of, and what is wrong with the others."""
+    if not options.skip_bad:
+        return list(batch), []
+    bad = {picture.id: why for picture in batch if (why := _trouble(picture))}
+    return [picture for picture in batch if picture.id not in bad], list(bad.values())
+
+
+def _captions(
+    writer: CaptionWriter, batch: Sequence[Picture], options: WriteCaptionsOptions
+) -> dict[str, str]:
+    texts = writer.write_captions(batch, options)
+    return dict(zip((picture.id for picture in batch), texts, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionTask:
+    """What workers do: captions of some pictures, in the batches that one process would make."""
+
+    model: Any
+    options: WriteCaptionsOptions
+
+    def open(self) -> Callable[[Sequence[Picture]], ShardResult]:
+        """Load the captioner."""
+        from tellapart.models.caption_writer import writes_captions
+        from tellapart.models.names import load
+        from tellapart.work.shard import ShardResult
+
+        writer = writes_captions(load(self.model) if isinstance(self.model, str) else self.model)
+
+        def write(pictures: Sequence[Picture]) -> ShardResult:
+            captions: dict[str, str] = {}
+            skipped: list[str] = []
+            for start in range(0, len(pictures), self.options.batch_size):
+                part = pictures[start : start + self.options.batch_size]
+                batch, bad = _readable(part, self.options)
+                skipped += bad
+                captions |= _captions(writer, batch, self.options) if batch else {}
+            return ShardResult(json.dumps([captions, skipped]).encode())
+
+        return write
+
+
+def _in_shards(
+    desk: ModelWork,
+    pictures: list[Picture],
+    journal: Journal,
+    options: WriteCaptionsOptions,
+    progress: Progress,
+) -> list[str]:
+    """Captions into the journal, by a crew; returns what was skipped."""
+    from tellapart.work.crew import ShardJob
+    from tellapart.work.folder import ShardFolder
+
+    assert desk.crew is not None
+    shards = list(_shards(pictures, BATCHES * options.batch_size))
+    kept = ShardFolder(desk.folder / "shards")
+    task = CaptionTask(desk.source, options)
+    desk.crew.do(kept, ShardJob("captions", "images", task, shards), progress)
+    skipped: list[str] = []
+    for shard in shards:
+        captions, bad = json.loads(kept.path(shard.name).read_bytes())
+        journal.known |= captions
+        skipped += bad
+    return skipped
+
+
+def _shards(pictures: list[Picture], size: int) -> Iterator[Shard]:
+    from tellapart.seeds import digest
+    from tellapart.store.records import SUFFIX
+    from tellapart.work.shard import Shard
+
+    for start in range(0, len(pictures), size):
+        part = tuple(pictures[start : start + size])
+        what = digest("captions", [(one.id, one.image.uri, one.image.sha256) for one in part])
+        yield Shard(f"{start // size:06d}-{what[:16]}{SUFFIX}", len(part), part)
 
 
 def _trouble(picture: Picture) -> str:

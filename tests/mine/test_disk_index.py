@@ -1,0 +1,149 @@
+"""Neighbours past memory: as the obvious slow version has them, and the same bytes each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.work.test_shards import files_in
+
+import tellapart as ta
+from tellapart.errors import BadInput, PartDone
+from tellapart.mine import caption_rows
+from tellapart.mine.neighbours import disk_index
+from tellapart.seeds import rng
+from tellapart.text.tokens import tokens
+from tellapart.text.word_vectors import read_vectors
+
+WORDS = [f"{a}{b}o" for a in "bcdfghjklmnpqrst" for b in "aeiouyrlnsthmdkgpv"]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Word vectors of 24 numbers."""
+    path = tmp_path_factory.mktemp("words") / "words.txt"
+    rows = rng(0, "words").normal(size=(len(WORDS), 24))
+    lines = (
+        f"{word} " + " ".join(f"{x:.4f}" for x in row)
+        for word, row in zip(WORDS, rows, strict=True)
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Captions of 500 images, of which some say the same."""
+    draw = rng(1, "captions")
+    topics = draw.integers(len(WORDS), size=(500, 7))
+    chosen = draw.integers(7, size=(2000, 6))
+    texts = [" ".join(WORDS[topics[k // 4, j]] for j in row) for k, row in enumerate(chosen)]
+    texts[1500:1600] = texts[:100]
+    path = tmp_path_factory.mktemp("captions") / "captions.parquet"
+    frame = {"id": [f"c{k}" for k in range(2000)], "image": [f"i{k // 4}" for k in range(2000)]}
+    pl.DataFrame({**frame, "text": texts}).write_parquet(path)
+    return path
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards, lists and limits as if there were millions of captions."""
+    monkeypatch.setattr(caption_rows, "SHARD", 512)
+    monkeypatch.setattr(disk_index, "LIST", 32)
+    monkeypatch.setattr(disk_index, "EXACT_UP_TO", 100)
+
+
+def slow(table: Path, words: Path, k: int) -> dict[str, list[float]]:
+    """The similarities of the nearest, one caption after another."""
+    frame = pl.read_parquet(table).unique("text", keep="first", maintain_order=True)
+    known = read_vectors(words)
+    rows = known.mean_vectors([tokens(text) for text in frame["text"]]).vectors.astype(float)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    images = frame["image"].to_numpy()
+    near = {}
+    for place, name in enumerate(frame["id"]):
+        similar = rows @ rows[place]
+        similar[images == images[place]] = -np.inf
+        near[name] = sorted(similar.tolist(), reverse=True)[:k]
+    return near
+
+
+def found(folder: Path) -> pl.DataFrame:
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("near-*.parquet"))])
+
+
+def test_few_captions_are_compared_with_all_others(table, words, tmp_path):
+    options = ta.NeighbourOptions(vectors=str(words), k=5)
+    made = ta.neighbours(table, tmp_path / "out", options)
+    true, near = slow(table, words, 5), found(tmp_path / "out")
+    assert made.card["recall"] == 1 and made.card["distinct"] == len(true) < 2000
+    assert near["id"].to_list() == list(true)
+    for name, similar in zip(near["id"], near["similarity"], strict=True):
+        assert np.allclose(similar, true[name], atol=2e-6)
+    frame = pl.read_parquet(table)
+    images = frame["image"].to_list()
+    for row, rows in zip(near["row"], near["near"], strict=True):
+        assert all(images[one] != images[row] for one in rows)
+
+
+@pytest.mark.usefixtures("small")
+def test_an_index_finds_nearly_all_and_measures_what_it_finds(table, words, tmp_path):
+    made = ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words)))
+    true, near = slow(table, words, 10), found(tmp_path / "out")
+    assert made.card["search"]["lists"] < made.card["distinct"] // 32, "not all lists are looked at"
+    hits = [
+        np.mean(np.array(similar) >= true[name][-1] - 2e-6)
+        for name, similar in zip(near["id"], near["similarity"], strict=True)
+    ]
+    assert np.mean(hits) >= 0.95 and abs(np.mean(hits) - made.card["recall"]) < 0.03
+    best = [true[name][0] - similar[0] for name, similar in near.select("id", "similarity").rows()]
+    assert min(best) > -2e-6, "what is found is compared by the vectors themselves"
+
+
+@pytest.mark.usefixtures("small")
+def test_memory_and_workers_change_no_byte(table, words, tmp_path):
+    every = {
+        "one": ta.NeighbourOptions(vectors=str(words), memory="1G"),
+        "more": ta.NeighbourOptions(vectors=str(words), memory="4G"),
+        "two": ta.NeighbourOptions(vectors=str(words), workers="local:2"),
+    }
+    for name, options in every.items():
+        ta.neighbours(table, tmp_path / name, options)
+    first = files_in(tmp_path / "one")
+    assert first and all(files_in(tmp_path / name) == first for name in every)
+
+
+@pytest.mark.usefixtures("small")
+def test_shares_by_hand_give_the_same_in_rounds(table, words, tmp_path):
+    ta.neighbours(table, tmp_path / "whole", ta.NeighbourOptions(vectors=str(words)))
+    for _ in range(3):  # vectors, codes, near
+        for share in ("1/2", "0/2"):
+            with pytest.raises(PartDone):
+                options = ta.NeighbourOptions(vectors=str(words), shard=share)
+                ta.neighbours(table, tmp_path / "parts", options)
+    options = ta.NeighbourOptions(vectors=str(words), gather=True)
+    ta.neighbours(table, tmp_path / "parts", options)
+    assert files_in(tmp_path / "parts") == files_in(tmp_path / "whole")
+
+
+def test_any_model_that_embeds_texts_will_do(world, tmp_path):
+    made = ta.neighbours(world.root, tmp_path / "out", ta.NeighbourOptions(k=3))
+    near = found(tmp_path / "out")
+    assert made.card["vectors"] == "storybook" and near.height == made.card["distinct"]
+    assert near["similarity"].list.first().mean() > near["similarity"].list.last().mean() > 0.3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"memory": "100M"}, "memory"),
+        ({"memory": "much"}, "memory"),
+        ({"k": 0}, "neighbours: 0"),
+        ({"vectors": "chance"}, "makes no vectors of texts"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(table, tmp_path, options, said):
+    with pytest.raises(BadInput, match=said):
+        ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(**options))
