@@ -29,7 +29,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     results = [mend_torchvision(), mend_torchvision()]
 import torchvision
-print(results, [str(w.message)[:15] for w in caught if "does not fit" in str(w.message)])
+print(results, [str(w.message)[:15] for w in caught if "does not match" in str(w.message)])
 """
 MISSING = """
         for name in ("nms", "qnms"):

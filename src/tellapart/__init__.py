@@ -12,6 +12,7 @@ The verbs of the command line are functions here:
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -319,6 +320,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
 
 
+@cache
 def _placed(function: Any) -> Any:
     """A verb that also takes addresses, such as s3://bucket/bench, for paths."""
     from tellapart.remote import at_places

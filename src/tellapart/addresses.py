@@ -15,8 +15,9 @@ from pathlib import Path
 from tellapart.options import default_cache
 
 SCHEMES = ("s3", "gs", "az", "abfs", "hf", "http", "https")
-FORM = re.compile(rf"({'|'.join(SCHEMES)}):/{{1,2}}([^/].*)", re.DOTALL)
-"""An address; `Path` makes one slash of two."""
+FORM = re.compile(rf"({'|'.join(SCHEMES)})://([^/].*)", re.DOTALL)
+PATH_FORM = re.compile(rf"({'|'.join(SCHEMES)}):/([^/].*)", re.DOTALL)
+"""An address as a text, and as a `Path`, which keeps one slash of two."""
 
 HOME = "addresses"
 
@@ -24,12 +25,13 @@ HOME = "addresses"
 def address_in(value: object) -> str | None:
     """The address that a text or a path is; None for any other.
 
-    >>> address_in(Path("s3://bucket/bench/")), address_in("runs/s3"), address_in("chat:gpt")
+    >>> address_in(Path("s3://bucket/bench/")), address_in("runs/s3"), address_in("hf:/my/model")
     ('s3://bucket/bench', None, None)
     """
     if not isinstance(value, str | os.PathLike):
         return None
-    match = FORM.fullmatch(os.fspath(value))
+    form = FORM if isinstance(value, str) else PATH_FORM
+    match = form.fullmatch(os.fspath(value))
     if match is None:
         return None
     rest = posixpath.normpath(match[2])

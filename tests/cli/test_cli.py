@@ -145,7 +145,8 @@ def test_every_verb_is_a_function_of_the_package():
     modules += [f"tellapart.verbs.work.{name}" for name in WORK]
     for module in modules:
         function = import_module(module).VERB.function
-        assert function.__name__ in ta.__all__ and getattr(ta, function.__name__) is function
+        assert function.__name__ in ta.__all__
+        assert inspect.unwrap(getattr(ta, function.__name__)) is function
     for name in BUILDERS:
         assert registry.builders.describe(name) == BUILDERS[name]
     for name in ANALYSES:
@@ -181,7 +182,9 @@ def test_the_exports_are_what_type_checkers_see():
     }
     assert sorted(ta.__all__) == sorted([*seen, "__version__"]) == ta.__all__
     for name, (module, own) in seen.items():
-        assert getattr(ta, name) is getattr(import_module(module), own)
+        exported = getattr(ta, name)
+        unwrapped = inspect.unwrap(exported) if callable(exported) else exported
+        assert unwrapped is getattr(import_module(module), own)
 
 
 def test_every_registry_is_listed():
