@@ -47,7 +47,7 @@ export function histogram(one, label, judged = true) {
   const all = one.counts.reduce((a, b) => a + b, 0);
   const end = one.low + one.step * one.counts.length;
   return element("figure", { class: "margins" }, element("figcaption", {}, label), svg,
-    judged ? element("p", { class: "axis judged" }, element("span", {}, `✗ ${count(wrong)}`), element("span", {}, `${short(one.low)} … 0 … ${short(end)}${one.ties ? `, ${count(one.ties)} ties` : ""}`),
+    judged ? element("p", { class: "axis judged" }, element("span", {}, `✗ ${count(wrong)}`), element("span", {}, `${short(one.low)} … 0 … ${short(end)}${one.ties ? `, ${count(one.ties)} ${one.ties === 1 ? "tie" : "ties"}` : ""}`),
       element("span", {}, `${count(all - wrong)} ✓`))
       : element("p", { class: "axis" }, element("span", {}, "0"), element("span", {}, one.ties ? `${count(one.ties)} are 0` : ""), element("span", {}, short(100 * end))));
 }
