@@ -173,10 +173,20 @@ def is_ours(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
         _give_back(conn, [(assignment.task_id, assignment.id)], "lost")
         return False
     hold = _HOLD[conn.dialect.name], {"_task_id": assignment.task_id}
-    took = conn.execute(*hold).first() is not None
+    took = not _survey_gone(conn, study, assignment) and conn.execute(*hold).first() is not None
     values = {"state": "open" if took else "lost", **_reservation(study, assignment.stage)}
     conn.execute(update(t.assignment).where(_A.id == assignment.id).values(values))
     return took
+
+
+def _survey_gone(conn: Connection, study: OpenStudy, assignment: Assignment) -> bool:
+    """Whether someone else has taken the survey that an expired task belongs to."""
+    if not study.plan.survey:
+        return False
+    _lock_surveys(conn, study)
+    person = conn.execute(select(_A.person_id).where(_A.id == assignment.id)).scalar_one()
+    others = select(_T.id).where(_T.id == assignment.task_id, _SURVEY_OF_OTHERS)
+    return conn.execute(others, {"_person_id": person}).first() is not None
 
 
 def release(conn: Connection, person: int, state: str) -> None:
@@ -232,6 +242,22 @@ _OF_OTHERS = (
     .exists()
 )
 """Whether someone other than the person and their partner has or had the task."""
+_NEAR = t.task.alias("near")
+_IN_SURVEY = (
+    select(_A.id)
+    .join(_NEAR, _NEAR.c.id == _A.task_id)
+    .outerjoin(t.judgement, t.judgement.c.assignment_id == _A.id)
+    .where(
+        _NEAR.c.stage_id == _T.stage_id,
+        _NEAR.c.lane == _T.lane,
+        _NEAR.c.role == "item",
+        literal_column("assignment.state IN ('open', 'done')"),
+        func.coalesce(t.judgement.c.void, False).is_(False),
+    )
+)
+_SURVEY_OF_OTHERS = _IN_SURVEY.where(_A.person_id != _PERSON).correlate(t.task).exists()
+"""Whether someone else holds or has answered a task of the same survey."""
+_SURVEY_BEGUN = _IN_SURVEY.where(_A.person_id == _PERSON).correlate(t.task).exists()
 _COLUMNS = (_T.id, _T.stage_id, _T.role, _T.key, _T.unit, _T.matter)
 
 
@@ -243,6 +269,9 @@ def _picking(free: Select[Any]) -> Update:
 
 _PICK_IN_LANE, _PICK_ANY = _picking(_IN_LANE), _picking(_FREE)
 _PICK_IN_PAIR = _picking(_FREE.where(~_OF_OTHERS))
+_PICK_IN_SURVEY = _picking(
+    _FREE.where(~_SURVEY_OF_OTHERS).order_by(None).order_by(_SURVEY_BEGUN.desc(), _T.lane, _T.rank)
+)
 _EXTRA = (
     select(*_COLUMNS)
     .where(_T.stage_id == _STAGE, _T.role == bindparam("_role"), _T.state == "open", ~_SEEN)
@@ -337,7 +366,10 @@ def extras_due(study: OpenStudy, code: str, stage: OpenStage, items: int) -> dic
 def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> Any:
     """Reserve the next item for a person: from the lane whose turn it is, else any free one."""
     values = {"_person_id": seat.id, "_stage": stage.id}
-    if study.plan.pairs:
+    if study.plan.survey:
+        _lock_surveys(conn, study)
+        row = conn.execute(_PICK_IN_SURVEY, values).first()
+    elif study.plan.pairs:
         values["_partner_id"] = _partner(conn, study, seat)
         row = conn.execute(_PICK_IN_PAIR, values).first()
     else:
@@ -346,6 +378,12 @@ def _pick(conn: Connection, study: OpenStudy, seat: Seat, stage: OpenStage) -> A
             row = conn.execute(_PICK_ANY, values).first()
     seat.served += row is not None
     return row
+
+
+def _lock_surveys(conn: Connection, study: OpenStudy) -> None:
+    """Lock the study's row, so that two people who come together do not begin the same survey."""
+    mine = select(t.study.c.id).where(t.study.c.id == study.plan.id)
+    conn.execute(mine.with_for_update(key_share=True))
 
 
 def _partner(conn: Connection, study: OpenStudy, seat: Seat) -> int:

@@ -81,6 +81,7 @@ class StudySetup:
     seed: int = 0
     once: str = "item"
     pairs: bool = False
+    survey: int = 0
     prolific: str = ""
     places: int = 0
     participants: tuple[str, ...] = ()
@@ -107,6 +108,7 @@ def write_study(source: Benchmark | Path | str, out: Path | str, setup: StudySet
         seed=setup.seed,
         once=setup.once,
         pairs=setup.pairs,
+        survey=setup.survey,
         prolific=bool(setup.prolific),
         prolific_study=setup.prolific,
         places=setup.places,

@@ -23,6 +23,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 """Allowed ranges of a stage's rules."""
 MOST_PLACES = 1_000_000
+MOST_SURVEYED = 10_000
 HEAD = """\
 # Written by `tellapart study create`. Texts (consent, instructions, thanks, contact), at_most,
 # minutes, checks, gold and the settings for Prolific may be edited at any time, and so may
@@ -81,7 +82,9 @@ class StudyPlan:
     `once` is what nobody sees twice: an `item`, or only the same `question` about it. `prolific`
     admits people by the links of `prolific_study`, at most `places` of them; both must be set. They
     take `completion_code` back to Prolific. With `pairs`, people work in fixed pairs in the order
-    in which they joined: items judged twice are judged by the two people of one pair.
+    in which they joined: items judged twice are judged by the two people of one pair. With
+    `survey`, items are dealt into surveys of that many, and one person answers every question about
+    the items of a survey: first which caption fits, then which image.
     """
 
     id: str
@@ -90,6 +93,7 @@ class StudyPlan:
     seed: int = 0
     once: str = "item"
     pairs: bool = False
+    survey: int = 0
     prolific: bool = False
     prolific_study: str = ""
     places: int = 0
@@ -126,6 +130,8 @@ def check_plan(plan: StudyPlan, where: str) -> None:
             allowed="a stage with two judgements per item, or with some items judged twice",
             todo="give --judgements 2 or --twice 0.1, or omit --pairs",
         )
+    if plan.survey:
+        _check_surveys(plan, where)
     for stage in plan.stages[1:]:
         if not isinstance(stage.question, Following):
             raise BadInput(
@@ -133,6 +139,28 @@ def check_plan(plan: StudyPlan, where: str) -> None:
                 where=f"{where}, stage {stage.name}",
                 todo="make it the first stage, or a study of its own",
             )
+
+
+def _check_surveys(plan: StudyPlan, where: str) -> None:
+    if not 1 <= plan.survey <= MOST_SURVEYED:
+        raise BadInput(
+            f"survey = {plan.survey}", where=where, allowed=f"0 (none) to {MOST_SURVEYED:,} items"
+        )
+    stage = plan.stages[0]
+    if len(plan.stages) > 1 or stage.judgements != 1 or stage.twice or plan.pairs:
+        raise BadInput(
+            "surveys are answered by one person each, in one stage",
+            where=where,
+            allowed="one stage with one judgement per question",
+            todo="give --judgements 1, or --survey 0",
+        )
+    if plan.once != "question":
+        raise BadInput(
+            f"once = {plan.once!r} keeps a person from answering all questions about an item",
+            where=where,
+            allowed="question",
+            todo="give --once question, or --survey 0",
+        )
 
 
 def _check_stage(stage: Stage, where: str) -> None:
@@ -227,13 +255,15 @@ class StudyRecipe:
     """A study's stages; `once` is what nobody sees twice (see `StudyPlan`).
 
     Recipes that measure human performance have attention checks, and this share of `gold` items if
-    a benchmark to take them from is given.
+    a benchmark to take them from is given. `survey` is the number of items that one person answers
+    whole.
     """
 
     about: str
     stages: tuple[Stage, ...]
     once: str = "item"
     gold: float = 0.0
+    survey: int = 0
 
 
 CHECKED = 0.05
@@ -261,10 +291,11 @@ RECIPES = {
         ),
     ),
     "bivlc-baseline": StudyRecipe(
-        "each of an item's four queries by one person (Miranda et al. 2024, section 4)",
-        (Stage("choose", "choose-both-ways", judgements=1, checks=CHECKED),),
+        "25 items a person, all four queries of each, captions first (Miranda et al. 2024, 4)",
+        (Stage("choose", "choose-both-ways", judgements=1, at_most=100, checks=CHECKED),),
         once="question",
         gold=CHECKED,
+        survey=25,
     ),
     "mcic": StudyRecipe(
         "the best of five captions by three people, six items each (Ding et al. 2016, 3.4)",

@@ -29,7 +29,10 @@ FIXED_RULES = ("name", "ask", "judgements", "twice", "stop", "keep")
 LANES = 32
 """Tasks are distributed over this many lanes, and ordered within each lane, by seed. A person takes
 the next task of each lane in turn. So everyone has their own order, tasks that have been started
-are finished soon, and people who work at the same time do not compete for the same task."""
+are finished soon, and people who work at the same time do not compete for the same task. In a study
+with surveys, each survey is a lane."""
+RANKS = 2**26
+"""Ranks are drawn below this number; a survey's second block comes behind its first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +116,22 @@ def _add(conn: Connection, content: StudyContent, now: int) -> None:
         ).scalar_one()
         rows = list(_extra_rows(content, place, stage_id))
         if place == 0:
+            surveys = _surveys(plan, items.items)
             for matter in sample_matters(plan.stages[:1], items.items):
                 unit = matter.item if plan.once == "item" else matter.key
-                rows.append(task_row(plan, stage, stage_id, matter, unit))
+                row = task_row(plan, stage, stage_id, matter, unit)
+                if plan.survey:
+                    row["lane"] = surveys[matter.item]
+                    row["rank"] += RANKS * stage.question.block(matter)
+                rows.append(row)
         if rows:
             conn.execute(insert(t.task), rows)
+
+
+def _surveys(plan: StudyPlan, items: Sequence[Item]) -> dict[str, int]:
+    """The survey of each item, dealt by seed."""
+    order = seeds.rng(plan.seed, "surveys").permutation(len(items))
+    return {items[int(k)].id: n // plan.survey for n, k in enumerate(order)} if plan.survey else {}
 
 
 def _extra_rows(content: StudyContent, place: int, stage_id: int) -> Iterator[dict[str, Any]]:

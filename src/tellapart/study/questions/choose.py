@@ -172,8 +172,11 @@ class ChooseBothWays(QuestionType):
 
     def form(self, matter: Matter) -> TaskForm:
         """The form for the matter's direction: several captions, or several images."""
-        several = len(matter.captions) > 1
-        return CHOOSE_CAPTION.form(matter) if several else CHOOSE_IMAGE.form(matter)
+        return (CHOOSE_IMAGE if self.block(matter) else CHOOSE_CAPTION).form(matter)
+
+    def block(self, matter: Matter) -> int:
+        """All captions are chosen before all images, as in BiVLC's baseline."""
+        return int(len(matter.captions) == 1)
 
 
 CHOOSE_CAPTION = ChooseCaption()

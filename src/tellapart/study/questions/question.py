@@ -281,6 +281,10 @@ class QuestionType:
         """What the task about a matter shows and asks."""
         raise NotImplementedError
 
+    def block(self, matter: Matter) -> int:
+        """Where a matter comes in a survey: a person answers the lowest block first."""
+        return 0
+
     def figures(self, tasks: Sequence[JudgedTask]) -> Iterator[Share]:
         """The scores of a stage's closed tasks (default: shares of right answers)."""
         return right_shares("all", tasks)

@@ -56,6 +56,10 @@ class CreateStudyOptions:
         bool,
         Help("Fixed pairs of people: items judged twice are judged by the two people of one pair."),
     ] = False
+    survey: Annotated[
+        int | None,
+        Help("Deal items into surveys of this many (0: none); one person answers a whole survey."),
+    ] = None
     prolific: Annotated[
         str, Help("Recruit on Prolific: the study's id there (it is part of each Prolific link).")
     ] = ""
@@ -143,6 +147,7 @@ def create_study(
         seed=options.seed,
         once=options.once or (recipe.once if recipe else "item"),
         pairs=options.pairs,
+        survey=_survey(recipe, options),
         prolific=options.prolific,
         places=options.places,
         participants=_listed(options),
@@ -154,6 +159,12 @@ def create_study(
     plan = write_study(source, out, setup)
     items = load_benchmark(Path(out) / ITEMS)
     return CreatedStudy(Path(out), plan, len(items.images), missing_pictures(items))
+
+
+def _survey(recipe: StudyRecipe | None, options: CreateStudyOptions) -> int:
+    if options.survey is not None:
+        return options.survey
+    return recipe.survey if recipe else 0
 
 
 def _listed(options: CreateStudyOptions) -> tuple[str, ...]:
