@@ -91,10 +91,20 @@ def test_left_and_right_are_read_off_the_boxes():
         (["Dogs and a cat."], (DOG, CAT)),  # more than the boxes show
         (["A dog and a cat."], (DOG, ("cat", (0.15, 0.4, 0.2, 0.3)))),  # not side by side
         (["A dog and a cat."], (DOG, CAT, ("stop sign", (0.4, 0.1, 0.3, 0.3)))),
+        (["A dog."], (DOG, CAT)),  # no caption names the cat
+        (["A dog and a cat.", "Two pets."], (DOG, CAT)),  # one caption of two names them
+        (["A dog and a cat."], (DOG, ("cat", (0.9, 0.4, 0.1, 0.3)))),  # a sliver at the edge
+        (["A dog and a man."], (DOG, ("person", (0.6, 0.5, 0.4, 0.3)))),  # an arm
+        (["A dog and a chair."], (DOG, ("chair", CAT[1]), ("person", (0.65, 0.2, 0.3, 0.5)))),
     ],
 )
 def test_pictures_that_are_not_mirrored(captions, boxes):
     assert list(mirrored(photo(captions, *boxes), 0, set())) == []
+
+
+def test_a_person_of_whom_enough_is_seen_is_mirrored():
+    tall = ("person", (0.6, 0.2, 0.4, 0.8))
+    assert len(list(mirrored(photo(["A dog and a man."], DOG, tall), 0, set()))) == 1
 
 
 def test_two_of_a_sort_become_one():

@@ -34,19 +34,21 @@ PHOTO_KINDS = ("mirror", "count", "one-of-two", "add-object")
 AREA = (0.015, 0.15)
 MENTIONS = 2
 HIDDEN, PERSON_IN_HOLE = 0.1, 0.3
-SMALLEST = 0.01
+SMALLEST = 0.005
 """The least area of a thing that is mentioned, as a share of the picture."""
-UNNAMED = 0.05
-"""The same for a thing that no caption names: smaller or cropped ones are unrecognisable."""
-EDGE = 0.01
-TOGETHER = 3
+EDGE, SLIVER, BODY = 0.01, 0.2, 0.6
+"""What the left or right edge of the picture cuts must be this wide, and a person this high: an arm
+is no person."""
+SEATS, TAKEN = frozenset({"chair", "couch", "bench"}), 0.5
+"""A seat is not seen if a person covers this share of it."""
+TOGETHER = 6
 """The most things of one sort that are mentioned together ("the chairs")."""
 WITHOUT_ARTICLE = ("skis", "scissors", "broccoli")
 NEVER_ERASED = frozenset({"dining table", "bed", "sink"})
 """Boxes often cover only a part of a table or bed; of a sink, pipes and taps would remain."""
 MISSPELT = 0.8
 """Words this similar (difflib's ratio) may be the same word, misspelt."""
-APART, OVERLAP = 0.15, 0.1
+APART, OVERLAP = 0.15, 0.3
 """For "left of": the distance of the centres, and the overlap allowed for the narrower box."""
 TEXT = re.compile(
     r"\b(?:signs?|signage|text|letters?|lettering|words?|writing|written|logos?|reads?|says|"
@@ -143,7 +145,11 @@ def photo_pairs(
 
 
 def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
-    """Pairs of things side by side, each the only one of its kind."""
+    """Pairs of things side by side, each the only one of its kind.
+
+    A caption must name each of them, and two captions one of them (if there are two): what no
+    caption names is often hardly visible, or labelled wrongly.
+    """
     if any(TEXT.search(one) for one in photo.captions) or any(
         category in WITH_TEXT and area(box) >= READABLE for category, box in photo.boxes
     ):
@@ -156,10 +162,16 @@ def mirrored(photo: Photo, seed: int, why: set[str]) -> Iterator[PhotoPair]:
         for category, box in places.items()
         if area(box) >= SMALLEST
         and photo.said_in_plural(category) == (category in many)
-        and recognisable(photo, category, box)
+        and photo.mentions(category)
+        and visible(photo, category, box)
     ]
     for first, second in combinations(fit, 2):
         if not side_by_side(places[first], places[second]):
+            why.add("no two things are side by side")
+            continue
+        named = max(photo.mentions(first), photo.mentions(second))
+        if named < min(MENTIONS, len(photo.captions)):
+            why.add("too few captions name either")
             continue
         pair = (first, second)
         if seeds.unit(seed, "mirror", photo.image, first, second) < 0.5:
@@ -313,11 +325,16 @@ def can_go(photo: Photo, category: str, box: FractionBox, why: set[str]) -> bool
     return True
 
 
-def recognisable(photo: Photo, category: str, box: FractionBox) -> bool:
-    """Whether people would recognise it: a caption names it, or it is large and not cropped."""
-    left, top, width, height = box
-    whole = min(left, top, 1 - left - width, 1 - top - height) >= EDGE
-    return photo.mentions(category) > 0 or (area(box) >= UNNAMED and whole)
+def visible(photo: Photo, category: str, box: FractionBox) -> bool:
+    """Whether enough is seen of a thing: not a sliver at the edge, nor a seat behind its sitter."""
+    left, _, width, height = box
+    cut = left < EDGE or left + width > 1 - EDGE
+    if cut and (width < SLIVER or (category == "person" and height < BODY)):
+        return False
+    people = [place for other, place in photo.boxes if other == "person"]
+    return category not in SEATS or all(
+        _overlap(place, box) <= TAKEN * area(box) for place in people
+    )
 
 
 def _hides(box: FractionBox, photo: Photo, category: str) -> float:
