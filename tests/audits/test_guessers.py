@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.audits.conftest import bench, choice, pairs
 from tests.audits.test_image_guessers import squares
+from tests.conftest import benchmark_of, grid_item
 from tests.models.small import causal_folder, library
 
 from tellapart import seeds
@@ -22,7 +23,7 @@ from tellapart.audits.guessers import (
     mean_log_frequency,
     text_guessers,
 )
-from tellapart.audits.guesses import NOTHING, best_cues, guessable
+from tellapart.audits.guesses import NOTHING, best_cues, choose, guessable, guesses, measures_for
 from tellapart.audits.options import AuditOptions
 from tellapart.audits.regression import fit
 from tellapart.audits.sheet import FOLDS, folds, sheet_of
@@ -357,3 +358,23 @@ def test_every_guesser_stands_in_the_audit(tmp_path):
         "image statistics", "detectors",
     }  # fmt: skip
     assert text_guessers(sheet_of(bench(several))) == list(TEXT_GUESSERS)
+
+
+def test_who_matches_pictures_and_captions_blindly_is_at_chance():
+    """A product of two scores gets a whole grid right or wrong, so half of the grids come free."""
+    items = [grid_item(f"n{k}", 2, 2, {(0, 0), (1, 1)}) for k in range(400)]
+    sheet = sheet_of(benchmark_of(items))
+    draw = seeds.rng(0, "matching")
+    signs = draw.choice([-1.0, 1.0], size=(2, len(items)))
+
+    def scores(given):
+        cells = given.cells
+        own = [np.where(side == 0, 1.0, -1.0) for side in (cells.image, cells.caption)]
+        return own[0] * signs[0][cells.item] * own[1] * signs[1][cells.item]
+
+    blind = Guesser("attackers", "by lot", "", "both", scores)
+    measures = measures_for(sheet.benchmark, "both")
+    for guess, outcomes in guesses(blind, sheet, measures, resamples=200):
+        own = guess.estimate
+        assert own.chance == 0.5 and own.low <= 0.5 <= own.high
+        assert choose(sheet.benchmark, {"by lot": outcomes})[1] == NOTHING

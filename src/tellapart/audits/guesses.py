@@ -35,6 +35,9 @@ from tellapart.types import Floats, Progress, silent
 GRID_MEASURES = ("I2T", "T2I", "Group", "Ipos2T", "Ineg2T", "Tpos2I", "Tneg2I")
 NOTHING = "no cue"
 """Stands for random guessing, when no cue is above chance."""
+MATCHING = 0.5
+"""Chance of a guesser that judges images and captions separately: products of two scores match both
+captions of a grid rightly, or both wrongly."""
 WORD_ITEMS = 1_000
 """T2 and T3 multiply captions by words and candidates, so a sample of this size is used."""
 
@@ -133,6 +136,8 @@ def guesses(
             half = measure.outcomes(run, "half")
             if not len(half.item):
                 continue
+            if guesser.sees == "both":
+                half = replace(half, chance=np.full(len(half.item), MATCHING))
             others = [measure.outcomes(run, rule).value for rule in ("wrong", "right")]
             fixed = FixedMeasure(measure.name, measure.asks, half)
             read = fixed if measure.by_item else measure
