@@ -31,7 +31,7 @@ CLIP = 0.1
 """The slope of the LeakyReLU."""
 LOT, LOTS = 16, 6
 """Texts are matched in at most this many groups of similar length, with at least this many each."""
-ROOM = 1 << 20
+ROOM = 1 << 18
 """How many similarities are processed at a time without gradients, to fit processor caches."""
 
 
@@ -102,17 +102,17 @@ class _Scan(System):
 
     def _grid(self, images: Codes, texts: Codes) -> Tensor:
         queries, contexts = (texts, images) if self.words_ask else (images, texts)
-        step = len(contexts[0])
+        b, q, d = queries[0].shape
+        asked = queries[0].reshape(b * q, d).T
+        step, attended = len(contexts[0]), self._attended
         if not torch.is_grad_enabled():
-            items = queries[0].shape[0] * queries[0].shape[1] * contexts[0].shape[1]
-            step = max(1, ROOM // items)
+            step, attended = max(1, ROOM // (b * q * contexts[0].shape[1])), self._attended_in_place
         parts = []
         for begin in range(0, len(contexts[0]), step):
             some = tuple(one[begin : begin + step] for one in contexts)
-            a, c, d = some[0].shape
-            b, q, _ = queries[0].shape
-            similar = some[0].reshape(a * c, d) @ queries[0].reshape(b * q, d).T
-            parts.append(self._attended(similar.view(a, c, b, q), some, queries[2][None]))
+            a, c, _ = some[0].shape
+            similar = some[0].reshape(a * c, d) @ asked
+            parts.append(attended(similar.view(a, c, b, q), some, queries[2][None]))
         grid = torch.cat(parts)
         return grid if self.words_ask else grid.T
 
@@ -141,6 +141,26 @@ class _Scan(System):
         cosine = (weights * similar).sum(dim=1) / length
         factor: float = self.config.log_sum_exp
         pooled: Tensor = (factor * cosine).masked_fill(~real, float("-inf")).logsumexp(dim=-1)
+        return pooled / factor
+
+    def _attended_in_place(self, similar: Tensor, contexts: Codes, real: Tensor) -> Tensor:
+        """The same scores without gradients, with fewer passes over the similarities.
+
+        A cosine does not depend on the length of the attended vector, so the weights need not sum
+        to 1; similarities scaled by the temperature are small enough to be exponentiated as is.
+        """
+        a, c, b, q = similar.shape
+        weights = functional.leaky_relu(similar, CLIP)
+        temperature: float = self.config.temperature
+        scale = torch.linalg.vecdot(weights, weights).sqrt_().add_(1e-8).reciprocal_()
+        weights.mul_(scale.mul_(temperature)[..., None]).exp_()
+        if not contexts[2].all():
+            weights.mul_(contexts[2][:, :, None, None])
+        mixed = (contexts[1] @ weights.reshape(a, c, b * q)).view(a, c, b, q)
+        length = mixed.mul_(weights).sum(dim=1).clamp_(min=1e-12).sqrt_()
+        cosine = weights.mul_(similar).sum(dim=1).div_(length)
+        factor: float = self.config.log_sum_exp
+        pooled: Tensor = cosine.mul_(factor).masked_fill_(~real, float("-inf")).logsumexp(dim=-1)
         return pooled / factor
 
 
