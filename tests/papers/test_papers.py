@@ -16,7 +16,7 @@ from tellapart.errors import BadInput, UnknownName
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.trained import TrainedCard, write_card
 from tellapart.papers.figures import figures_of, published_table, published_tables, tables_named
-from tellapart.papers.table import OwnFigure, join_table, retrieval_figures
+from tellapart.papers.table import BenchmarkFacts, OwnFigure, join_table, retrieval_figures
 from tellapart.registry import caption_metrics, measures
 from tellapart.text.vocabulary import Vocabulary
 
@@ -114,6 +114,16 @@ def test_trainings_of_one_system_are_averaged_beside_the_published_row(tmp_path)
     assert "734 items; published: 54,253" in text and "500 images; published: 1,000" in text
     assert "±3.5" in text and "ours: no t2i R@5, i2t R@1" in text
     assert r"65.00 $\pm$ 1.41" in joined.to_latex()
+
+
+def test_a_run_of_the_guesser_is_not_taken_for_the_level_of_chance():
+    table = published_table("bivlc-3")
+    group = next(column for column in table.columns if column.measure == "Group")
+    facts = BenchmarkFacts("mine", "240 items", {"Group": 100 / 6}, {"": 51.0})
+    joined = join_table(table, [OwnFigure("chance", group, 12.9, 240)], beside=[facts])
+    rows = [(row.whose, row.values[2]) for row in joined.rows if row.name == "chance"]
+    assert rows == [("chance", 16.67), ("ours, a run", 12.9), ("ours", 100 / 6)]
+    assert "text alone" not in {row.name for row in joined.rows}, "no column that it could fill"
 
 
 def test_the_second_stage_has_its_own_row_and_captions_find_theirs_by_name(tmp_path):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tellapart.papers.pairs import PairsTable
 
 PUBLISHED, OURS, ATTACKER = "published", "ours", "attacker"
+GUESSER = "chance"
+"""The model that guesses; its runs are answers, not the level that the row of chance shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,8 @@ def join_table(
             guesses = [one.chance_row(table, several=several) for one in beside]
             rows += [row for row in guesses if any(value is not None for value in row.values)]
     rows += [_ours(key, table, own) for key, own in of.items()]
-    rows += [one.text_row(table, several=several) for one in beside if one.text_alone]
+    told = [one.text_row(table, several=several) for one in beside if one.text_alone]
+    rows += [row for row in told if any(value is not None for value in row.values)]
     if alone:
         values = tuple(alone.get(column) for column in table.columns)
         rows.append(FigureRow("text alone", ATTACKER, values))
@@ -302,7 +305,8 @@ def _place(
         system = f"reference:{name.rest.partition('@')[0]}"
     fitting = (row for row in table.rows if row.system == system and _fits(row, card))
     row = next(fitting, None)
-    return system, row.name if row else system, _row_label(table, dict(name.options), card)
+    whose = f"{OURS}, a run" if system == GUESSER else _row_label(table, dict(name.options), card)
+    return system, row.name if row else system, whose
 
 
 def _settings(card: TrainedCard | None) -> Mapping[str, Any]:

@@ -139,8 +139,8 @@ def correctness(corpus: Corpus, image: str, caption: str) -> int:
     return 1 + round((HIGHEST - 2) * sum(there) / len(there))
 
 
-WRITER, WEIGHTS = "vec2seq-ffnn", (0.0, 1.0, 4.0)
-"""MCIC's system that generates and chooses, and the generation weights it is trained with."""
+WRITER, WEIGHTS, USUAL = "vec2seq-ffnn", (0.0, 1.0, 4.0), 1.0
+"""MCIC's system that generates and chooses, its generation weights here, and the default one."""
 
 
 def make_foil(small: SmallPaper) -> PaperSources:
@@ -168,27 +168,31 @@ def make_mcic(small: SmallPaper) -> PaperSources:
     how = McicOptions(seed=small.seed, verifier="oracle", way="paper")
     learnt = small.built("mcic", small.train, "mcic-train", how)
     models = [*learnt_models(small, bench, learnt), *BUILT_IN]
-    small.runs(models, bench)
-    small.runs(
-        models, small.built("mcic", small.test, "mcic-paper", replace(how, name="mcic-paper"))
-    )
+    papers = small.built("mcic", small.test, "mcic-paper", replace(how, name="mcic-paper"))
+    for one in (bench, papers):
+        small.runs(models, one)
     people = small.judged(bench, "best-of-five", judgements=3)
     return PaperSources(
         runs=tuple(str(small.folder / "runs" / name) for name in (bench.name, "mcic-paper")),
         benchmark=(str(bench.root),),
-        settings=str(_by_weight(small, bench, learnt)) if WRITER in small.systems else "",
+        settings=str(_by_weight(small, (bench, papers), learnt)) if WRITER in small.systems else "",
         study=(str(people),),
     )
 
 
-def _by_weight(small: SmallPaper, bench: Benchmark, learnt: Benchmark) -> Path:
-    """Train the system that generates and chooses with several weights; returns their table."""
+def _by_weight(small: SmallPaper, tests: Sequence[Benchmark], learnt: Benchmark) -> Path:
+    """Train the system that generates and chooses with several weights; returns their table.
+
+    The default weight is that of the training behind the other tables, which is not repeated.
+    """
     import polars as pl
 
     rows = []
     for weight in WEIGHTS:
-        model = small.trained(WRITER, learnt, bench, f"lambda_gen={weight}")
-        small.runs([model], bench)
+        change = "" if weight == USUAL else f"lambda_gen={weight}"
+        model = small.trained(WRITER, learnt, tests[0], change)
+        for bench in tests:
+            small.runs([model], bench)
         rows.append({"model": model, "lambda_gen": weight})
     return small.writes("settings.csv", lambda out: pl.DataFrame(rows).write_csv(out))
 
