@@ -78,7 +78,7 @@ class CaptionContext:
     def is_salient(self, says: Callable[[Parse, Reading], bool], wanted: int = AGREED) -> bool:
         """Whether so many captions of the image say a detail that its picture surely shows it.
 
-        FOIL (Shekhar et al. 2017, section 3.1) replaces a word only if several captions have it.
+        FOIL (Shekhar et al. 2017, section 3) replaces a word only if several captions have it.
         Where an image has fewer captions than `wanted`, all of them must say it: with one caption
         an image, the caption itself is enough.
         """
