@@ -11,7 +11,7 @@ from tests.mine.small_captions import small_corpus
 import tellapart as ta
 from tellapart.corpus.corpus import Corpus
 from tellapart.items import KINDS
-from tellapart.mine.negatives.checks import problem_of
+from tellapart.mine.negatives.checks import is_fluent, problem_of
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import Edit, Negative, NegativesTask, SourceCaption, changed
 from tellapart.mine.negatives.phrases import kernel_of, read
@@ -266,7 +266,7 @@ def test_gender_is_changed_with_its_pronouns_and_only_where_all_agree(lists):
 
 
 def test_attributes_are_replaced_by_ones_that_exclude_them(lists):
-    captions = ["A red bus parked on a road.", "A bus near a tree."]
+    captions = ["A red bus parked on a road.", "A red bus near a tree."]
     found = edits("replace-attribute", lists, captions)
     assert found["blue"] == "A blue bus parked on a road." and "orange" not in found
     assert "blue" not in edits("replace-attribute", lists, [*captions, "a bus under a blue sky"])
@@ -280,6 +280,36 @@ def test_counts_need_two_captions_that_agree(lists):
     )
     assert not edits("replace-attribute", lists, two[:1])
     assert not edits("replace-attribute", lists, [*two, "three buses"])
+
+
+def test_counts_are_left_alone_where_a_caption_leaves_them_open(lists):
+    two = ["Two buses are parked under a tree.", "two buses near a tree"]
+    assert not edits("replace-attribute", lists, [*two, "several buses"])
+    assert not edits("replace-attribute", lists, [*two, *["a tree"] * 3]), "two of five captions"
+
+
+def test_what_one_caption_alone_says_is_not_replaced(lists):
+    """FOIL's rule of salience; an image's only caption is believed."""
+    other = "a photo of something"
+    for kind, caption, second, new in (
+        ("replace-object", "A cat sitting on a chair.", "a cat", "cow"),
+        ("replace-attribute", "A red bus parked on a road.", "a red bus", "blue"),
+        ("replace-relation", "A cat is on a bench.", "a cat on top of a bench", "under"),
+        ("replace-relation", "A cat sitting on a bench.", "a cat sits", "standing"),
+    ):
+        assert new in edits(kind, lists, [caption]), "the only caption"
+        assert new in edits(kind, lists, [caption, second, other]), "two captions agree"
+        assert new not in edits(kind, lists, [caption, other]), kind
+
+
+def test_an_attribute_that_another_caption_contradicts_is_not_replaced(lists):
+    captions = ["A red bus parked on a road.", "A red bus near a tree."]
+    assert not edits("replace-attribute", lists, [*captions, "an orange bus"])
+
+
+def test_captions_that_are_not_fluent_are_not_used():
+    assert is_fluent("A dog on a lawn.")
+    assert not is_fluent("A close up of of a cat.") and not is_fluent("A dog sitting on the")
 
 
 def test_what_one_of_several_people_wears_is_left_alone(lists):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -41,6 +42,13 @@ SAME = {
     "herself": "itself", "himself": "itself", "themselves": "itself",
 }  # fmt: skip
 """Words that change along with an edit for grammar and are not edits themselves."""
+UNFINISHED = frozenset(
+    """a an the and or of with to at by for from into onto his her their its is are was were while
+    that which very two three""".split()
+)
+"""Words that no caption ends with."""
+MAY_DOUBLE = frozenset("that had is".split())
+"""Words that may follow themselves."""
 Run = tuple[int, int]
 """A run of words of the original: [start, end)."""
 
@@ -48,6 +56,18 @@ Run = tuple[int, int]
 def anything(word: str) -> frozenset[str]:
     """Knows no words, so that only the original's own words are compared with a kind."""
     return frozenset()
+
+
+def is_fluent(text: str) -> bool:
+    """Whether a caption has no word twice in a row and is finished.
+
+    >>> is_fluent("A close up of a cat."), is_fluent("A close up of of a cat."), is_fluent("On a")
+    (True, False, False)
+    """
+    words = tokens(text)
+    if not words or words[-1] in UNFINISHED:
+        return False
+    return not any(one == two and one not in MAY_DOUBLE for one, two in pairwise(words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def facts_of(
         several.update(kernel for kernel, number in kernels.items() if number > 1)
         several.update(phrase.kernel for phrase in reading.phrases if phrase.plural)
         alone = alone and _one_person(reading)
-        for kernel, attribute in _attributes(parse, reading):
+        for kernel, attribute in attributes_in(parse, reading):
             attributes.setdefault(kernel, Counter())[attribute] += 1
         statements.update(_statements(parse, reading))
     relations = frozenset((name, kernel) for _, name, kernel in statements)
@@ -130,7 +130,7 @@ def _one_person(reading: Reading) -> bool:
     return people < 2
 
 
-def _attributes(parse: Parse, reading: Reading) -> set[tuple[str, str]]:
+def attributes_in(parse: Parse, reading: Reading) -> set[tuple[str, str]]:
     """(kernel, attribute), before the noun or as a predicate."""
     tokens = parse.tokens
     before = {

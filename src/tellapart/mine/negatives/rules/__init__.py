@@ -9,7 +9,7 @@ from typing import Any
 
 from tellapart import seeds
 from tellapart.items import no_garbage_collection
-from tellapart.mine.negatives.checks import Original, problem_with
+from tellapart.mine.negatives.checks import Original, is_fluent, problem_with
 from tellapart.mine.negatives.claims import facts_of
 from tellapart.mine.negatives.negative import (
     Edit,
@@ -77,8 +77,10 @@ def _edit(context: CaptionContext, task: NegativesTask, result: NegativeSet) -> 
     """All negatives of one caption; for a kind without any, its most frequent reason."""
     original: Original | None = None
     rules = RULES if task.details == "both" else {**RULES, **ADDED}
+    fluent = is_fluent(context.source.text)
     for kind in task.kinds:
-        edits = list(rules[kind](context))
+        edits = list(rules[kind](context)) if fluent else []
+        context.doubts(None if fluent else "not fluent")
         negatives: list[Negative] = []
         if edits:
             original = original or Original.of(context.source.parse)

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, combinations, permutations, product
 
+from tellapart.mine.negatives.claims import attributes_in
 from tellapart.mine.negatives.negative import Change, Edit
-from tellapart.mine.negatives.phrases import NO_THINGS, PEOPLE, PRONOUNS, Phrase
-from tellapart.mine.negatives.rules.context import CaptionContext
+from tellapart.mine.negatives.phrases import NO_THINGS, PEOPLE, PRONOUNS, Phrase, Reading
+from tellapart.mine.negatives.rules.context import AGREED, CaptionContext
+from tellapart.text.parses import Parse
 
 CLOSE_COLOURS = {
     "red": "orange pink brown purple maroon",
@@ -67,6 +69,11 @@ ROOTS = {
 """The nouns behind attributes: on the grass means the same as on a grassy field."""
 COUNTS = ("two", "three", "four", "five", "six")
 """Counts that people usually get right."""
+OPEN_COUNTS = frozenset(
+    """several many few some multiple various numerous group herd flock bunch crowd lots row line
+    seven eight nine ten dozen single third""".split()
+)
+"""Words of a caption that leave open how many there are, or say another number."""
 UNUSUAL = 0.02
 """The least use of an attribute with a noun, relative to the most common one: no red snow."""
 SHADES = frozenset("dark light bright pale deep neon very mostly half all".split())
@@ -123,9 +130,43 @@ def replace_attribute(context: CaptionContext) -> Iterator[Edit]:
             word = context.word(token)
             if token and context.word(token - 1) in SHADES:
                 continue
-            rule = _counts if word in COUNTS else _others
-            for other, weight in rule(context, phrase, word):
+            if word in COUNTS:
+                others = _counts(context, phrase, word)
+            elif _is_agreed(context, phrase, word):
+                others = _others(context, phrase, word)
+            else:
+                continue
+            for other, weight in others:
                 yield Edit((context.put(token, token, other),), word, other, weight)
+
+
+def _is_agreed(context: CaptionContext, phrase: Phrase, word: str) -> bool:
+    """Whether captions agree on a thing's attribute: it is salient, and none names another.
+
+    Sizes are left alone: whether a pizza is small depends on the comparison.
+    """
+    sort = SORT.get(word, "size")
+    if sort == "size":
+        return False
+    same = _same_attribute(word)
+    given = context.facts.attributes.get(phrase.kernel, Counter())
+    if any(SORT.get(other) == sort and other not in same for other in given):
+        return not context.doubts("said otherwise")
+    return context.is_salient(
+        lambda parse, reading: any(
+            kernel == phrase.kernel and attribute in same
+            for kernel, attribute in attributes_in(parse, reading)
+        )
+    )
+
+
+def _same_attribute(word: str) -> frozenset[str]:
+    """An attribute with its other spellings, and the words of its sort that mean the same."""
+    if SORT[word] == "colour":
+        own = SPELLINGS.get(word, word)
+        return frozenset(w for w in (*CLOSE_COLOURS, *SPELLINGS) if SPELLINGS.get(w, w) == own)
+    rows = (group.split() for groups in SORTS[SORT[word]] for group in groups)
+    return frozenset(w for group in rows if word in group for w in group)
 
 
 def _others(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
@@ -170,15 +211,22 @@ def _number_is_clear(context: CaptionContext, phrase: Phrase) -> bool:
 
 
 def _counts(context: CaptionContext, phrase: Phrase, word: str) -> Iterator[tuple[str, float]]:
-    """Another count, if two captions agree on the count and none differs."""
+    """Another count, if most captions agree on the count and none differs, or leaves it open."""
     facts = context.facts
     here = {token.text.lower() for token in context.source.parse.tokens}
     if not phrase.plural or not MEMBERS.isdisjoint(here):
         return
     people = PEOPLE | {"people"}
     kernels = people if phrase.kernel in people else {phrase.kernel}
-    agree = sum(times[word] for kernel, times in facts.attributes.items() if kernel in kernels)
-    if agree < 2 or any(other in facts.words for other in COUNTS if other != word):
+    if any(other in facts.words for other in (*COUNTS, *OPEN_COUNTS) if other != word):
+        return
+
+    def counted(parse: Parse, reading: Reading) -> bool:
+        own = attributes_in(parse, reading)
+        return any(kernel in kernels and attribute == word for kernel, attribute in own)
+
+    most = max(AGREED, (len(context.readings) + 1) // 2)
+    if len(context.readings) < AGREED or not context.is_salient(counted, most):
         return
     place = COUNTS.index(word)
     for other in COUNTS[max(0, place - 2) : place + 3]:

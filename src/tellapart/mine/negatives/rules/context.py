@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -35,6 +35,8 @@ from tellapart.text.parses import CODED, PLACES, Parse, Parses
 
 SELDOM_TOGETHER = 0.1
 """Two things are alternatives only if at most this share of the rarer's images has both."""
+AGREED = 2
+"""How many captions must say a detail, since one person may be wrong (FOIL's rule of salience)."""
 NONE: frozenset[str] = frozenset()
 ReadCaptions = list[tuple[int, Parse, Reading]]
 """The captions of an image: each one's row, parse and reading."""
@@ -72,6 +74,26 @@ class CaptionContext:
         if doubt:
             self.refused[doubt] += 1
         return bool(doubt)
+
+    def is_salient(self, says: Callable[[Parse, Reading], bool], wanted: int = AGREED) -> bool:
+        """Whether so many captions of the image say a detail that its picture surely shows it.
+
+        FOIL (Shekhar et al. 2017, section 3) replaces a word only if several captions have it.
+        Where an image has fewer captions than `wanted`, all of them must say it: with one caption
+        an image, the caption itself is enough.
+        """
+        enough = min(wanted, max(1, len(self.readings)))
+        times = sum(says(parse, reading) for parse, reading in self.readings)
+        return enough == 1 or times >= enough or not self.doubts("said once")
+
+    def is_named(self, phrase: Phrase) -> bool:
+        """Whether a thing is salient, by this name or another for the same thing."""
+        names = {phrase.kernel, phrase.noun, *self.lists.nouns.same_things.get(phrase.noun, NONE)}
+        return self.is_salient(
+            lambda _, reading: any(
+                one.kernel in names or one.noun in names for one in reading.phrases
+            )
+        )
 
     def absent(self, noun: str, beside: str) -> bool:
         """Whether an image surely does not show a thing.

@@ -31,7 +31,7 @@ from tellapart.mine.negatives.rules.attributes import (
     before_noun,
     contrary_attributes,
 )
-from tellapart.mine.negatives.rules.context import CaptionContext, Collocates
+from tellapart.mine.negatives.rules.context import AGREED, CaptionContext, Collocates
 from tellapart.mine.negatives.rules.objects import PLACES, may_be_joined
 from tellapart.mine.negatives.rules.usage import ATTESTED, anybody
 from tellapart.text.english import article
@@ -83,8 +83,6 @@ ROOMS = frozenset(("kitchen", "bathroom", "bedroom", "office", "room")) | {
     "living room", "dining room", "hotel room", "bath room",
 }  # fmt: skip
 """Rooms, which contain everything in the image."""
-AGREED = 2
-"""How many captions must state an attribute or name a thing, since one person may be wrong."""
 STRANGERS = 2
 """How many nouns of a caption the corpus need not have together with a detail."""
 UNREAL = frozenset(

@@ -95,6 +95,8 @@ def _other_thing(context: CaptionContext, place: int, phrase: Phrase) -> Iterato
         return
     if noun == "glass" and phrase.plural:  # maybe spectacles
         return
+    if not context.is_named(phrase):
+        return
     form, attributes = form_of(phrase), [context.word(k) for k in phrase.attributes]
     where = context.collocates(place)
     for other in lists.alternatives.alternatives(noun):
@@ -112,8 +114,9 @@ def _other_gender(context: CaptionContext, phrase: Phrase) -> Iterator[Edit]:
     """A man for a woman, if all captions mention one person and agree on the gender."""
     own, others = (MALE, FEMALE) if phrase.kernel in MALE else (FEMALE, MALE)
     words = context.facts.words
+    most = max(3, len(context.readings))
     named = sum(context.facts.nouns.get(word, 0) for word in own)
-    if phrase.plural or not context.facts.alone or named < 3 or not others.isdisjoint(words):
+    if phrase.plural or not context.facts.alone or named < most or not others.isdisjoint(words):
         return
     if not (GENDER_MARKS | UNCLEAR).isdisjoint(words) or phrase.core != phrase.head:
         return
@@ -225,6 +228,8 @@ def _turned_round(context: CaptionContext, relation: Relation) -> Iterator[Edit]
     if min(counts.before[second.kernel, name], counts.behind[name, first.kernel]) < ATTESTED:
         return
     if relation.verb >= 0 and (second.kernel, context.word(relation.verb)) not in pairs.does:
+        return
+    if not (context.is_named(first) and context.is_named(second)):
         return
     said = (name, first.kernel) in context.facts.relations
     if not context.doubts("said elsewhere" if said else None):

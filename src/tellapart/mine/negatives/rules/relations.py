@@ -128,7 +128,9 @@ def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
     if verb and base_of(verb) not in POSTURES and verb not in STAYING:
         return
     group = SAME_PLACE.get(relation.name, relation.name)
-    for other in OTHER_PLACES.get(group, ()):
+    if group not in OTHER_PLACES or not _is_agreed_place(context, group, thing.kernel):
+        return
+    for other in OTHER_PLACES[group]:
         if (other, thing.kernel) not in pairs.behind or (subject, other) not in pairs.before:
             continue
         if thing.kernel in COVERS and "under" in (group, other):
@@ -144,6 +146,25 @@ def _other_place(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
         change = context.put(relation.first, relation.last - 1, other)
         number = pairs.counts.behind[other, thing.kernel]
         yield Edit((change,), relation.name, other, number**0.5)
+
+
+def _is_agreed_place(context: CaptionContext, group: str, kernel: str) -> bool:
+    """Whether captions agree that something is in a place, by any preposition of its group."""
+    return context.is_salient(
+        lambda _, reading: any(
+            SAME_PLACE.get(one.name, one.name) == group
+            and reading.phrases[one.object].kernel == kernel
+            for one in reading.relations
+        )
+    )
+
+
+def _is_agreed_verb(context: CaptionContext, base: str) -> bool:
+    """Whether captions agree on what is done, by any form of the verb."""
+    forms = FORMS[base]
+    return context.is_salient(
+        lambda parse, _: any(token.text.lower() in forms for token in parse.tokens)
+    )
 
 
 def _is_alive(context: CaptionContext, relation: Relation) -> bool:
@@ -170,9 +191,12 @@ def _other_posture(context: CaptionContext, relation: Relation) -> Iterator[Edit
         return
     subject = context.reading.phrases[relation.subject].kernel
     thing = context.reading.phrases[relation.object].kernel
+    several = context.reading.phrases[relation.subject].plural or subject in GROUPS
+    if not _is_agreed_verb(context, base):
+        return
     for other in POSTURES[base].split():
-        if {base, other} == {"sit", "stand"} and subject in BIRDS:
-            continue
+        if {base, other} == {"sit", "stand"} and (several or subject in BIRDS):
+            continue  # some of several may do the one, some the other
         form = form_of_verb(other, word)
         if (subject, form) in pairs.does and (form, relation.name, thing) in pairs.acts:
             number = pairs.counts.does[subject, form]
@@ -185,7 +209,10 @@ def _other_deed(context: CaptionContext, relation: Relation) -> Iterator[Edit]:
     thing = context.reading.phrases[relation.object]
     if thing.noun not in context.lists.nouns.known:
         return
-    for other in DEEDS.get(base_of(word), "").split():
+    base = base_of(word)
+    if base not in DEEDS or not _is_agreed_verb(context, base):
+        return
+    for other in DEEDS[base].split():
         if other == "wear" and thing.kernel not in WORN:
             continue
         words = (token.text.lower() for token in context.source.parse.tokens)
