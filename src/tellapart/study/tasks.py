@@ -119,11 +119,11 @@ def _add(conn: Connection, content: StudyContent, now: int) -> None:
             surveys = _surveys(plan, items.items)
             for matter in sample_matters(plan.stages[:1], items.items):
                 unit = matter.item if plan.once == "item" else matter.key
-                row = task_row(plan, stage, stage_id, matter, unit)
+                task = task_row(plan, stage, stage_id, matter, unit)
                 if plan.survey:
-                    row["lane"] = surveys[matter.item]
-                    row["rank"] += RANKS * stage.question.block(matter)
-                rows.append(row)
+                    task["lane"] = surveys[matter.item]
+                    task["rank"] += RANKS * stage.question.block(matter)
+                rows.append(task)
         if rows:
             conn.execute(insert(t.task), rows)
 
