@@ -134,6 +134,10 @@ def test_twins_never_connect_more_than_a_few_images() -> None:
     within = Twins(np.array([(0, 1), (1, 0), (0, 1)]), np.zeros(3))
     assert len(within.first(kind, np.array([3]), image).pairs) == 3, "no image is added"
     assert len(within.first(kind, np.array([2]), image).pairs) == 2
+    rare = (np.arange(60) == 30).astype(np.int64)  # one twin of a kind of its own, in the middle
+    assert [30, 31] in twins.first(rare, np.array([59, 59]), image).pairs.tolist()
+    late = twins.first((np.arange(60) == 9).astype(np.int64), np.array([59, 59]), image)
+    assert [9, 10] in late.pairs.tolist(), "it comes before the nine that would fill its cluster"
 
 
 def test_built_items_say_which_are_twins_and_twins_are_one_group(tmp_path: Path) -> None:

@@ -68,14 +68,17 @@ class Twins:
         """The least unlike of each group, up to so many; `group` and `image` are of candidates.
 
         Twins and items of one image are not independent of each other. Those that would connect
-        more than `CLUSTER` images are left out.
+        more than `CLUSTER` images are left out. Groups with few twins come before others.
         """
+        own = group[self.pairs[:, 0]]
+        order = np.argsort(np.bincount(own, minlength=len(most))[own], kind="stable")
         left, clusters, keep = most.tolist(), Clusters(image), []
-        for number, (a, b) in enumerate(self.pairs.tolist()):
-            own = int(group[a])
-            if left[own] and clusters.join(int(image[a]), int(image[b])):
-                left[own] -= 1
+        for number in order.tolist():
+            a, b = self.pairs[number].tolist()
+            if left[own[number]] and clusters.join(int(image[a]), int(image[b])):
+                left[own[number]] -= 1
                 keep.append(number)
+        keep.sort()
         return Twins(self.pairs[keep], self.unlike[keep])
 
 
