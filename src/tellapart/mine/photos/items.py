@@ -75,9 +75,14 @@ def refusal_counts(refused: Mapping[str, Counter[str]]) -> dict[str, dict[str, i
 
 
 def without_derivatives(file: Path) -> frozenset[str]:
-    """The images of a COCO file whose licence forbids derivative works (NoDerivs)."""
-    from tellapart.files import read_json
+    """The images of a COCO file whose licence forbids derivative works (NoDerivs).
 
+    Corpora in other formats have no licences.
+    """
+    from tellapart.files import read_json, suffix
+
+    if suffix(file) != "json":
+        return frozenset()
     data = read_json(file)
     if not isinstance(data, dict) or not isinstance(data.get("licenses"), list):
         return frozenset()
