@@ -58,9 +58,10 @@ def photo_items(
 def _grid(pair: PhotoPair, images: tuple[int, int], captions: tuple[int, int]) -> Grid:
     names = [edit_key(pair.image, edit) for edit in pair.edits]
     true: frozenset[Cell] = frozenset((images.index(i), captions.index(j)) for i, j in pair.true)
-    first = (images.index(0), captions.index(0))
-    # If both pictures are edited, neither pair is the original.
-    original = None if all(edit.erase for edit in pair.edits) else first
+    original = pair.original and (
+        images.index(pair.original[0]),
+        captions.index(pair.original[1]),
+    )
     return Grid(
         tuple(names[k] for k in images),
         tuple(pair.captions[k] for k in captions),
