@@ -79,6 +79,14 @@ def _sum(detail, box) -> float:
     )
 
 
+def test_places_without_any_thing_come_first():
+    rest = [("sports ball", (0.4 + k / 10, 0.0, 0.1, 0.6)) for k in range(6)]
+    for lot in np.linspace(0, 1, 9):
+        patch = patch_like((0.0, 0.0, 0.2, 0.3), [], rest, EVEN, lot)
+        assert patch is not None
+        assert all(overlap(grown(patch), box) == 0 for _, box in rest)
+
+
 def test_lots_draw_among_patches_that_are_alike():
     drawn = {patch_like(DOG, [], [], EVEN, lot) for lot in np.linspace(0, 1, 9)}
     assert len(drawn) > 3 and None not in drawn

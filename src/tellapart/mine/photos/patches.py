@@ -7,7 +7,7 @@ about as much detail goes as with the thing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +27,8 @@ SHAPES = (1.0, 0.8, 1.25, 0.64, 1.5625)
 SIZES = (1.0, 1.1, 1.2, 1.3)
 """How much longer the sides of a patch may be if only so it has the detail of the thing."""
 FEW, MOST, PERSON = 0.1, 0.9, 0.3
-"""A patch covers at most the share `FEW` of a thing that captions name, and of any other thing as
-little or at least `MOST`, so that no half is left; people fill at most `PERSON` of it."""
+"""If no place is bare, a patch covers at most the share `FEW` of a thing that captions name, and of
+any other as little or at least `MOST`, so that no half is left; people fill at most `PERSON`."""
 ALIKE = 0.07
 """Differences of the logarithm of detail that do not matter."""
 BLOCK, STEP = 8, 16.0
@@ -44,12 +44,25 @@ def patch_like(
 ) -> FractionBox | None:
     """A place to paint over instead of the thing; None if there is no room.
 
-    `lot` (0 to 1) decides among the smallest of those whose detail is like the thing's.
+    Places without any thing come first. `lot` (0 to 1) decides among the smallest of those whose
+    detail is like the thing's.
     """
+    things = [*named, *(box for _, box in others)]
+    bare = _like(thing, lambda size: free_patches(thing, things, [], size, few=0), detail, lot)
+    return bare or _like(thing, lambda size: free_patches(thing, named, others, size), detail, lot)
+
+
+def _like(
+    thing: FractionBox,
+    free: Callable[[float], list[FractionBox]],
+    detail: Floats,
+    lot: float,
+) -> FractionBox | None:
+    """Of the free patches by size, one whose detail is like the thing's, else the nearest."""
     wanted = np.log(1 + _sum(detail, thing))
     nearest: tuple[float, FractionBox] | None = None
     for size in SIZES:
-        patches = free_patches(thing, named, others, size)
+        patches = free(size)
         apart = [abs(np.log(1 + _sum(detail, one)) - wanted) for one in patches]
         alike = [one for one, by in zip(patches, apart, strict=True) if by <= ALIKE]
         if alike:
@@ -65,10 +78,12 @@ def free_patches(
     named: Sequence[FractionBox],
     others: Sequence[LabelledBox],
     size: float = 1.0,
+    few: float = FEW,
 ) -> list[FractionBox]:
     """Every place for a patch as large as `thing`, and apart from it, once both have grown.
 
-    Patches of another shape are returned only if none has the thing's own.
+    A patch covers at most the share `few` of a named thing. Patches of another shape are returned
+    only if none has the thing's own.
     """
     for shape in SHAPES:
         wide, high = thing[2] * shape * size, thing[3] / shape * size
@@ -78,7 +93,7 @@ def free_patches(
         painted = places + np.array([-GROWTH, -GROWTH, 2 * GROWTH, 2 * GROWTH])
         free = _covered(places, thing, margin=2 * GROWTH) == 0
         for box in named:
-            free &= _covered(painted, box) <= FEW * box[2] * box[3]
+            free &= _covered(painted, box) <= few * box[2] * box[3]
         for category, box in others:
             free &= _spares(painted, category, box)
         if free.any():
