@@ -184,7 +184,6 @@ class _Mine:
         trained, done = self.folder / "trained.faiss", self.folder / "merged.json"
         if not trained.exists():
             train_index(files, shape, self.options.seed, trained)
-            files.let_go()
         shards = [
             Shard(f"{number:06d}.faiss", one.rows, number)
             for number, one in enumerate(files.shards)
@@ -237,7 +236,6 @@ class CodeTask:
         def code(number: int) -> ShardResult:
             rows = self.files.kept_rows(number)
             made = coded(self.trained, self.shape, self.files.rows(rows), rows)
-            self.files.let_go()
             return ShardResult(made)
 
         return code
