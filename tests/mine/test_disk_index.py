@@ -180,6 +180,16 @@ def test_vectors_that_do_not_fit_are_given_back_while_they_are_read(tmp_path):
     assert 0 < resident(tmp_path) <= 3 * each + number * (64 << 10)
 
 
+def test_too_little_memory_for_a_shard_is_told_with_what_is_enough(
+    table, words, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tellapart.verbs.neighbours.ASIDE", (1 << 30) - 100_000)
+    with pytest.raises(BadInput, match="for 2,000 vectors of 24 numbers") as caught:
+        ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words), memory="1G"))
+    assert caught.value.allowed == "1025M or more"
+    ta.neighbours(table, tmp_path / "out", ta.NeighbourOptions(vectors=str(words), memory="1025M"))
+
+
 @pytest.mark.usefixtures("small")
 def test_lists_that_do_not_fit_are_given_back(table, words, tmp_path, monkeypatch):
     ta.neighbours(table, tmp_path / "whole", ta.NeighbourOptions(vectors=str(words)))

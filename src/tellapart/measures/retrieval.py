@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from tellapart.score.encoder import Encoder, open_encoder
 from tellapart.score.plan import distinct_images
 from tellapart.score.shards import EncodingCrew, image_shards, text_shards
 from tellapart.types import Ints, Progress, silent
+from tellapart.work.shard import Shard
 from tellapart.work.stages import no_shards
 
 Floats = npt.NDArray[np.floating]
@@ -301,19 +303,15 @@ def _embedded(
         by_content=True,
         progress=encoder.report,
     )
-    if crew is not None:
-        if images.bad and not encoder.skip_bad:
-            raise next(iter(images.bad.values()))
-        shards = image_shards(images, encoder)
-        encoder = replace(encoder, shelf=crew.shelf("images", shards, encoder, encoder.report))
-    left, bad = encoder.embed_images(images)
+    if images.bad and not encoder.skip_bad:
+        raise next(iter(images.bad.values()))
+    with _by(crew, "images", encoder, partial(image_shards, images)) as reader:
+        left, bad = reader.embed_images(images)
     keep = [k for k in range(len(ids)) if number[k] not in bad]
     texts, owner = _captions(corpus, [ids[k] for k in keep])
     distinct = list(dict.fromkeys(texts))
-    if crew is not None:
-        shards = text_shards(distinct, encoder)
-        encoder = replace(encoder, shelf=crew.shelf("texts", shards, encoder, encoder.report))
-    right = encoder.embed_texts(distinct)
+    with _by(crew, "texts", encoder, partial(text_shards, distinct)) as reader:
+        right = reader.embed_texts(distinct)
     rows = np.array([number[k] for k in keep])
     for kind, array in (("images", left[rows]), ("texts", right)):
         if not np.isfinite(array).all():
@@ -324,6 +322,15 @@ def _embedded(
     at = {text: k for k, text in enumerate(distinct)}
     found = Collection(owner, rows, np.array([at[text] for text in texts]), left, right)
     return found, [ids[k] for k in keep], tuple(error.what for error in bad.values())
+
+
+def _by(
+    crew: EncodingCrew | None, stage: str, encoder: Encoder, cut: Callable[[Encoder], list[Shard]]
+) -> AbstractContextManager[Encoder]:
+    """The encoder itself, or one that reads what a crew computes."""
+    if crew is None:
+        return nullcontext(encoder)
+    return crew.encoder(stage, cut(encoder), encoder, encoder.report)
 
 
 def _in_grids(encoder: Encoder, corpus: Corpus, ids: list[str]) -> Encoded:

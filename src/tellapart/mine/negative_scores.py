@@ -229,8 +229,8 @@ def _texts_scored(
         )
     encoder = Encoder(ready, BatchLimits(scoring.batch_size))
     crew = EncodingCrew(scoring.crew, model, scoring.cache)
-    shelf = crew.shelf(name, text_shards(texts, encoder), encoder, progress)
-    return replace(encoder, shelf=shelf).score_texts(texts)
+    with crew.encoder(name, text_shards(texts, encoder), encoder, progress) as reader:
+        return reader.score_texts(texts)
 
 
 def is_run(model: Any) -> bool:

@@ -8,7 +8,8 @@ worker gets the pictures and texts themselves and opens no benchmark; it makes a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -272,10 +273,11 @@ class EncodingCrew:
     cache: Path | None = None
     cache_gb: float = SIZE_GB
 
-    def shelf(
+    @contextmanager
+    def encoder(
         self, stage: str, shards: Sequence[Shard], encoder: Encoder, progress: Progress
-    ) -> Shelf:
-        """The rows of shards, as a shelf for the encoder."""
+    ) -> Iterator[Encoder]:
+        """An encoder that reads the rows of shards, which the crew computes first."""
         task = ScoringTask(
             self.source, encoder.limits.batch_size, encoder.skip_bad, encoder.by_content,
             self.cache.resolve() if self.cache else None, self.cache_gb,
@@ -283,4 +285,5 @@ class EncodingCrew:
         stage = f"{stage}-{model_id(encoder.model)}"
         job = ShardJob(f"{encoder.model.facts.name}, {stage}", "inputs", task, shards)
         self.crew.do(stage, job, progress)
-        return Shelf(self.crew.kept(stage).folder)
+        with closing(Shelf(self.crew.kept(stage).folder)) as shelf:
+            yield replace(encoder, shelf=shelf)

@@ -40,7 +40,9 @@ def retrieve(
     with staged_crew(
         place, options.workers, options.shard, options.gather, earlier=("images",)
     ) as staged:
-        crew = staged and EncodingCrew(staged, model, options.cache_folder, options.cache_gb)
+        crew = None
+        if staged is not None:
+            crew = EncodingCrew(staged, model, options.cache_folder, options.cache_gb)
         found = rank_corpus(ready, corpus, options, progress, crew)
     if options.per_query is not None and found.queries is not None:
         write_table(options.per_query, found.queries)
