@@ -364,6 +364,12 @@ class PlainCommand(TyperCommand):
         """The words after the command's name in the usage line."""
         return [re.sub(r"[{}]", "", word) for word in super().collect_usage_pieces(ctx)]
 
+    def get_help(self, ctx: Any) -> str:
+        """The help, with flags and examples that can be copied."""
+        formatter = unbroken(ctx.make_formatter())
+        self.format_help(ctx, formatter)
+        return str(formatter.getvalue()).rstrip("\n")
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words; Click would quietly keep the last value of a flag given twice."""
         if not ctx.resilient_parsing:
@@ -375,6 +381,27 @@ class PlainCommand(TyperCommand):
                         todo="give it once; several names are separated by commas",
                     )
         return super().parse_args(ctx, args)
+
+
+def unbroken(formatter: Any) -> Any:
+    """Make a help formatter break lines at spaces alone, never within `--item-table`.
+
+    Hyphens are wrapped as characters at which no line breaks. The type of several words is shown
+    as that of one: `RUNS <str>`.
+    """
+    hyphen, kept = "-", "\N{NON-BREAKING HYPHEN}"
+    text, rows, value = formatter.write_text, formatter.write_dl, formatter.getvalue
+
+    def cell(said: str) -> str:
+        one = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", said)
+        return one.replace(hyphen, kept)
+
+    formatter.write_text = lambda said: text(said.replace(hyphen, kept))
+    formatter.write_dl = lambda pairs, *more, **named: rows(
+        [tuple(map(cell, pair)) for pair in pairs], *more, **named
+    )
+    formatter.getvalue = lambda: value().replace(kept, hyphen)
+    return formatter
 
 
 def spreading(flags: set[str]) -> type[TyperCommand]:
