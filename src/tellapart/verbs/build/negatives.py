@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tellapart.errors import BadInput, UnknownName
 from tellapart.mine.negatives import NegativesMethod
-from tellapart.options import Help
+from tellapart.options import Gather, Help, ShardShare, Workers
 from tellapart.types import Progress, silent
 from tellapart.verbs.build import (
     CorpusArgument,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tellapart.corpus.corpus import Corpus
     from tellapart.items import Item
     from tellapart.mine.negatives.negative import Negative, NegativeSet
+    from tellapart.work.stages import StagedCrew
 
 CANDIDATES = 8
 """How many negatives of each kind are made per caption, to choose a fair part from."""
@@ -58,6 +59,9 @@ class NegativesOptions(NegativesMethod, FairBuildOptions):
         tuple[Path | str, ...],
         Help("Only images listed in a file, one id per line; may be repeated.", repeat=True),
     ] = ()
+    workers: Workers = ""
+    shard: ShardShare = ""
+    gather: Gather = False
 
 
 def negatives(
@@ -67,6 +71,22 @@ def negatives(
     progress: Progress = silent,
 ) -> Benchmark:
     """A caption beside a false one that differs in one detail: seven kinds of hard negative."""
+    from tellapart.work.stages import no_shards, staged_crew
+
+    stages = ("parses", "counts")
+    with staged_crew(Path(out), options.workers, options.shard, options.gather, stages) as crew:
+        if crew is not None and options.by != "rules":
+            raise no_shards(f"what {options.by} writes", "--by rules")
+        return _built(corpus, out, options, crew, progress)
+
+
+def _built(
+    corpus: Path | Corpus,
+    out: Path | str,
+    options: NegativesOptions,
+    crew: StagedCrew | None,
+    progress: Progress,
+) -> Benchmark:
     from tellapart.files import write_parquet
     from tellapart.mine.negatives.negative import NegativesTask, parses_of
 
@@ -76,9 +96,8 @@ def negatives(
     wanted, most = options, options.items
     if filtered:
         wanted, most = replace(options, per_caption=max(options.per_caption, CANDIDATES)), None
-    task = NegativesTask(
-        source, parses_of(source, options, progress), wanted, options.seed, most, progress
-    )
+    parses = parses_of(source, options, progress, crew)
+    task = NegativesTask(source, parses, wanted, options.seed, most, progress, crew)
     if options.by == "rules":
         from tellapart.mine.negatives.rules import make
 
