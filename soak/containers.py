@@ -1,4 +1,4 @@
-"""Mutations of YAML, and of files that hold arrays: safetensors, NumPy's, zip archives of them."""
+"""Mutations of YAML, of addresses, and of what holds arrays: safetensors, NumPy's files, zip."""
 
 from __future__ import annotations
 
@@ -79,8 +79,24 @@ def mutate_zip(data: bytes, rng: Rng) -> bytes:
     return made.getvalue()
 
 
+def mutate_address(data: bytes, rng: Rng) -> bytes:
+    """One of an address's parameters changed, or its bytes."""
+    head, mark, rest = data.partition(b"?")
+    if rng.random() < 0.3 or not mark:
+        return mutate_bytes(data, rng)
+    given = rest.split(b"&")
+    at = int(rng.integers(len(given)))
+    name, _, value = given[at].partition(b"=")
+    given[at] = pick(rng, NAMES if rng.random() < 0.3 else (name,)) + b"=" + pick(rng, VALUES)
+    return head + mark + b"&".join(given if rng.random() < 0.8 else [*given, b"q=" + value])
+
+
+NAMES = (b"a", b"b", b"ao", b"bo", b"q", b"in", b"sort", b"sheet", b"fact.", b"fact.kind", b"")
+VALUES = (b"", b"r", b"rwtx", b"one", b"two", b"margin", b"gap", b"changed", b"%00", b"%ff%22", b"1",
+          b"x" * 501, b"%F0%9F%98%80", b"\xff", b"%22", b"..%2F")  # fmt: skip
 CONTAINERS: dict[str, Mutation] = {
     "yaml": mutate_yaml, "safetensors": mutate_safetensors, "npy": mutate_array, "npz": mutate_zip,
     "f16": mutate_bytes, "h5": mutate_bytes, "tar": mutate_bytes,
+    "address": mutate_address,
 }  # fmt: skip
 """The mutations of a file by its ending."""

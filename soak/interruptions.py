@@ -95,7 +95,9 @@ def _environment(inputs: Path) -> dict[str, str]:
 
 def prepared(inputs: Path, scenes: int, jobs: list[str]) -> None:
     """Everything that the jobs read."""
-    steps = [("world", "world", "--scenes", str(scenes), "--seed", "5", "--part", "test")]
+    steps: list[tuple[str, ...]] = [
+        ("world", "world", "--scenes", str(scenes), "--seed", "5", "--part", "test")
+    ]
     if {"images", "evaluate", "analyse"} & {*jobs}:
         steps.append(("build", "negatives", "world", "negatives", "--unfiltered"))
     if "analyse" in jobs:

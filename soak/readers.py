@@ -283,4 +283,4 @@ def _addresses(benchmarks: Path) -> Target:
         address = path.read_bytes().decode("utf-8", "replace")
         return selected(Query.at(address), sheet)
 
-    return Target("address", {f"{k}.txt": one.encode() for k, one in enumerate(asked)}, read)
+    return Target("address", {f"{k}.address": one.encode() for k, one in enumerate(asked)}, read)

@@ -72,10 +72,10 @@ def _regions(corpus: Corpus) -> Target:
     boxes = np.tile(np.array([0, 0, 6, 4], np.float32), (2, 1))
     table = [(name, "12", "8", "2", _packed(boxes), _packed(rows)) for name in IMAGES]
     files = {"a.tsv": "".join("\t".join(line) + "\n" for line in table).encode()}
-    for name, save in (("1.npz", np.savez), ("2.npy", np.save)):
-        made = io.BytesIO()
-        save(made, **{"feat": rows} if save is np.savez else {"arr": rows})  # type: ignore[operator]
-        files[name] = made.getvalue()
+    archive, array = io.BytesIO(), io.BytesIO()
+    np.savez(archive, feat=rows)
+    np.save(array, rows)
+    files |= {"1.npz": archive.getvalue(), "2.npy": array.getvalue()}
     if find_spec("h5py") is not None:
         files |= _hdf5(rows)
 

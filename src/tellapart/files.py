@@ -135,21 +135,6 @@ def json_of(text: str, name: str, where: str, todo: str = "") -> Any:
         ) from None
 
 
-def read_yaml(path: Path) -> Any:
-    """What a YAML file says."""
-    import yaml
-
-    text = read_text(path)
-    try:
-        return yaml.safe_load(text)
-    except RecursionError:
-        raise BadInput(f"{path.name} is nested too deeply", where=str(path)) from None
-    # PyYAML lets through what its conversions raise: dates and numbers that cannot be.
-    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BadInput(f"{path.name} is not YAML: {reason:.500}", where=str(path)) from None
-
-
 def can_be_written(*texts: str) -> bool:
     """Whether there is no half of a surrogate pair (from broken JSON or a broken file name)."""
     try:

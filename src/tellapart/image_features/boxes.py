@@ -52,8 +52,9 @@ def read_labelled_boxes(path: Path) -> dict[str, list[LabelledBox]]:
 
 def _is_share(number: object) -> bool:
     """Whether something can be a share of a picture: a number, even if it leads out of it."""
-    is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    return is_number and abs(number) < FAR  # type: ignore[operator]
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return False
+    return abs(number) < FAR
 
 
 def _coco(data: dict[str, Any]) -> Iterator[tuple[str, str, tuple[float, ...]]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tellapart import seeds
 from tellapart.errors import BadInput
@@ -85,13 +86,13 @@ class Vocabulary:
 def load_vocabulary(path: Path) -> Vocabulary:
     """Read a vocabulary that `save` wrote."""
     card = read_json(path)
-    words = card.get("words") if isinstance(card, dict) else None
-    listed = isinstance(words, list) and words and all(isinstance(word, str) for word in words)
-    if not listed or not can_be_written(*words):
+    words: Any = card.get("words") if isinstance(card, dict) else None
+    texts = words if isinstance(words, list) and all(isinstance(w, str) for w in words) else []
+    if not texts or not can_be_written(*texts):
         raise BadInput(
             f"{path.name} is not a vocabulary",
             where=str(path),
             allowed=f'"schema": "{SCHEMA}" with a list of words',
             todo="train the system again; its files must not be edited by hand",
         )
-    return Vocabulary(tuple(words))
+    return Vocabulary(tuple(texts))

@@ -274,7 +274,7 @@ def read_settings(name: str, options: TrohnOptions) -> dict[str, Any]:
 
 
 def _changes(options: TrohnOptions) -> Iterator[tuple[str, Any, str]]:
-    from tellapart.files import read_yaml
+    from tellapart.yaml_files import read_yaml
 
     if options.settings is not None:
         where = str(options.settings)
