@@ -92,8 +92,8 @@ def mutate_address(data: bytes, rng: Rng) -> bytes:
 
 
 NAMES = (b"a", b"b", b"ao", b"bo", b"q", b"in", b"sort", b"sheet", b"fact.", b"fact.kind", b"")
-VALUES = (b"", b"r", b"rwtx", b"one", b"two", b"margin", b"gap", b"changed", b"%00", b"%ff%22", b"1",
-          b"x" * 501, b"%F0%9F%98%80", b"\xff", b"%22", b"..%2F")  # fmt: skip
+VALUES = (b"", b"r", b"rwtx", b"one", b"two", b"margin", b"gap", b"changed", b"%00", b"%ff%22",
+          b"1", b"x" * 501, b"%F0%9F%98%80", b"\xff", b"%22", b"..%2F")  # fmt: skip
 CONTAINERS: dict[str, Mutation] = {
     "yaml": mutate_yaml, "safetensors": mutate_safetensors, "npy": mutate_array, "npz": mutate_zip,
     "f16": mutate_bytes, "h5": mutate_bytes, "tar": mutate_bytes,
