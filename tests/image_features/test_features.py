@@ -337,6 +337,18 @@ def test_arrays_that_are_no_regions_are_said(corpus, tmp_path, array):
         import_regions(corpus, tmp_path / "files", tmp_path / "out")
 
 
+@pytest.mark.filterwarnings("default")
+def test_arrays_whose_header_python_2_wrote_are_read(corpus, tmp_path):
+    (tmp_path / "files").mkdir()
+    for image, own in made_regions(corpus).items():
+        shape = ", ".join(f"{size}L" for size in own.shape)
+        head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}\n".encode()
+        data = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + own.tobytes()
+        (tmp_path / "files" / f"{int(image)}.npy").write_bytes(data)
+    found = import_regions(corpus, tmp_path / "files", tmp_path / "out")
+    assert len(found) == len(corpus)
+
+
 def test_archives_and_hdf5_that_are_damaged_are_said(corpus, tmp_path):
     for name, reason in (("1.npz", "complete array"), ("1.npy", "complete array"),
                          ("1.h5", "complete HDF5")):  # fmt: skip

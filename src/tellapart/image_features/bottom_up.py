@@ -212,7 +212,8 @@ def _folder(path: Path) -> Iterator[FileRegions]:
 def _of_arrays(file: Path) -> FileRegions:
     """The regions in one file of arrays."""
     with warnings.catch_warnings(), file.open("rb") as opened:
-        warnings.simplefilter("error")  # complex numbers, and headers of another kind
+        warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
         loaded = np.load(opened, allow_pickle=False)
         named = {"feat": loaded} if file.suffix == ".npy" else dict(loaded)
         key = next((k for k in ("feat", "features", "x", "arr_0") if k in named), None)
