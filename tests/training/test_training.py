@@ -297,7 +297,7 @@ def test_a_trained_folder_whose_files_do_not_fit_is_said(small, tmp_path):
         with pytest.raises(BadInput, match="not a vocabulary"):
             load(f"trained:{out}")
     (out / "system.json").unlink()
-    with pytest.raises(BadInput, match=r"no file system.json"):
+    with pytest.raises(BadInput, match=r"it has no system\.json"):
         load(f"trained:{out}")
 
 
