@@ -125,6 +125,7 @@ def test_the_mean_over_pairs_of_people_is_given():
     pairs = [row.value for row in rows if row.measure == "Cohen's kappa"]
     (mean,) = [row for row in rows if row.measure == "mean of Cohen's kappas"]
     assert len(pairs) == 2 and mean.value == pytest.approx(np.mean(pairs))
+    assert mean.high == 1, "one kappa is 1 and one is 0: 0.5 and 1.96 errors of 0.5 go beyond 1"
 
 
 def test_a_target_that_always_has_the_same_place_does_not_hide_agreement():
