@@ -15,7 +15,13 @@ from tellapart.types import Progress, silent
 from tellapart.verbs import OutFolder, Verb
 
 if TYPE_CHECKING:
-    from tellapart.mine.neighbours.disk_index import DiskSearch, Effort, Rows, VectorFiles
+    from tellapart.mine.neighbours.disk_index import (
+        DiskSearch,
+        Effort,
+        Rows,
+        RowShard,
+        VectorFiles,
+    )
     from tellapart.work.crew import Crew
     from tellapart.work.folder import ShardFolder
     from tellapart.work.shard import Shard, ShardResult
@@ -163,7 +169,19 @@ class _Mine:
             else first_of_each_text(rows, max(LEAST, self.memory) // 4)
         )
         _keep(path, first)
-        return VectorFiles(rows, first, self.memory - ASIDE)
+        return VectorFiles(rows, first, self._room(rows[0], len(first)))
+
+    def _room(self, shard: RowShard, captions: int) -> int:
+        """Bytes for mapped vectors: what the program and a mark for each caption leave."""
+        aside = ASIDE + captions
+        least = aside + shard.rows * (4 * shard.width + 8)
+        if self.memory < least:
+            raise BadInput(
+                f"memory: {self.options.memory} for {captions:,} vectors of {shard.width} numbers",
+                allowed=f"{-(-least // (1 << 20))}M or more",
+                todo="give the command again with more --memory: what is done is kept",
+            )
+        return self.memory - aside
 
     def search(self, files: VectorFiles) -> tuple[DiskSearch, Effort | None]:
         """The index of all vectors, and how much to look at; None for everything."""
@@ -184,7 +202,6 @@ class _Mine:
         trained, done = self.folder / "trained.faiss", self.folder / "merged.json"
         if not trained.exists():
             train_index(files, shape, self.options.seed, trained)
-            files.let_go()
         shards = [
             Shard(f"{number:06d}.faiss", one.rows, number)
             for number, one in enumerate(files.shards)
@@ -237,7 +254,6 @@ class CodeTask:
         def code(number: int) -> ShardResult:
             rows = self.files.kept_rows(number)
             made = coded(self.trained, self.shape, self.files.rows(rows), rows)
-            self.files.let_go()
             return ShardResult(made)
 
         return code
