@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from itertools import combinations
 
+import pytest
+
 import tellapart as ta
+from tellapart.errors import BadInput
 
 PEOPLE = ("p-hcbgtt2z", "p-trx6za5p", "p-wh7mu36y", "p-x7k2m9qd")
 
@@ -37,3 +40,9 @@ def test_the_mean_over_pairs_is_said_of_pairs_and_not_of_items_counted_again(tmp
     found = ta.analyse("raters", results(tmp_path / "results.json"))
     assert found.sentences[-1].endswith("is 0.75 (0.65 to 0.85) over 6 pairs of people.")
     assert "over 60 items" in found.sentences[1]
+
+
+def test_a_folder_that_no_study_wrote_is_named_with_what_would_do(tmp_path):
+    with pytest.raises(BadInput, match=r"there is no file .*results\.json") as caught:
+        ta.analyse("raters", tmp_path)
+    assert "study export" in caught.value.allowed

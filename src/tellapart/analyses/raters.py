@@ -39,11 +39,11 @@ def analyse_raters(
     rows: list[dict[str, Any]] = []
     for path in paths_of(results):
         file = path / RESULTS if path.is_dir() else path
-        stored = read_json(file)
+        stored = read_json(file) if file.is_file() else None
         if not isinstance(stored, dict) or "agreement" not in stored:
             raise BadInput(
-                f"{file} has no agreement figures", allowed="results.json of a folder that "
-                "tellapart study export wrote",
+                f"{file} has no agreement figures" if stored else f"there is no file {file}",
+                allowed="results.json of a folder that tellapart study export wrote",
             )  # fmt: skip
         rows += [{"study": stored.get("study", path.name), **row} for row in stored["agreement"]]
     rows = [row for row in rows if options.same in ("", row["about"])]
