@@ -42,7 +42,7 @@ class NeighbourOptions:
         Help("A file of word vectors, sentences:NAME, or a model that embeds texts."),
     ] = "storybook"
     k: Annotated[int, Help("How many neighbours of each caption.", flag="--neighbours")] = 10
-    memory: Annotated[str, Help("Most memory to use, such as 4G (1G or more).")] = "4G"
+    memory: Annotated[str, Help("How much memory to use at most, such as 4G (1G or more).")] = "4G"
     seed: Seed = 0
     workers: Workers = ""
     shard: ShardShare = ""
@@ -83,7 +83,7 @@ def neighbours(
     options: NeighbourOptions = NeighbourOptions(),  # noqa: B008 (frozen)
     progress: Progress = silent,
 ) -> MinedNeighbours:
-    """Find the nearest captions of every caption, of corpora larger than the memory.
+    """Find the nearest captions of every caption, in a corpus of any size.
 
     Captions with the same text are one, which stands in the place of the first; captions of one
     image are not neighbours. A command that was stopped goes on where it was.

@@ -134,7 +134,7 @@ def _fair(
     if not len(fair.places):
         raise nothing_fair(len(candidates))
     items = [maker.item(int(row)) for row in rows[fair.places]]
-    return items, {**maker.card("chosen as plausible as the truth"), **fair.card()}
+    return fair.name_twins(items), {**maker.card("chosen as plausible as the truth"), **fair.card()}
 
 
 def _tables(made: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +26,7 @@ from tellapart.verbs.build import (
 if TYPE_CHECKING:
     from tellapart.benchmark.benchmark import Benchmark
     from tellapart.corpus.corpus import Corpus
+    from tellapart.items import Item
     from tellapart.mine.negatives.negative import Negative, NegativeSet
     from tellapart.work.stages import StagedCrew
 
@@ -87,17 +88,16 @@ def _built(
     progress: Progress,
 ) -> Benchmark:
     from tellapart.files import write_parquet
-    from tellapart.mine.negatives.negative import NegativesTask, negative_item, parses_of
+    from tellapart.mine.negatives.negative import NegativesTask, parses_of
 
     source = _part(source_corpus(corpus, out, options), options)
-    seed, limit = options.seed, options.items
     # Texts by a language model cost money, so all are kept; `refine` reduces them to a fair part.
     filtered = not options.unfiltered and options.by == "rules"
-    wanted, most = options, limit
+    wanted, most = options, options.items
     if filtered:
         wanted, most = replace(options, per_caption=max(options.per_caption, CANDIDATES)), None
     parses = parses_of(source, options, progress, crew)
-    task = NegativesTask(source, parses, wanted, seed, most, progress, crew)
+    task = NegativesTask(source, parses, wanted, options.seed, most, progress, crew)
     if options.by == "rules":
         from tellapart.mine.negatives.rules import make
 
@@ -106,11 +106,7 @@ def _built(
         from tellapart.mine.negatives.llm import make as make_by_model
 
         result = make_by_model(task)
-    chosen, facts = (_fair if filtered else _all)(result, source, options, progress)
-    items = [
-        negative_item(source, negative, as_written=options.as_written, seed=seed)
-        for negative in chosen
-    ]
+    items, facts = (_fair if filtered else _all)(result, source, options, progress)
     alike = "alike: capital first, lower case, final mark"
     how = {
         "kinds": list(task.kinds),
@@ -162,7 +158,7 @@ def _part(corpus: Corpus, options: NegativesOptions) -> Corpus:
 
 def _all(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
-) -> tuple[Sequence[Negative], dict[str, Any]]:
+) -> tuple[list[Item], dict[str, Any]]:
     """As in the papers: all negatives, or a sample."""
     from tellapart.mine.negatives.negative import sample
     from tellapart.mine.verifier import Verifier
@@ -173,12 +169,12 @@ def _all(
         for negative in result.distinct(corpus)
         if verifier.may_differ(negative.image, negative.original, negative.text)
     )
-    return sample(verified, options.items, options.seed), {}
+    return _items(corpus, sample(verified, options.items, options.seed), options), {}
 
 
 def _fair(
     result: NegativeSet, corpus: Corpus, options: NegativesOptions, progress: Progress
-) -> tuple[Sequence[Negative], dict[str, Any]]:
+) -> tuple[list[Item], dict[str, Any]]:
     """Negatives that text alone cannot tell from the truth."""
     from tellapart.attack.fairness import FairRecipe
     from tellapart.mine.fair import PairCandidate, fair_pairs
@@ -206,7 +202,18 @@ def _fair(
     )  # fmt: skip
     if not len(fair.places):
         raise nothing_fair(len(candidates))
-    return [made[place] for place in fair.places.tolist()], fair.card()
+    items = _items(corpus, (made[place] for place in fair.places.tolist()), options)
+    return fair.name_twins(items), fair.card()
+
+
+def _items(corpus: Corpus, negatives: Iterable[Negative], options: NegativesOptions) -> list[Item]:
+    """The items of negatives."""
+    from tellapart.mine.negatives.negative import negative_item
+
+    return [
+        negative_item(corpus, negative, as_written=options.as_written, seed=options.seed)
+        for negative in negatives
+    ]
 
 
 def _text(benchmark: Benchmark) -> str:

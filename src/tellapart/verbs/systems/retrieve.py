@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def retrieve(
-    model: Annotated[Any, Help("A model string; see: tellapart list models")],
+    model: Annotated[Any, Help("A model string; see: tellapart list models.")],
     on: Annotated[
         Corpus | Path | str, Help("A corpus: a folder, COCO JSON, CSV, ...", flag="--on")
     ],
