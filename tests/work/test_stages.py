@@ -25,8 +25,8 @@ from tellapart.items import Grid, Item, Origin
 LETTERS = "python:tests.work.text_scorer:Letters"
 KILLED = Path(__file__).parent / "killed_share.py"
 SMALL = {
-    "tellapart.text.parse.PART": 8,
-    "tellapart.mine.negatives.rules.shards.IMAGES": 4,
+    "tellapart.text.parse.PART": 64,
+    "tellapart.mine.negatives.rules.shards.IMAGES": 16,
     "tellapart.makers.candidates.BATCHES": 1,
     "tellapart.score.shards.BATCHES": 2,
     "tellapart.image_features.extract.BLOCK": 4,
