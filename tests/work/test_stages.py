@@ -141,7 +141,7 @@ def decoys(written: Path, drawn: Path) -> Case:
 def neighbours(written: Path, drawn: Path) -> Case:
     options = ta.NeighbourOptions(k=3)
     words = ["neighbours", drawn / "world", Path, "--neighbours", 3]
-    return Case(lambda out, o: ta.neighbours(drawn / "world", out, o), options, words, 3)
+    return Case(lambda out, o: ta.neighbours(drawn / "world", out, o), options, words, 2)
 
 
 STAGED = [negatives, foil, pictures, scores, embeddings]
