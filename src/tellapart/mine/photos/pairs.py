@@ -6,6 +6,8 @@
 - `add-object`: with the object against without it. A caption without it is true of both pictures,
   so three cells are true; the grid asks only questions that have a wrong answer.
 
+In `count` and `add-object` the picture that keeps everything is painted over elsewhere.
+
 Boxes that are removed are the only ones of their category (or one of two) and cover 1.5 to 15% of
 the picture; grown by 2% they hide at most a tenth of any other named object, and no person fills
 30% of the hole. People's captions are used if two or three of them name the thing; otherwise
