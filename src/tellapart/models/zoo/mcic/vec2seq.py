@@ -8,7 +8,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
@@ -19,6 +18,8 @@ from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
 LAYERS = 2
+LOT, LOTS = 64, 2
+"""Captions are read in at most this many groups of similar length, with at least this many each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +98,23 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return self.output_state(states[:, 0]) + self.output_image(seen[-1]), tuple(last)
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; only real words are processed, and padding is zero."""
+        """All steps of captions, (n, longest, width); padding is zero.
+
+        Captions of similar length go together, padded to the longest of them. Packed sequences
+        would skip all padding, but their gradient fills an array of all words at every step.
+        """
         inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
-        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        order = packed.sorted_indices
-        assert order is not None  # the captions are sorted here
-        states, _ = self.decoder(packed, torch.stack(seen))
-        rows = torch.cat([order[:count] for count in packed.batch_sizes.tolist()])
-        data = self.output_state(states.data) + self.output_image(seen[-1])[rows]
-        outputs, _ = pad_packed_sequence(
-            states._replace(data=data), batch_first=True, total_length=vectors.shape[1]
-        )
-        padded: Tensor = outputs
-        return padded
+        order = lengths.argsort(stable=True)
+        lots = []
+        for rows in order.split(max(LOT, -(-len(order) // LOTS))):
+            most = int(lengths[rows[-1]])
+            own = tuple(one[rows] for one in seen)
+            states, _ = self.decoder(inputs[rows, :most], torch.stack(own))
+            outputs = self.output_state(states) + self.output_image(own[-1])[:, None]
+            there = torch.arange(most, device=lengths.device) < lengths[rows, None]
+            outputs = outputs * there[..., None]
+            lots.append(functional.pad(outputs, (0, 0, 0, vectors.shape[1] - most)))
+        return torch.cat(lots)[order.argsort()]
 
     def read(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor]:
         """The decoder's outputs (n, longest + 1, width) at words and end, and their mask."""
