@@ -11,6 +11,7 @@ from tellapart.image_features.store import FeatureSpace
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, UNSEEN, Tensors, rows_of
+from tellapart.models.zoo.layers import by_length
 from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch
 from tellapart.text.vocabulary import END, Vocabulary
 
@@ -54,11 +55,15 @@ class OneWay(RecurrentCaptioner):
         return state[:, 0], tuple(one[0] for one in (*first, *second))
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps in one call; the outputs for padding are ignored."""
-        read, _ = self.text(vectors)
-        beside = seen[0][:, None].expand(-1, vectors.shape[1], -1)
-        states: Tensor = self.multimodal(torch.cat([read, beside], dim=2))[0]
-        return states
+        """All steps of captions; the outputs for padding are ignored."""
+
+        def joined(rows: Tensor, most: int) -> Tensor:
+            read, _ = self.text(vectors[rows, :most])
+            beside = seen[0][rows, None].expand(-1, most, -1)
+            states: Tensor = self.multimodal(torch.cat([read, beside], dim=2))[0]
+            return states
+
+        return by_length(lengths, vectors.shape[1], joined)
 
 
 class ICWang(RecurrentCaptioner):

@@ -12,14 +12,12 @@ from torch.nn import functional
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
-from tellapart.models.zoo.layers import linear
+from tellapart.models.zoo.layers import by_length, linear
 from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
 
 LAYERS = 2
-LOT, LOTS = 64, 2
-"""Captions are read in at most this many groups of similar length, with at least this many each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +96,18 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return self.output_state(states[:, 0]) + self.output_image(seen[-1]), tuple(last)
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps of captions, (n, longest, width); padding is zero.
-
-        Captions of similar length go together, padded to the longest of them. Packed sequences
-        would skip all padding, but their gradient fills an array of all words at every step.
-        """
+        """All steps of captions, (n, longest, width); padding is zero."""
         inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
-        order = lengths.argsort(stable=True)
-        lots = []
-        for rows in order.split(max(LOT, -(-len(order) // LOTS))):
-            most = int(lengths[rows[-1]])
+
+        def decoded(rows: Tensor, most: int) -> Tensor:
             own = tuple(one[rows] for one in seen)
             states, _ = self.decoder(inputs[rows, :most], torch.stack(own))
             outputs = self.output_state(states) + self.output_image(own[-1])[:, None]
             there = torch.arange(most, device=lengths.device) < lengths[rows, None]
-            outputs = outputs * there[..., None]
-            lots.append(functional.pad(outputs, (0, 0, 0, vectors.shape[1] - most)))
-        return torch.cat(lots)[order.argsort()]
+            kept: Tensor = outputs * there[..., None]
+            return kept
+
+        return by_length(lengths, vectors.shape[1], decoded)
 
     def read(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor]:
         """The decoder's outputs (n, longest + 1, width) at words and end, and their mask."""
