@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -47,25 +45,6 @@ def mean_rows(rows: Tensor, mask: Tensor) -> Tensor:
 def unit(rows: Tensor) -> Tensor:
     """Rows of unit length."""
     return functional.normalize(rows, dim=-1)
-
-
-LOT, LOTS = 40, 2
-"""`by_length` makes at most this many groups, with at least this many captions each."""
-
-
-def by_length(lengths: Tensor, longest: int, read: Callable[[Tensor, int], Tensor]) -> Tensor:
-    """States of captions (n, longest, width) that are read in groups of similar length.
-
-    `read` gets the rows of a group and their greatest length, and returns their states up to it.
-    Little padding is processed. Packed sequences would process none, but their gradient fills an
-    array of all words at every step. States for padding mean nothing.
-    """
-    order = lengths.argsort(stable=True)
-    lots = []
-    for rows in order.split(max(LOT, -(-len(order) // LOTS))):
-        most = int(lengths[rows[-1]])
-        lots.append(functional.pad(read(rows, most), (0, 0, 0, longest - most)))
-    return torch.cat(lots)[order.argsort()]
 
 
 class BiGRU(nn.Module):

@@ -11,12 +11,14 @@ from tellapart.image_features.store import FeatureSpace
 from tellapart.models.caption_writer import Decoding
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, UNSEEN, Tensors, rows_of
-from tellapart.models.zoo.layers import by_length
 from tellapart.models.zoo.system import Codes, ImageInputs, Minibatch
 from tellapart.text.vocabulary import END, Vocabulary
 
 TOGETHER = 1024
 """How many changed captions are scored at a time."""
+LOT, LOTS = 40, 2
+"""Captions are read in at most this many groups, with at least this many each; one group for all
+would be a third padding."""
 UNOPPOSED = 1.0
 """The margin of a caption whose words are all the captioner's own proposals."""
 
@@ -55,15 +57,16 @@ class OneWay(RecurrentCaptioner):
         return state[:, 0], tuple(one[0] for one in (*first, *second))
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps of captions; the outputs for padding are ignored."""
-
-        def joined(rows: Tensor, most: int) -> Tensor:
+        """All steps of captions, in groups of similar length; outputs for padding are ignored."""
+        order, longest = lengths.argsort(stable=True), vectors.shape[1]
+        lots = []
+        for rows in order.split(max(LOT, -(-len(order) // LOTS))):
+            most = int(lengths[rows[-1]])
             read, _ = self.text(vectors[rows, :most])
             beside = seen[0][rows, None].expand(-1, most, -1)
-            states: Tensor = self.multimodal(torch.cat([read, beside], dim=2))[0]
-            return states
-
-        return by_length(lengths, vectors.shape[1], joined)
+            states, _ = self.multimodal(torch.cat([read, beside], dim=2))
+            lots.append(nn.functional.pad(states, (0, 0, 0, longest - most)))
+        return torch.cat(lots)[order.argsort()]
 
 
 class ICWang(RecurrentCaptioner):

@@ -8,11 +8,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tellapart.image_features.store import FeatureSpace
 from tellapart.models.zoo.captioner import CaptionerConfig, RecurrentCaptioner
 from tellapart.models.zoo.decoding import MARK, Tensors
-from tellapart.models.zoo.layers import by_length, linear
+from tellapart.models.zoo.layers import linear
 from tellapart.models.zoo.mcic.ffnn import WORDS, YesNoHead
 from tellapart.models.zoo.system import Codes, ImageInputs, TextInputs
 from tellapart.text.vocabulary import Vocabulary
@@ -96,18 +97,19 @@ class Vec2seqFFNN(RecurrentCaptioner):
         return self.output_state(states[:, 0]) + self.output_image(seen[-1]), tuple(last)
 
     def unroll(self, vectors: Tensor, lengths: Tensor, seen: Tensors) -> Tensor:
-        """All steps of captions, (n, longest, width); padding is zero."""
+        """All steps in one call; only real words are processed, and padding is zero."""
         inputs = self.join_word(vectors) + self.join_image(seen[-1])[:, None]
-
-        def decoded(rows: Tensor, most: int) -> Tensor:
-            own = tuple(one[rows] for one in seen)
-            states, _ = self.decoder(inputs[rows, :most], torch.stack(own))
-            outputs = self.output_state(states) + self.output_image(own[-1])[:, None]
-            there = torch.arange(most, device=lengths.device) < lengths[rows, None]
-            kept: Tensor = outputs * there[..., None]
-            return kept
-
-        return by_length(lengths, vectors.shape[1], decoded)
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        order = packed.sorted_indices
+        assert order is not None  # the captions are sorted here
+        states, _ = self.decoder(packed, torch.stack(seen))
+        rows = torch.cat([order[:count] for count in packed.batch_sizes.tolist()])
+        data = self.output_state(states.data) + self.output_image(seen[-1])[rows]
+        outputs, _ = pad_packed_sequence(
+            states._replace(data=data), batch_first=True, total_length=vectors.shape[1]
+        )
+        padded: Tensor = outputs
+        return padded
 
     def read(self, captions: Tensor, seen: Tensors) -> tuple[Tensor, Tensor]:
         """The decoder's outputs (n, longest + 1, width) at words and end, and their mask."""
